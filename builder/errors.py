@@ -1,0 +1,123 @@
+"""What can go wrong, in one table: a code, its exit status, and what the code means.
+
+A `Problem` is one finding for the person who wrote the manifest. Every stage collects all of
+its problems and raises them together as one `BuildError`; nothing else leaves the builder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+OK = 0
+GATE_FAILED = 1
+USAGE = 2
+CHANGES_PENDING = 3
+MANIFEST_INVALID = 4
+RULE_BROKEN = 5
+UPSTREAM_UNAVAILABLE = 6
+ENVIRONMENT = 7
+INTERNAL = 70
+INTERRUPTED = 130
+
+#: code -> (exit status, meaning). `explain CODE` prints the meaning.
+CODES: dict[str, tuple[int, str]] = {
+    # manifest: how it is written
+    "M001": (MANIFEST_INVALID, "The manifest cannot be read as YAML."),
+    "M002": (MANIFEST_INVALID, "A mapping of the manifest names the same key twice."),
+    "M003": (MANIFEST_INVALID, "Anchors, aliases, merge keys, tags and multiple documents are not allowed."),
+    "M004": (MANIFEST_INVALID, "The manifest does not fit its schema."),
+    "M005": (MANIFEST_INVALID, "The manifest has a key that the schema does not know."),
+    "M006": (MANIFEST_INVALID, "Two batches share one id, or a batch that is named does not exist."),
+    "M007": (MANIFEST_INVALID, "A path or pattern of the manifest is not a plain path inside the tree."),
+    "M008": (MANIFEST_INVALID, "A file that the manifest names is missing, or is not a regular file."),
+    "M009": (MANIFEST_INVALID, "A file in overlays/ is used by no batch."),
+    "M010": (MANIFEST_INVALID, "A pin that the manifest names is not defined."),
+    "M011": (MANIFEST_INVALID, "Two statements of the manifest contradict each other."),
+    # rules against the upstream tree
+    "R001": (RULE_BROKEN, "A pattern matches no path of the upstream tree."),
+    "R002": (RULE_BROKEN, "One batch keeps what another batch removes."),
+    "R003": (RULE_BROKEN, "No rule decides a path of the upstream tree: it is unclassified."),
+    "R004": (RULE_BROKEN, "An edit matches more or fewer places than it states."),
+    "R005": (RULE_BROKEN, "The target of an edit does not exist, or its file was removed."),
+    "R006": (RULE_BROKEN, "The pre-image of an overlay is not the blob that it states."),
+    "R007": (RULE_BROKEN, "A patch does not apply exactly."),
+    "R008": (RULE_BROKEN, "A use of something declared absent cannot leave soundly."),
+    "R009": (RULE_BROKEN, "A declared fact, option or absent name occurs nowhere."),
+    "R010": (RULE_BROKEN, "A dynamic import is not declared under roots.dynamic."),
+    # gates on the output
+    "G001": (GATE_FAILED, "A file of the output does not parse."),
+    "G002": (GATE_FAILED, "An import of the output does not resolve."),
+    "G003": (GATE_FAILED, "A name of the output is undefined, and upstream defined it."),
+    "G004": (GATE_FAILED, "The output uses an attribute of something that was removed."),
+    "G005": (GATE_FAILED, "A symbol vanished from a kept file and no rule names it."),
+    "G006": (GATE_FAILED, "The public surface changed and no rule explains it."),
+    "G007": (GATE_FAILED, "A guarantee of the manifest does not hold."),
+    "G008": (GATE_FAILED, "Package data or dependencies do not agree with the code."),
+    "G009": (GATE_FAILED, "The builder applied to its own output changes it."),
+    "G010": (GATE_FAILED, "An edited file is not what the same edits on its syntax tree give."),
+    "G011": (GATE_FAILED, "A native binding, its implementation and the build files disagree."),
+    "G012": (GATE_FAILED, "A locked pin did not reproduce its digests."),
+    # upstream
+    "U001": (UPSTREAM_UNAVAILABLE, "The upstream commit cannot be had."),
+    "U002": (USAGE, "The upstream that was asked for is not a commit, tag, branch, release or pin."),
+    "U003": (UPSTREAM_UNAVAILABLE, "A download does not have the digest that the manifest pins."),
+    # environment
+    "E001": (ENVIRONMENT, "The output folder holds files that the builder did not make."),
+    "E002": (ENVIRONMENT, "The output or the cache cannot be written."),
+    "E003": (ENVIRONMENT, "A tool that the builder needs is missing or too old."),
+    "E004": (ENVIRONMENT, "Another builder is writing to the same output."),
+    "E070": (INTERNAL, "The builder itself is wrong."),
+    "C001": (USAGE, "The command line is not understood."),
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mark:
+    """A place in a text file: 1-based line and column; line 0 means the whole file."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.file
+        return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding: a code of `CODES`, one sentence, where, and what to do about it."""
+
+    code: str
+    message: str
+    mark: Mark | None = None  # in the manifest or an overlay
+    upstream: Mark | None = None  # in the upstream tree
+    excerpt: str | None = None  # lines of the upstream file, ready to print
+    hint: str | None = None  # did-you-mean, or what to do
+
+    @property
+    def exit_status(self) -> int:
+        return CODES[self.code][0]
+
+
+class BuildError(Exception):
+    """One or more problems that stop the build, sorted by place."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(
+            sorted(problems, key=lambda p: (p.code, p.mark or Mark(""), p.upstream or Mark(""), p.message))
+        )
+        if not self.problems:
+            raise ValueError("a BuildError needs at least one problem")
+        super().__init__("; ".join(f"{p.code} {p.message}" for p in self.problems[:3]))
+
+    @property
+    def exit_status(self) -> int:
+        return max((p.exit_status for p in self.problems), key=lambda s: (s == INTERNAL, s))
+
+
+def fail(code: str, message: str, mark: Mark | None = None, **more: str | Mark | None) -> BuildError:
+    """A BuildError of one problem; callers write `raise fail(...)`."""
+    return BuildError([Problem(code, message, mark, **more)])  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""The manifest: what the distribution is, as written in manifest.yaml."""

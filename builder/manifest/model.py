@@ -1,0 +1,266 @@
+"""The manifest as frozen values; every value that can be wrong carries its mark.
+
+Each class is one mapping of manifest.yaml; `schema/manifest.schema.json` describes the same keys
+for people and editors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from builder.errors import Mark
+
+Scalar = bool | int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A named upstream: a git commit, or a release's sdist with its sha256."""
+
+    name: str
+    mark: Mark
+    commit: str | None = None
+    sdist: str | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    repository: str
+    pins: Mapping[str, Pin]
+    default: str
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicEdge:
+    """An import that no statement shows: `source` loads every module that `target` matches."""
+
+    source: str
+    target: str
+    why: str
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """What must work: modules, and the kept models (module names inside `model_package`)."""
+
+    modules: tuple[str, ...]
+    models: tuple[str, ...]
+    model_package: str
+    dynamic: tuple[DynamicEdge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One path pattern (gitignore syntax, strict last match wins) and what it decides.
+
+    `keep` and `remove` decide; `prune` removes unless a kept model needs the module.
+    """
+
+    pattern: str
+    verdict: Literal["keep", "remove", "prune"]
+    batch: str
+    mark: Mark
+    optional: str | None = None  # why the pattern may match nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Absent values of an option: in an expression whose last name matches `names`
+    (fnmatch patterns: `*attention_backend*`), or anywhere for `*`, `values` never occur."""
+
+    names: tuple[str, ...]
+    values: tuple[Scalar, ...]
+    mark: Mark
+    batch: str
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that is true on the target.
+
+    kind        name                                value
+    predicate   qualified function (a.b.is_hip)     what a call returns
+    value       qualified name (torch.version.hip)  what reading it gives
+    environment variable name                       what reading it gives
+    attribute   qualified owner.attribute           False: hasattr() says no
+    pure        qualified or bare function          True: calling it has no effect
+    default     callable:keyword                    the keyword's default, so that it may go
+    """
+
+    kind: Literal["predicate", "value", "environment", "attribute", "pure", "default"]
+    name: str
+    value: Scalar
+    mark: Mark
+    batch: str
+    exact: bool = True  # False: only the truth of the value is known, not the value
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A module (with everything below it) or a symbol that does not exist in the distribution."""
+
+    kind: Literal["module", "symbol"]
+    name: str
+    mark: Mark
+    batch: str
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A structural edit of Python by qualified name.
+
+    kind            target                          match                    by
+    drop            definition or assignment        -                        -
+    stub            function or method              -                        -  (raises NotImplementedError)
+    set             assigned name or parameter      -                        new value, as source
+    drop-import     module or scope                 imported dotted name     -
+    drop-entry      scope                           entry, as source         -
+    drop-statement  scope                           statement, as source     -
+    replace         scope                           expression, as source    expression, as source
+    body            function or method              -                        overlay file with the new body
+    """
+
+    kind: Literal["drop", "stub", "set", "drop-import", "drop-entry", "drop-statement", "replace", "body"]
+    target: str
+    mark: Mark
+    batch: str
+    why: str
+    match: str | None = None
+    by: str | None = None
+    count: int = 1
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file of ours that replaces an upstream file (`preimage`: its blob ids, any of them) or is new."""
+
+    path: str
+    overlay: str
+    preimage: tuple[str, ...]
+    mark: Mark
+    batch: str
+    why: str
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A unified diff, the last resort; applied exactly or not at all."""
+
+    overlay: str
+    why: str
+    mark: Mark
+    batch: str
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TomlEdit:
+    """remove: a key, or the array items equal to or (requirements) named `item`; set: a key; add: an array item."""
+
+    file: str
+    op: Literal["remove", "set", "add"]
+    key: str
+    value: object
+    mark: Mark
+    batch: str
+    why: str
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnchoredEdit:
+    """A text edit of CMake or C++ that is found by its syntax, never by line number.
+
+    drop: statement   C/C++: from the anchor to its `;`, parentheses balanced
+          command     CMake: the command that starts with the anchor
+          argument    CMake: the argument equal to the anchor, in any command
+          block       CMake: if(<anchor>) ... endif(); C++: #if <anchor> ... #endif
+    replace: the anchor text by `by`
+    """
+
+    file: str
+    kind: Literal["statement", "command", "argument", "block", "replace"]
+    anchor: str
+    mark: Mark
+    batch: str
+    why: str
+    by: str | None = None
+    count: int = 1
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One decision: what leaves, what is edited, what is added, and why."""
+
+    id: str
+    why: str
+    mark: Mark
+    rules: tuple[Rule, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    options: tuple[Option, ...] = ()
+    absent: tuple[Absent, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    files: tuple[WholeFile, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    toml: tuple[TomlEdit, ...] = ()
+    anchored: tuple[AnchoredEdit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentText:
+    """A guarantee: the regular expression matches nowhere in these paths, but for the exceptions."""
+
+    pattern: str
+    paths: tuple[str, ...]
+    mark: Mark
+    exceptions: tuple[TextException, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextException:
+    """Where a guarantee of absence does not hold, and why: a path pattern, and the text there."""
+
+    path: str
+    text: str | None
+    why: str
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantees:
+    absent_text: tuple[AbsentText, ...] = ()
+    present: tuple[tuple[str, Mark], ...] = ()  # paths or qualified names that must be in the output
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """All of manifest.yaml. `batches[0]` is the implicit batch `base` with the top-level keep rules
+    and facts; the others follow in order."""
+
+    file: str
+    name: str
+    label: str
+    upstream: Upstream
+    packages: Mapping[str, str]  # import name -> folder
+    roots: Roots
+    batches: tuple[Batch, ...]
+    guarantees: Guarantees = field(default_factory=Guarantees)
+    symbols_pruned: tuple[str, ...] = ()  # path patterns in which dead definitions leave
+    digest: str = ""  # sha256 of manifest and overlays
+    overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
+
+    def without(self, ids: tuple[str, ...]) -> Manifest:
+        """The manifest with these batches switched off."""
+        from dataclasses import replace
+
+        return replace(self, batches=tuple(b for b in self.batches if b.id not in ids))

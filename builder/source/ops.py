@@ -1,0 +1,92 @@
+"""Edits of one Python file, as values on nodes of its syntax tree.
+
+Two interpreters exist and must agree: `splice` edits the text, `oracle` edits the tree. An op names
+nodes of the tree that `source.parse` returned; ops inside a node that another op removes are moot.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Union
+
+Compound = Union[ast.If, ast.Try, ast.With, ast.For, ast.While]
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """A statement leaves; a suite left empty gets `pass`, an emptied else or finally leaves."""
+
+    node: ast.stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """The test of an `if` or `elif` is known: the taken suite takes the statement's place."""
+
+    node: ast.If
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrap:
+    """A compound statement is replaced by the statements of one of its suites (in place, dedented)."""
+
+    node: ast.stmt
+    suite: tuple[ast.stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """An expression is replaced by one of its own descendants, or by new source text."""
+
+    node: ast.expr
+    by: ast.expr | str
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """A BoolOp keeps only these operands (indices, at least two, in order)."""
+
+    node: ast.BoolOp
+    keep: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropItem:
+    """One member of a node leaves: `field` of `node` loses its item at `index`.
+
+    field     node
+    elts      Tuple, List, Set
+    keys      Dict (the value leaves too)
+    args, keywords   Call
+    names     Import, ImportFrom, Global, Nonlocal (at least one name must stay; else use Remove)
+    bases     ClassDef
+    decorator_list   FunctionDef, AsyncFunctionDef, ClassDef
+    handlers  Try
+    cases     Match
+    ifs       comprehension
+    operands  Compare is not an item: use Replace
+    """
+
+    node: ast.AST
+    field: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class DropAnnotation:
+    """A parameter (ast.arg), a return (FunctionDef) or an AnnAssign with a value loses its annotation."""
+
+    node: ast.arg | ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The suite of a function or class is replaced by new statements (source, not indented)."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    source: str
+
+
+Op = Union[Remove, Decide, Unwrap, Replace, Operands, DropItem, DropAnnotation, Body]

@@ -255,9 +255,15 @@ class Manifest:
     roots: Roots
     batches: tuple[Batch, ...]
     guarantees: Guarantees = field(default_factory=Guarantees)
+    text: str = ""  # of manifest.yaml, for excerpts
+    marks: Mapping[tuple[str | int, ...], Mark] = field(default_factory=dict)  # path of a value -> its place
     symbols_pruned: tuple[str, ...] = ()  # path patterns in which dead definitions leave
-    digest: str = ""  # sha256 of manifest and overlays
+    digest: str = ""  # sha256 of manifest and overlays in use, batches that are off included
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
+
+    def mark(self, *path: str | int) -> Mark:
+        """Where the value at this path of keys and indices stands: `mark("roots", "modules", 0)`."""
+        return self.marks.get(path) or (self.mark(*path[:-1]) if path else Mark(self.file))
 
     def without(self, ids: tuple[str, ...]) -> Manifest:
         """The manifest with these batches switched off."""

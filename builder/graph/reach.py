@@ -1,0 +1,165 @@
+"""What reaches what: edges between modules, reach from roots, and the shortest way to a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple
+
+from builder.errors import Mark, Problem
+from builder.graph.modules import Import, Summary
+from builder.graph.resolve import Index
+from builder.manifest.model import DynamicEdge
+
+EdgeKind = Literal["eager", "guarded", "lazy", "typing", "parent", "dynamic", "string"]
+
+#: Edges that an import of the root follows at once.
+EAGER: frozenset[EdgeKind] = frozenset({"eager", "guarded", "parent"})
+#: Every edge: what a running program can come to import.
+ALL: frozenset[EdgeKind] = EAGER | {"lazy", "typing", "dynamic", "string"}
+
+
+class Edge(NamedTuple):
+    """`source` can import `target`, because of a line of the file of `source` (0: a declared edge)."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+    line: int
+
+
+class Step(NamedTuple):
+    """One edge of a way from a root, with the file in which it stands."""
+
+    edge: Edge
+    path: str
+
+
+Graph = Mapping[str, tuple[Edge, ...]]
+
+
+def graph(index: Index, declared: Sequence[DynamicEdge] = ()) -> dict[str, tuple[Edge, ...]]:
+    """The edges that leave each module, one per target and kind, sorted by line and target.
+
+    A module also has an edge to its parent package, which Python imports first.
+    """
+    modules = sorted({*index.modules, *index.folders})
+    by_source: dict[str, list[DynamicEdge]] = {}
+    for edge in declared:
+        by_source.setdefault(edge.source, []).append(edge)
+    result: dict[str, tuple[Edge, ...]] = {}
+    for module in modules:
+        found: dict[tuple[str, EdgeKind], int] = {}
+        parent = module.rpartition(".")[0]
+        if parent:
+            found[parent, "parent"] = 0
+        summary = index.modules.get(module)
+        if summary is not None:
+            for target, kind, line in _written(summary, index, modules):
+                if target != module:
+                    found.setdefault((target, kind), line)
+        for rule in by_source.get(module, ()):
+            for target in modules:
+                if target != module and fnmatchcase(target, rule.target):
+                    found.setdefault((target, "dynamic"), 0)
+        result[module] = tuple(
+            sorted((Edge(module, t, k, n) for (t, k), n in found.items()), key=lambda e: (e.line, e[1:]))
+        )
+    return result
+
+
+def _written(summary: Summary, index: Index, modules: Sequence[str]) -> Iterable[tuple[str, EdgeKind, int]]:
+    for item in summary.imports:
+        for target in import_targets(item, index):
+            yield target, item.kind, item.line
+    for call in summary.dynamic:
+        if call.argument and "*" in call.argument:
+            for target in modules:
+                if fnmatchcase(target, call.argument):
+                    yield target, "dynamic", call.line
+        elif call.argument and index.has_module(call.argument):
+            yield call.argument, "dynamic", call.line
+    for reference in summary.references:
+        found = index.locate(reference.name)
+        # the bare name of a package says nothing about what is used
+        if found is not None and "." in found.module:
+            yield found.module, "string", reference.line
+
+
+def import_targets(item: Import, index: Index) -> tuple[str, ...]:
+    """The modules that an import statement loads, without the parents of each: the module, and
+    the submodule that a from-import names when the package itself does not bind that name."""
+    if not index.has_module(item.target):
+        return ()
+    if item.name is None or item.star:
+        return (item.target,)
+    below = f"{item.target}.{item.name}"
+    own = index.modules.get(item.target)
+    bound = own.names.get(item.name) if own else None
+    if index.has_module(below) and (bound is None or bound.kind == "import"):
+        return item.target, below
+    return (item.target,)
+
+
+def reach(edges: Graph, roots: Iterable[str], kinds: frozenset[EdgeKind] = ALL) -> dict[str, Edge | None]:
+    """Every module reached from the roots, with the edge of a shortest way to it (None for a root).
+
+    Breadth first in sorted order, so that the same graph always gives the same ways.
+    """
+    found: dict[str, Edge | None] = {root: None for root in sorted(set(roots)) if root in edges}
+    ring = list(found)
+    while ring:
+        following: list[str] = []
+        for module in ring:
+            for edge in edges.get(module, ()):
+                if edge.kind in kinds and edge.target not in found:
+                    found[edge.target] = edge
+                    following.append(edge.target)
+        ring = following
+    return found
+
+
+def why(reached: Mapping[str, Edge | None], module: str, index: Index) -> tuple[Step, ...] | None:
+    """The shortest way from a root to a module, root first; empty for a root; None if not reached."""
+    if module not in reached:
+        return None
+    steps: list[Step] = []
+    edge = reached[module]
+    while edge is not None:
+        holder = index.modules.get(edge.source)
+        steps.append(Step(edge, holder.path if holder else edge.source.replace(".", "/")))
+        edge = reached[edge.source]
+    return tuple(reversed(steps))
+
+
+def undeclared(index: Index, declared: Sequence[DynamicEdge], reached: Iterable[str]) -> list[Problem]:
+    """R010 for each reached module that imports by value without a declared edge, and R009 for
+    each declared edge whose source is not a module or whose target matches no module.
+
+    A target outside the packages (what a user names at run time) matches by being declared.
+    """
+    problems: list[Problem] = []
+    sources = {edge.source for edge in declared}
+    for module in sorted(set(reached)):
+        summary = index.modules.get(module)
+        if summary is None or module in sources:
+            continue
+        calls = [c for c in summary.dynamic if c.argument is None]
+        if calls:
+            lines = ", ".join(str(c.line) for c in calls)
+            problems.append(
+                Problem(
+                    "R010",
+                    f"{summary.path}:{calls[0].line}: {calls[0].call}() imports by value, and roots.dynamic "
+                    f"has no edge from {module}" + (f" (lines {lines})" if len(calls) > 1 else ""),
+                    upstream=Mark(summary.path, calls[0].line),
+                    hint=f"add {{from: {module}, to: <modules it loads>, why: ...}} to roots.dynamic",
+                )
+            )
+    everything = sorted({*index.modules, *index.folders})
+    for edge in declared:
+        if not index.has_module(edge.source):
+            problems.append(Problem("R009", f"roots.dynamic: {edge.source} is not a module", edge.mark))
+        elif index.internal(edge.target) and not any(fnmatchcase(m, edge.target) for m in everything):
+            problems.append(Problem("R009", f"roots.dynamic: {edge.target} matches no module", edge.mark))
+    return problems

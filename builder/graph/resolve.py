@@ -1,0 +1,222 @@
+"""Does `module.name` exist? An index over summaries, with star imports expanded to a fixpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from builder.graph.modules import Definition, Summary
+
+
+class Origin(NamedTuple):
+    """Where a name comes from: a module, or (with `qualname`) a definition inside it."""
+
+    module: str
+    qualname: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.qualname}" if self.qualname else self.module
+
+
+class Index:
+    """The modules of one tree and the names in them."""
+
+    def __init__(self, summaries: Mapping[str, Summary], tops: Iterable[str] | None = None) -> None:
+        """`tops`: the import names of the packages (default: those of the summaries). A module
+        outside them is external, and nothing is known about it."""
+        self.modules: dict[str, Summary] = {}
+        for summary in summaries.values():
+            # `x.py` beside `x/__init__.py`: Python takes the package
+            if summary.module and (summary.package or summary.module not in self.modules):
+                self.modules[summary.module] = summary
+        self.folders: set[str] = set()
+        for module in self.modules:
+            while module := module.rpartition(".")[0]:
+                self.folders.add(module)
+        self.tops = (
+            frozenset(tops) if tops is not None else frozenset(m.partition(".")[0] for m in self.modules)
+        )
+        self._stars, self._open = self._expand()
+
+    def _expand(self) -> tuple[dict[str, dict[str, str]], set[str]]:
+        """module -> names that its star imports bring in (each with the module it came from), and
+        the modules that may have more names than can be seen."""
+        sources: dict[str, list[str]] = {}
+        opened = {name for name, summary in self.modules.items() if summary.open}
+        for name, summary in self.modules.items():
+            for item in summary.imports:
+                if item.star and item.kind != "lazy":
+                    if item.target in self.modules:
+                        sources.setdefault(name, []).append(item.target)
+                    elif not self.internal(item.target):
+                        opened.add(name)
+        stars: dict[str, dict[str, str]] = {name: {} for name in sources}
+        changed = True
+        while changed:
+            changed = False
+            for name in sorted(sources):
+                for source in sources[name]:
+                    if source in opened and name not in opened:
+                        opened.add(name)
+                        changed = True
+                    for public in self._public(source, stars.get(source, {})):
+                        if public not in stars[name]:
+                            stars[name][public] = source
+                            changed = True
+        return stars, opened
+
+    def _public(self, module: str, stars: Mapping[str, str]) -> Iterable[str]:
+        summary = self.modules[module]
+        if summary.exports is not None:
+            return summary.exports
+        return sorted(n for n in {*summary.names, *stars} if not n.startswith("_"))
+
+    def internal(self, module: str) -> bool:
+        """The module belongs (by its first name) to the packages."""
+        return module.partition(".")[0] in self.tops
+
+    def has_module(self, module: str) -> bool:
+        """The module is a file or a folder with modules below it."""
+        return module in self.modules or module in self.folders
+
+    def is_open(self, module: str) -> bool:
+        """The module may have names that no statement shows."""
+        return module in self._open
+
+    def names(self, module: str) -> frozenset[str]:
+        """All names visible in a module: bound in it, brought in by stars, and its submodules."""
+        own = self.modules.get(module)
+        below = {m.rpartition(".")[2] for m in self.folders | set(self.modules) if _parent(m) == module}
+        return frozenset({*(own.names if own else ()), *self._stars.get(module, ()), *below})
+
+    def definition(self, module: str, name: str) -> Definition | None:
+        """The definition of a name bound in the module itself."""
+        summary = self.modules.get(module)
+        return summary.names.get(name) if summary else None
+
+    def resolves(self, module: str, name: str) -> bool | None:
+        """Whether `from module import name` works; None when it cannot be known."""
+        if not self.internal(module):
+            return None
+        if name == "*":
+            return self.has_module(module)
+        summary = self.modules.get(module)
+        if summary is not None and (name in summary.names or name in self._stars.get(module, ())):
+            return True
+        if self.has_module(f"{module}.{name}"):
+            return True
+        return None if module in self._open else False
+
+    def origin(self, module: str, name: str) -> Origin | None:
+        """The definition or module that `module.name` is, through re-exports; None when it is
+        external, unknown, or not there."""
+        seen: set[tuple[str, str]] = set()
+        while (module, name) not in seen:
+            seen.add((module, name))
+            summary = self.modules.get(module)
+            bound = summary.names.get(name) if summary else None
+            if summary is not None and bound is not None:
+                if bound.kind != "import":
+                    return Origin(module, name)
+                item = next((i for i in reversed(summary.imports) if i.bound == name), None)
+                if item is None or not self.internal(item.target):
+                    return None
+                if item.name is None:
+                    return Origin(item.target if item.asname else name)
+                module, name = item.target, item.name
+                continue
+            star = self._stars.get(module, {}).get(name)
+            if star is not None:
+                module = star
+                continue
+            below = f"{module}.{name}"
+            return Origin(below) if self.has_module(below) else None
+        return None
+
+    def locate(self, dotted: str) -> Origin | None:
+        """A dotted name as the longest module it starts with, and the rest; None if that rest
+        is not there. `a.b.C.m` gives module `a.b` and `C.m`."""
+        module, rest = dotted, ""
+        while module and not self.has_module(module):
+            module, _, last = module.rpartition(".")
+            rest = f"{last}.{rest}" if rest else last
+        if not module or not rest:
+            return Origin(module) if module else None
+        summary = self.modules.get(module)
+        first = rest.partition(".")[0]
+        if "." not in rest:
+            return Origin(module, rest) if self.resolves(module, rest) is not False else None
+        if summary is not None and (rest in summary.members or first in self._stars.get(module, ())):
+            return Origin(module, rest)
+        found = self.origin(module, first)
+        if found is None or not found.qualname:
+            return Origin(module, rest) if self.resolves(module, first) is not False else None
+        outer, _, last = f"{found.qualname}.{rest.partition('.')[2]}".rpartition(".")
+        holder = self.modules[found.module]
+        known = f"{outer}.{last}" in holder.members or last in holder.attributes.get(outer, ())
+        return Origin(found.module, f"{outer}.{last}") if known else None
+
+    def lineage(self, origin: Origin) -> tuple[list[Origin], bool]:
+        """A class and its bases inside the packages, nearest first, and whether all are known
+        (`object`, enums, protocols and the like count as known)."""
+        order: list[Origin] = []
+        complete, queue = True, [origin]
+        while queue:
+            current = queue.pop(0)
+            if current in order:
+                continue
+            order.append(current)
+            summary = self.modules.get(current.module)
+            for base in summary.bases.get(current.qualname, ()) if summary else ():
+                plain = base.partition("[")[0]
+                if plain.rpartition(".")[2] in _PLAIN_BASES:
+                    continue
+                first, _, rest = plain.partition(".")
+                found = self.origin(current.module, first)
+                for part in filter(None, rest.split(".")):
+                    if found is None:
+                        break
+                    if found.qualname:
+                        found = Origin(found.module, f"{found.qualname}.{part}")
+                    else:
+                        found = self.origin(found.module, part)
+                holder = self.modules.get(found.module) if found and found.qualname else None
+                if found is not None and holder is not None and found.qualname in holder.bases:
+                    queue.append(found)
+                else:
+                    complete = False
+        return order, complete
+
+    def has_member(self, origin: Origin, name: str) -> bool | None:
+        """Whether a class has this attribute, itself or by inheritance; None when a base is external."""
+        order, complete = self.lineage(origin)
+        for item in order:
+            summary = self.modules.get(item.module)
+            if summary is not None and (
+                f"{item.qualname}.{name}" in summary.members
+                or name in summary.attributes.get(item.qualname, ())
+            ):
+                return True
+        return False if complete else None
+
+
+_PLAIN_BASES = frozenset(
+    [
+        "object",
+        "ABC",
+        "Enum",
+        "IntEnum",
+        "StrEnum",
+        "Flag",
+        "IntFlag",
+        "Protocol",
+        "Generic",
+        "NamedTuple",
+        "TypedDict",
+        "Struct",
+    ]
+)
+
+
+def _parent(module: str) -> str:
+    return module.rpartition(".")[0]

@@ -1,0 +1,315 @@
+"""From bytes to a `Summary`: one walk over statements; expressions only where the text calls for it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from builder.graph.modules import (
+    Definition,
+    DefinitionKind,
+    Dynamic,
+    Import,
+    ImportKind,
+    Reference,
+    Summary,
+)
+
+_CATCHES = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+_IMPORTERS = {"import_module", "__import__", "iter_modules", "walk_packages"}
+_IMPORTER_TEXTS = tuple(name.encode() for name in sorted(_IMPORTERS))
+_GLOBALS_WRITTEN = re.compile(
+    rb"globals\(\)\s*(?:\[[^\]\n]*\]\s*=[^=]|\.update\b|\.setdefault\b)|sys\.modules\[__name__\]\s*="
+)
+_Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Try: tuple[type[ast.stmt], ...] = (ast.Try, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
+_Loop = (ast.For, ast.AsyncFor, ast.While)
+_With = (ast.With, ast.AsyncWith)
+
+
+def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
+    package = path.endswith("__init__.py")
+    try:
+        tree = ast.parse(data, path)
+    except SyntaxError as error:
+        return Summary(path, module, package, error=(error.lineno or 0, error.msg or "invalid syntax"))
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Summary(path, module, package, error=(0, str(error) or type(error).__name__))
+    walk = _Walk(module, package)
+    walk.suite(tree.body, "eager", False, "")
+    dynamic: tuple[Dynamic, ...] = ()
+    if any(text in data for text in _IMPORTER_TEXTS):
+        dynamic = tuple(sorted(_dynamic(tree, walk.parent)))
+    return Summary(
+        path,
+        module,
+        package,
+        imports=tuple(walk.imports),
+        names=walk.names,
+        members=walk.members,
+        attributes=walk.attributes,
+        bases=walk.bases,
+        stores=frozenset(walk.stores),
+        exports=tuple(walk.exports) if walk.exports is not None and walk.exports_constant else None,
+        dynamic=dynamic,
+        references=tuple(_references(data, tops)),
+        open="__getattr__" in walk.names
+        or ((b"globals()" in data or b"sys.modules[" in data) and _GLOBALS_WRITTEN.search(data) is not None),
+    )
+
+
+class _Walk:
+    """Collects while it visits the statements of one module in order."""
+
+    def __init__(self, module: str, package: bool) -> None:
+        self.parent = module if package else module.rpartition(".")[0]
+        self.module = module
+        self.imports: list[Import] = []
+        self.names: dict[str, Definition] = {}
+        self.members: dict[str, Definition] = {}
+        self.attributes: dict[str, dict[str, int]] = {}
+        self.bases: dict[str, tuple[str, ...]] = {}
+        self.stores: set[str] = set()
+        self.exports: list[str] | None = None
+        self.exports_constant = True
+
+    def suite(self, body: Sequence[ast.stmt], kind: ImportKind, tried: bool, owner: str) -> None:
+        """Statements that run when the module is imported: of the module, or of the class `owner`."""
+        for node in body:
+            if isinstance(node, _Function):
+                self.bind(node.name, "function", node.lineno, owner)
+                first = node.args.posonlyargs or node.args.args
+                static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
+                receiver = first[0].arg if owner and first and not static else ""
+                self.inner(node.body, "typing" if kind == "typing" else "lazy", tried, owner, receiver)
+            elif isinstance(node, ast.ClassDef):
+                self.bind(node.name, "class", node.lineno, owner)
+                name = f"{owner}.{node.name}" if owner else node.name
+                self.bases[name] = tuple(ast.unparse(b) for b in node.bases)
+                self.suite(node.body, kind, tried, name)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                for found in self.imported(node, kind, tried):
+                    if not found.star:
+                        self.bind(found.bound, "import", node.lineno, owner)
+            elif isinstance(node, ast.If):
+                only_typing = _is_type_checking(node.test)
+                within: ImportKind = "guarded" if kind == "eager" else kind
+                self.suite(node.body, "typing" if only_typing else within, tried, owner)
+                self.suite(node.orelse, kind if only_typing else within, tried, owner)
+            elif isinstance(node, _Try):
+                self.attempt(node, kind, tried, owner)
+            elif isinstance(node, _Loop):
+                if isinstance(node, (ast.For, ast.AsyncFor)):
+                    self.target(node.target, owner)
+                self.suite(node.body, kind, tried, owner)
+                self.suite(node.orelse, kind, tried, owner)
+            elif isinstance(node, _With):
+                for item in node.items:
+                    if item.optional_vars is not None:
+                        self.target(item.optional_vars, owner)
+                inside = tried or any(_suppresses(i.context_expr) for i in node.items)
+                self.suite(node.body, "guarded" if inside and kind == "eager" else kind, inside, owner)
+            elif isinstance(node, ast.Match):
+                for case in node.cases:
+                    self.suite(case.body, "guarded" if kind == "eager" else kind, tried, owner)
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self.target(target, owner)
+                if not owner:
+                    self.exported(node.targets[0], node.value, first=True)
+            elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+                self.target(node.target, owner)
+                if not owner and node.value is not None:
+                    self.exported(node.target, node.value, first=isinstance(node, ast.AnnAssign))
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not owner:
+                call = node.value.func
+                if isinstance(call, ast.Attribute) and call.attr in ("extend", "append"):
+                    for argument in node.value.args:
+                        self.exported(call.value, argument, first=False)
+
+    def attempt(self, node: ast.stmt, kind: ImportKind, tried: bool, owner: str) -> None:
+        assert isinstance(node, _Try)
+        catches = any(_catches_import_error(h.type) for h in node.handlers)  # type: ignore[attr-defined]
+        inside: ImportKind = "guarded" if catches and kind == "eager" else kind
+        self.suite(node.body, inside, tried or catches, owner)  # type: ignore[attr-defined]
+        for handler in node.handlers:  # type: ignore[attr-defined]
+            self.suite(handler.body, "guarded" if kind == "eager" else kind, tried, owner)
+        self.suite(node.orelse, inside, tried, owner)  # type: ignore[attr-defined]
+        self.suite(node.finalbody, kind, tried, owner)  # type: ignore[attr-defined]
+
+    def inner(self, body: Sequence[ast.stmt], kind: ImportKind, tried: bool, owner: str, me: str) -> None:
+        """Statements of a function: imports, `self.x = ...`, `global x`; everything else is local."""
+        for node in body:
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if not isinstance(target, ast.Name):
+                        self.stored(target, owner, me)
+            elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+                if not isinstance(node.target, ast.Name):
+                    self.stored(node.target, owner, me)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                self.imported(node, kind, tried)
+            elif isinstance(node, ast.If):
+                self.inner(node.body, "typing" if _is_type_checking(node.test) else kind, tried, owner, me)
+                if node.orelse:
+                    self.inner(node.orelse, kind, tried, owner, me)
+            elif isinstance(node, _Loop):
+                if isinstance(node, (ast.For, ast.AsyncFor)):
+                    self.stored(node.target, owner, me)
+                self.inner(node.body, kind, tried, owner, me)
+                self.inner(node.orelse, kind, tried, owner, me)
+            elif isinstance(node, _With):
+                for item in node.items:
+                    if item.optional_vars is not None:
+                        self.stored(item.optional_vars, owner, me)
+                inside = tried or any(_suppresses(i.context_expr) for i in node.items)
+                self.inner(node.body, kind, inside, owner, me)
+            elif isinstance(node, _Try):
+                catches = any(_catches_import_error(h.type) for h in node.handlers)  # type: ignore[attr-defined]
+                self.inner(node.body, kind, tried or catches, owner, me)  # type: ignore[attr-defined]
+                for handler in node.handlers:  # type: ignore[attr-defined]
+                    self.inner(handler.body, kind, tried, owner, me)
+                self.inner(node.orelse, kind, tried, owner, me)  # type: ignore[attr-defined]
+                self.inner(node.finalbody, kind, tried, owner, me)  # type: ignore[attr-defined]
+            elif isinstance(node, _Function):
+                self.inner(node.body, kind, tried, owner, me)
+            elif isinstance(node, ast.ClassDef):
+                for item_ in node.body:
+                    if isinstance(item_, _Function):
+                        arguments = item_.args.posonlyargs or item_.args.args
+                        # a local class has no qualified name: its attributes count as plain stores
+                        self.inner(item_.body, kind, tried, "", arguments[0].arg if arguments else "")
+                    else:
+                        self.inner([item_], kind, tried, "", "")
+                        self.local_fields(item_)
+            elif isinstance(node, ast.Match):
+                for case in node.cases:
+                    self.inner(case.body, kind, tried, owner, me)
+            elif isinstance(node, ast.Global):
+                for name in node.names:
+                    self.names.setdefault(name, Definition("constant", node.lineno))
+
+    def local_fields(self, node: ast.stmt) -> None:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        self.stores.update(t.id for t in targets if isinstance(t, ast.Name))
+
+    def bind(self, name: str, kind: DefinitionKind, line: int, owner: str) -> None:
+        if owner:
+            self.members.setdefault(f"{owner}.{name}", Definition(kind, line))
+            return
+        old = self.names.get(name)
+        # an import that is also defined (the fallback in `except ImportError`) counts as defined
+        if old is None or (old.kind == "import" and kind != "import"):
+            self.names[name] = Definition(kind, line)
+
+    def target(self, node: ast.expr, owner: str) -> None:
+        if isinstance(node, ast.Name):
+            self.bind(node.id, "constant", node.lineno, owner)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            for item in node.elts:
+                self.target(item, owner)
+        elif isinstance(node, ast.Starred):
+            self.target(node.value, owner)
+        elif isinstance(node, ast.Attribute):
+            self.stores.add(node.attr)
+
+    def stored(self, node: ast.expr, owner: str, me: str) -> None:
+        if isinstance(node, ast.Attribute):
+            value = node.value
+            if owner and me and isinstance(value, ast.Name) and value.id == me:
+                self.attributes.setdefault(owner, {}).setdefault(node.attr, node.lineno)
+            else:
+                self.stores.add(node.attr)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            for item in node.elts:
+                self.stored(item, owner, me)
+        elif isinstance(node, ast.Starred):
+            self.stored(node.value, owner, me)
+
+    def imported(self, node: ast.Import | ast.ImportFrom, kind: ImportKind, tried: bool) -> list[Import]:
+        if isinstance(node, ast.Import):
+            found = [Import(a.name, None, a.asname, kind, tried, node.lineno) for a in node.names]
+        else:
+            target = absolute(node.module or "", node.level, self.parent, bool(self.module))
+            # a parenthesised list spans lines: each name knows its own
+            found = [Import(target, a.name, a.asname, kind, tried, a.lineno) for a in node.names]
+        self.imports.extend(found)
+        return found
+
+    def exported(self, target: ast.expr, value: ast.expr, *, first: bool) -> None:
+        if not (isinstance(target, ast.Name) and target.id == "__all__"):
+            return
+        items = value.elts if isinstance(value, (ast.List, ast.Tuple, ast.Set)) else [value]
+        strings = [i.value for i in items if isinstance(i, ast.Constant) and isinstance(i.value, str)]
+        self.exports_constant = len(strings) == len(items) and (first or self.exports_constant)
+        self.exports = strings if first or self.exports is None else self.exports + strings
+
+
+def absolute(module: str, level: int, parent: str, inside: bool = True) -> str:
+    """The absolute name of a from-import's module; `parent` is the package of the importing module."""
+    if not level:
+        return module
+    if not inside:
+        return "." * level + module
+    parts = parent.split(".")
+    base = ".".join(parts[: len(parts) - level + 1])
+    return f"{base}.{module}" if module and base else base or module
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
+    return name == "TYPE_CHECKING"
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _catches_import_error(caught: ast.expr | None) -> bool:
+    if caught is None:
+        return True
+    items = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(_last_name(i) in _CATCHES for i in items)
+
+
+def _suppresses(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and _last_name(node.func) == "suppress"
+        and any(_last_name(a) in _CATCHES for a in node.args)
+    )
+
+
+def _dynamic(tree: ast.Module, parent: str) -> Iterator[Dynamic]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _last_name(node.func) in _IMPORTERS:
+            argument = _text(node.args[0]) if node.args else None
+            if argument and argument.startswith("."):
+                dots = len(argument) - len(argument.lstrip("."))
+                argument = absolute(argument.lstrip("."), dots, parent)
+            yield Dynamic(node.lineno, _last_name(node.func), argument)
+
+
+def _text(node: ast.expr) -> str | None:
+    """A constant string, or an f-string with `*` for each of its holes; None for anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        parts = [v.value if isinstance(v, ast.Constant) else "*" for v in node.values]
+        text = "".join(str(p) for p in parts)
+        return text if text.strip("*") else None
+    return None
+
+
+def _references(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:
+    if not tops:
+        return
+    names = b"|".join(re.escape(t.encode()) for t in tops)
+    line, seen = 1, 0
+    for match in re.finditer(rb"[\"']((?:" + names + rb")(?:\.[A-Za-z_]\w*)+)(?::\w+)?[\"']", data):
+        line += data.count(b"\n", seen, match.start())
+        seen = match.start()
+        yield Reference(match[1].decode(), line)

@@ -1,0 +1,205 @@
+"""A release's sdist as a tree: read in memory, member by member, with git's own view of it restored.
+
+    sglang-0.5.8/README.md, LICENSE   -> README.md, LICENSE    (upstream copies them from there)
+    sglang-0.5.8/*                    -> python/*
+    what the build made               -> dropped: PKG-INFO, egg-info, setuptools' setup.cfg, the version
+                                         file of setuptools-scm, *_pb2* next to its .proto
+
+So the blobs equal those of git, but for what the release process itself changes in files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tarfile
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+
+from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
+from builder.upstream.commits import project_table
+
+#: Committer time of every release: 1980-01-01 00:00 UTC, the first that a zip file can hold. The archive
+#: has times of its own, but they are those of the machine that packed it.
+SDIST_TIME = 315532800
+
+MAX_BYTES = 512 * 1024 * 1024  # unpacked
+MAX_MEMBERS = 100_000
+MAX_NAME = 4096
+
+_AUTHOR = "sglang-deepseek-builder <builder@localhost>"
+_SETUPTOOLS_CFG = b"[egg_info]\ntag_build = \ntag_date = 0\n\n"
+_FROM_ROOT = ("README.md", "LICENSE")
+
+
+class ArchiveError(Exception):
+    """The archive is not what an sdist may be; `reasons` lists everything that is wrong with it."""
+
+    def __init__(self, reasons: Iterable[str]) -> None:
+        self.reasons = tuple(reasons)
+        super().__init__("; ".join(self.reasons[:3]))
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    tree: Tree
+    contents: Mapping[str, bytes]  # blob id -> bytes
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    mode: str
+    data: bytes
+
+
+def read(data: bytes, project: str, version: str, sha256: str) -> Imported:
+    """An sdist as a tree with blobs, and the commit id computed for it. Raises ArchiveError."""
+    members = _members(_unpack(data), f"{project}-{version}")
+    entries: dict[str, Entry] = {}
+    contents: dict[str, bytes] = {}
+    generated = _generated(members)
+    for path, member in members.items():
+        if path not in generated:
+            blob = blob_id(member.data)
+            contents[blob] = member.data
+            entries[path if path in _FROM_ROOT else f"python/{path}"] = Entry(member.mode, blob)
+    tree = Tree(entries)
+    return Imported(tree, contents, commit_id(tree.id, project, version, sha256))
+
+
+def commit_id(tree: str, project: str, version: str, sha256: str) -> str:
+    """The id of the commit, without parents, that holds this release; the same on every machine."""
+    stamp = f"{_AUTHOR} {SDIST_TIME} +0000"
+    message = f"{project} {version}\n\nThe source distribution with sha256 {sha256}.\n"
+    body = f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{message}".encode()
+    return hashlib.sha1(b"commit %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
+
+
+def _unpack(data: bytes) -> bytes:
+    try:
+        unpack = zlib.decompressobj(wbits=31)
+        raw = unpack.decompress(data, MAX_BYTES)
+    except zlib.error as error:
+        raise ArchiveError([f"it is not a gzip file ({error})"]) from None
+    if unpack.unconsumed_tail:
+        raise ArchiveError([f"it unpacks to more than {MAX_BYTES} bytes"])
+    if not unpack.eof:
+        raise ArchiveError(["it is cut off"])
+    return raw
+
+
+def _members(raw: bytes, root: str) -> dict[str, _Member]:
+    """Path below `root` -> member; only plain files and links that stay inside."""
+    found: dict[str, _Member] = {}
+    hard: dict[str, str] = {}
+    reasons: list[str] = []
+    count = 0
+    try:
+        with tarfile.open(fileobj=BytesIO(raw), mode="r:") as archive:
+            for info in archive:
+                count += 1
+                if count > MAX_MEMBERS:
+                    raise ArchiveError([f"it has more than {MAX_MEMBERS} members"])
+                path, why = _inside(info.name, root)
+                if why is None and not info.isdir():
+                    seen = path in found or path in hard
+                    why = "occurs twice" if seen else _take(raw, info, path, root, found, hard)
+                if why is not None:
+                    reasons.append(f"member {info.name[:200]!r} {why}")
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+        raise ArchiveError([*reasons, f"it is not a tar file ({error})"]) from None
+    for path, target in hard.items():
+        if target in found:
+            found[path] = found[target]
+        else:
+            reasons.append(f"member {path!r} is a hard link to {target!r}, which is no file of the archive")
+    folders = {path[:i] for path in found for i, char in enumerate(path) if char == "/"}
+    reasons += [f"member {path!r} is a file and a folder" for path in sorted(folders & found.keys())]
+    if not found and not reasons:
+        reasons.append(f"it has no files below {root}/")
+    if reasons:
+        raise ArchiveError(reasons)
+    return found
+
+
+def _inside(name: str, root: str) -> tuple[str, str | None]:
+    """(path below the root, what is wrong with it)."""
+    if len(name) > MAX_NAME:
+        return "", "has a name that is too long"
+    if "\0" in name or "\\" in name or any(ord(char) < 32 for char in name):
+        return "", "has a name with a control character or a backslash"
+    first, _, rest = name.rstrip("/").partition("/")
+    if first != root:
+        return "", f"is outside {root}/"
+    if rest and any(part.lower() in {"", ".", "..", ".git"} for part in rest.split("/")):
+        return "", "is not a plain path"
+    return rest, None
+
+
+def _take(
+    raw: bytes,
+    info: tarfile.TarInfo,
+    path: str,
+    root: str,
+    found: dict[str, _Member],
+    hard: dict[str, str],
+) -> str | None:
+    """Adds one member that is no folder; returns what is wrong with it."""
+    if not path:
+        return "is no folder"
+    if info.type in (tarfile.REGTYPE, tarfile.AREGTYPE):
+        data = raw[info.offset_data : info.offset_data + info.size]
+        if len(data) != info.size:
+            return "is cut off"
+        found[path] = _Member(EXECUTABLE if info.mode & 0o100 else FILE, data)
+        return None
+    if info.type == tarfile.SYMTYPE:
+        if not _stays(path, info.linkname):
+            return f"is a link out of the tree, to {info.linkname[:200]!r}"
+        found[path] = _Member(SYMLINK, info.linkname.encode("utf-8", "surrogateescape"))
+        return None
+    if info.type == tarfile.LNKTYPE:
+        target, why = _inside(info.linkname, root)
+        if why is not None or not target:
+            return f"is a hard link out of the tree, to {info.linkname[:200]!r}"
+        hard[path] = target
+        return None
+    return "is neither a file, nor a folder, nor a link"
+
+
+def _stays(path: str, target: str) -> bool:
+    if not target or target.startswith("/") or "\0" in target:
+        return False
+    depth = path.count("/")
+    for part in target.split("/"):
+        depth += -1 if part == ".." else 0 if part in ("", ".") else 1
+        if depth < 0:
+            return False
+    return True
+
+
+def _generated(members: Mapping[str, _Member]) -> set[str]:
+    """The files that the build made: they are in the archive and not in git."""
+    drop = {"PKG-INFO"} | {path for path in members if path.split("/")[0].endswith(".egg-info")}
+    if "setup.cfg" in members and members["setup.cfg"].data == _SETUPTOOLS_CFG:
+        drop.add("setup.cfg")
+    drop.add(_version_file(members))
+    for path in members:
+        stem = re.fullmatch(r"(.*)_pb2(?:_grpc)?\.pyi?", path)
+        if stem and f"{stem.group(1)}.proto" in members:
+            drop.add(path)
+    return drop
+
+
+def _version_file(members: Mapping[str, _Member]) -> str:
+    if "pyproject.toml" in members:
+        try:
+            name = project_table(members["pyproject.toml"].data)["tool"]["setuptools_scm"]["version_file"]
+        except (KeyError, TypeError):
+            return ""
+        if isinstance(name, str):
+            return name
+    return ""

@@ -1,0 +1,105 @@
+"""The builder's own folder: what was downloaded once, kept so that a kill at any point does no harm.
+
+    cache/upstream.git    bare clone; refs/builder/<commit> marks each commit that is there completely
+    cache/sdist/          <project>-<version>-<sha256>.tar.gz
+    cache/tmp/            work in progress of whoever holds the lock; anything else there is left over
+
+Readers take no lock: files appear by rename only. Writers hold `cache/lock`, which the system releases
+when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from builder.errors import fail
+
+#: Seconds to wait for another builder that is downloading.
+LOCK_TIMEOUT = 900.0
+
+_READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def default_cache() -> Path:
+    """The cache folder when none is given: BUILDER_CACHE, else the user's cache folder."""
+    given = os.environ.get("BUILDER_CACHE")
+    if given:
+        return Path(given)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("sglang-deepseek", appauthor=False))
+
+
+@contextmanager
+def writing(cache: Path) -> Iterator[Path]:
+    """The folder to write to, locked: the cache, or a temporary folder if the cache is read-only.
+
+    The temporary one is removed when the process ends. Raises BuildError E002 for a cache that can
+    neither be used nor is merely read-only.
+    """
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            pass
+    except OSError as error:
+        if error.errno not in _READ_ONLY:
+            raise fail("E002", f"The cache {cache} cannot be used: {error.strerror}.", hint=_HINT) from None
+        yield _temporary()
+        return
+
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(cache / "lock", timeout=LOCK_TIMEOUT)
+    try:
+        lock.acquire()
+    except Timeout:
+        message = f"Another builder has been writing to the cache {cache} for {LOCK_TIMEOUT:.0f} seconds."
+        raise fail("E002", message, hint=_HINT) from None
+    try:
+        shutil.rmtree(cache / "tmp", ignore_errors=True)
+        yield cache
+    except OSError as error:
+        raise fail("E002", f"The cache {cache} cannot be written: {error.strerror}.", hint=_HINT) from None
+    finally:
+        lock.release()
+
+
+_HINT = "name another folder with --cache or BUILDER_CACHE"
+
+
+@contextmanager
+def scratch(folder: Path) -> Iterator[Path]:
+    """A new empty folder on the same file system, removed afterwards; only inside `writing`."""
+    (folder / "tmp").mkdir(exist_ok=True)
+    path = Path(tempfile.mkdtemp(dir=folder / "tmp"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def store(folder: Path, name: str, data: bytes) -> Path:
+    """Writes `folder/name` whole or not at all; only inside `writing`. Raises OSError."""
+    target = folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with scratch(folder) as temporary:
+        part = temporary / "part"
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    return target
+
+
+def _temporary() -> Path:
+    path = Path(tempfile.mkdtemp(prefix="sglang-deepseek-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path

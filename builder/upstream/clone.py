@@ -1,0 +1,151 @@
+"""The cached bare clone, and the remote that fills it, one commit at a time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from builder.errors import fail
+from builder.upstream import commits, git, spec
+from builder.upstream.cache import scratch, writing
+from builder.upstream.commits import Found
+from builder.upstream.spec import Wanted
+
+#: Seconds after which a silent remote counts as unreachable.
+LIST_TIMEOUT = 60.0
+FETCH_TIMEOUT = 900.0
+
+_NOT_THERE = re.compile(r"not our ref|no such remote ref|couldn't find remote ref|unadvertised object", re.I)
+
+
+def location(cache: Path) -> Path:
+    """Where the clone is, or would be."""
+    return cache / "upstream.git"
+
+
+def find(cache: Path, wanted: Wanted, offline: bool) -> Found | None:
+    """A commit that is completely in the clone, or None.
+
+    A branch counts only when offline: online the remote knows where it is now. Raises GitError for a
+    damaged clone, BuildError U002 for a name that is certainly wrong.
+    """
+    git_dir = location(cache)
+    if not git_dir.is_dir():
+        return None
+    found = commits.find(git_dir, wanted)
+    if found is None or not _complete(git_dir, found.commit):
+        return None
+    if found.ref and found.ref.startswith("refs/remotes/") and not offline:
+        return None
+    return found
+
+
+def _complete(git_dir: Path, commit: str) -> bool:
+    # objects may be there without the ref: those of a fetch that was killed, or of another commit
+    return bool(git.run(git_dir, "for-each-ref", "--", f"refs/builder/{commit}").strip())
+
+
+def fetch(cache: Path, repository: str, wanted: Wanted) -> tuple[Path, Found]:
+    """Gets one commit from the remote into the clone; returns the clone and the commit.
+
+    The clone is a temporary one if the cache is read-only. Raises GitError if the remote cannot be
+    reached, BuildError U002 if it does not have what is asked for.
+    """
+    if repository.startswith("-") or not repository.isprintable() or not repository:
+        raise git.GitError(f"{repository!r} is no address of a repository")
+    found = Found(wanted.value) if wanted.kind == "commit" else _look_up(repository, wanted)
+    with writing(cache) as folder:
+        git_dir = _prepared(folder)
+        if not _complete(git_dir, found.commit):
+            _fetch_commit(git_dir, repository, wanted, found.commit)
+        if found.ref is not None and found.ref.startswith(("refs/tags/", "refs/heads/")):
+            local = found.ref.replace("refs/heads/", "refs/remotes/origin/", 1)
+            git.run(git_dir, "update-ref", "--", local, found.commit)
+    return git_dir, found
+
+
+def discard(cache: Path) -> None:
+    """Removes a damaged clone."""
+    with writing(cache) as folder:
+        shutil.rmtree(location(folder), ignore_errors=True)
+
+
+def _look_up(repository: str, wanted: Wanted) -> Found:
+    exact = wanted.value.startswith("refs/") or wanted.value == "HEAD"
+    ask = (
+        ["--", repository, wanted.value, f"{wanted.value}^{{}}"]
+        if exact
+        else ["--heads", "--tags", "--", repository]
+    )
+    out = git.run(None, "ls-remote", "--quiet", *ask, protocols=git.REMOTE_PROTOCOLS, timeout=LIST_TIMEOUT)
+    refs = dict(
+        line.split("\t")[::-1] for line in out.decode("utf-8", "replace").splitlines() if "\t" in line
+    )
+    tips = {ref: refs.get(f"{ref}^{{}}", oid) for ref, oid in refs.items() if not ref.endswith("^{}")}
+    names = [wanted.value] if exact else [f"refs/{kind}/{wanted.value}" for kind in ("tags", "heads")]
+    named = {ref: tips[ref] for ref in names if ref in tips}
+    if len(set(named.values())) > 1:
+        message = f"{wanted.spec!r} is ambiguous: {' and '.join(named)} are different commits."
+        raise fail("U002", message, wanted.mark, hint="give the full name, refs/tags/... or refs/heads/...")
+    for ref, commit in named.items():
+        return Found(commit, ref)
+    digits = spec.short(wanted.value)
+    starts = sorted({oid for oid in tips.values() if digits and oid.startswith(digits)})
+    if len(starts) == 1:
+        return Found(starts[0])
+    if starts:
+        raise fail(
+            "U002", f"{wanted.spec!r} is ambiguous: it may be {', '.join(starts)}.", hint="give more digits"
+        )
+    if digits:
+        message = f"{wanted.spec!r} is no tip of the remote, and a remote cannot look up abbreviated commits."
+        raise fail("U002", message, wanted.mark, hint="give all 40 digits, or a mirror that has the commit")
+    near = [commits.short_ref(ref) for ref in tips]
+    raise spec.unknown(wanted.spec, f"is no tag or branch of {repository}", wanted.mark, near=near)
+
+
+def _prepared(folder: Path) -> Path:
+    """The clone, made if it is not there, without what a killed git left behind."""
+    git_dir = location(folder)
+    if not git_dir.is_dir():
+        with scratch(folder) as temporary:
+            # no template: hooks and descriptions of the system are not wanted
+            git.run(None, "init", "--quiet", "--bare", "--template=", "--", str(temporary / "new"))
+            (temporary / "new").rename(git_dir)
+    # we hold the cache's lock, so no git can be alive that owns these
+    for left_over in (
+        *git_dir.glob("*.lock"),
+        *git_dir.glob("refs/**/*.lock"),
+        *git_dir.glob("objects/pack/tmp_*"),
+    ):
+        left_over.unlink(missing_ok=True)
+    return git_dir
+
+
+def _fetch_commit(git_dir: Path, repository: str, wanted: Wanted, commit: str) -> None:
+    ref = f"refs/builder/{commit}"
+    flags = ("--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+    protocols = git.REMOTE_PROTOCOLS
+    try:
+        git.run(
+            git_dir,
+            "fetch",
+            *flags,
+            "--",
+            repository,
+            f"+{commit}:{ref}",
+            protocols=protocols,
+            timeout=FETCH_TIMEOUT,
+        )
+    except git.GitError as error:
+        if _NOT_THERE.search(error.stderr):
+            message = f"{wanted.spec!r}: {repository} has no commit {commit}."
+            raise fail(
+                "U002", message, wanted.mark, hint="check the digits; the commit may be of a fork"
+            ) from None
+        raise
+    kind = git.types(git_dir, [commit]).get(commit)
+    if kind != "commit":
+        git.run(git_dir, "update-ref", "-d", "--", ref)
+        raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", wanted.mark)

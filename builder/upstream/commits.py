@@ -1,0 +1,214 @@
+"""Commits of a repository on this machine: found by name, and read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from builder.errors import fail
+from builder.tree import GITLINK, Tree
+from builder.upstream import git, spec
+from builder.upstream.spec import Wanted
+
+PROJECT = "python/pyproject.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A commit of one repository, and the ref that led to it, if one did."""
+
+    commit: str
+    ref: str | None = None
+
+
+def find(git_dir: Path, wanted: Wanted) -> Found | None:
+    """The commit that is asked for, or None if this repository does not have it.
+
+    A tag or branch of that name comes before an abbreviated commit. Raises BuildError U002 for a name
+    that is certainly wrong (ambiguous, or a blob or a tree), GitError for a damaged repository.
+    """
+    if wanted.kind == "commit":
+        return _by_id(git_dir, wanted)
+    refs = _refs_named(git_dir, wanted.value)
+    if len(set(refs.values())) > 1:
+        names = " and ".join(refs)
+        raise fail(
+            "U002",
+            f"{wanted.spec!r} is ambiguous: {names} are different commits.",
+            wanted.mark,
+            hint="give the full name, refs/tags/... or refs/heads/...",
+        )
+    for ref, commit in refs.items():
+        return Found(commit, ref)
+    digits = spec.short(wanted.value)
+    return _by_prefix(git_dir, wanted, digits) if digits else None
+
+
+def ref_names(git_dir: Path) -> list[str]:
+    """Short names of all tags and branches, sorted."""
+    out = git.run(
+        git_dir, "for-each-ref", "--format=%(refname)", "refs/tags", "refs/heads", "refs/remotes/origin"
+    )
+    return sorted({short_ref(line) for line in out.decode("utf-8", "replace").splitlines()})
+
+
+def short_ref(ref: str) -> str:
+    """A ref without the folder that says what it is."""
+    return re.sub(r"^refs/(tags|heads|remotes/origin)/", "", ref)
+
+
+def _refs_named(git_dir: Path, name: str) -> dict[str, str]:
+    if name == "HEAD":
+        found = git.read_object(git_dir, "HEAD^{commit}")
+        return {"HEAD": found[0]} if found else {}
+    patterns = (
+        [name]
+        if name.startswith("refs/")
+        else [f"refs/{kind}/{name}" for kind in ("tags", "heads", "remotes/origin")]
+    )
+    # a branch of a clone and the remote's branch of the same name may differ: the local one is meant
+    if not name.startswith("refs/") and name.startswith("origin/"):
+        patterns.append(f"refs/remotes/{name}")
+    out = git.run(git_dir, "for-each-ref", "--format=%(refname)", "--", *patterns)
+    have = set(out.decode("utf-8", "surrogateescape").splitlines())
+    refs: dict[str, str] = {}
+    for ref in patterns:
+        if ref not in have or (ref.startswith("refs/remotes/origin/") and refs):
+            continue
+        found = git.read_object(git_dir, f"{ref}^{{commit}}")
+        if found is None:
+            raise fail("U002", f"{ref} does not lead to a commit.", hint="name a tag or branch of commits")
+        refs[ref] = found[0]
+    return refs
+
+
+def _by_id(git_dir: Path, wanted: Wanted) -> Found | None:
+    found = git.read_object(git_dir, wanted.value + "^{commit}")
+    if found is not None:
+        return Found(found[0])
+    kind = git.types(git_dir, [wanted.value]).get(wanted.value)
+    if kind in ("blob", "tree", "tag"):
+        raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", wanted.mark, hint=_LOG)
+    return None
+
+
+def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> Found | None:
+    candidates = git.run(git_dir, "rev-parse", f"--disambiguate={digits}").decode().split()
+    if not candidates:
+        return None
+    kinds = git.types(git_dir, candidates)
+    commits = sorted(i for i in candidates if kinds.get(i) == "commit")
+    tags = [git.read_object(git_dir, i + "^{commit}") for i in candidates if kinds.get(i) == "tag"]
+    commits = sorted({*commits, *(tag[0] for tag in tags if tag)})
+    if len(commits) == 1:
+        return Found(commits[0])
+    if commits:
+        listed = ", ".join(commits[:4]) + (", ..." if len(commits) > 4 else "")
+        raise fail("U002", f"{wanted.spec!r} is ambiguous: it may be {listed}.", hint="give more digits")
+    kind = kinds.get(candidates[0], "object")
+    raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", hint=_LOG)
+
+
+_LOG = "`git log --oneline` lists commits"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit with all its paths."""
+
+    id: str
+    tree: Tree
+    time: int
+    version: str | None
+    version_origin: str
+
+
+def read(git_dir: Path, commit: str) -> Commit:
+    """The commit's tree, time and version. Raises GitError when something of it is missing or damaged."""
+    found = git.read_object(git_dir, commit)
+    if found is None or found[1] != "commit":
+        raise git.GitError(f"commit {commit} is missing")
+    head = found[2].partition(b"\n\n")[0]
+    tree_id = re.search(rb"^tree ([0-9a-f]{40})$", head, re.M)
+    time = re.search(rb"^committer .*> (\d+) [-+]\d+$", head, re.M)
+    if tree_id is None or time is None:
+        raise git.GitError(f"commit {commit} is malformed")
+    tree = git.list_tree(git_dir, tree_id.group(1).decode())
+    seconds = int(time.group(1))
+    version, origin = _version(git_dir, commit, seconds, tree)
+    return Commit(commit, tree, seconds, version, origin)
+
+
+def _version(git_dir: Path, commit: str, time: int, tree: Tree) -> tuple[str | None, str]:
+    project = _project(git_dir, tree)
+    static = _at(project, "project", "version")
+    if isinstance(static, str):
+        return static, f"{PROJECT}, project.version"
+    tag = _release_tag(git_dir, commit, time)
+    if tag is not None:
+        return tag.removeprefix("v"), f"tag {tag}"
+    fallback = _at(project, "tool", "setuptools_scm", "fallback_version")
+    if isinstance(fallback, str):
+        return fallback, f"{PROJECT}, tool.setuptools_scm.fallback_version"
+    return None, "neither a version in python/pyproject.toml nor a release tag"
+
+
+def _project(git_dir: Path, tree: Tree) -> Mapping[str, Any]:
+    entry = tree.get(PROJECT)
+    if entry is None or entry.mode == GITLINK:
+        return {}
+    data = git.read_blobs(git_dir, [entry.blob])[entry.blob]
+    return project_table(data)
+
+
+def project_table(data: bytes) -> Mapping[str, Any]:
+    """A pyproject.toml as plain values; empty when it cannot be read (the gates say so, not we)."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return tomlkit.parse(data.decode("utf-8")).unwrap()
+    except (TOMLKitError, UnicodeDecodeError):
+        return {}
+
+
+def _at(table: Any, *keys: str) -> Any:
+    for key in keys:
+        if not isinstance(table, Mapping):
+            return None
+        table = table.get(key)
+    return table
+
+
+def _release_tag(git_dir: Path, commit: str, time: int) -> str | None:
+    """The newest release tag that the commit contains, else the newest that is not younger than it.
+
+    Upstream tags its releases on release branches, so that no commit of main contains one.
+    """
+    form = "--format=%(refname:strip=2) %(creatordate:unix)"
+    out = git.run(git_dir, "for-each-ref", form, "--sort=creatordate", "refs/tags/v*").decode(
+        "utf-8", "replace"
+    )
+    rows = [line.rsplit(" ", 1) for line in out.splitlines()]
+    releases = [(name, int(made)) for name, made in rows if is_release(name) and made.isdigit()]
+    if not releases:
+        return None
+    try:
+        args = [word for name, _ in releases for word in ("--match", name)]
+        near = git.run(git_dir, "describe", "--tags", "--abbrev=0", *args, commit)
+        return near.decode("utf-8", "replace").strip()
+    except git.GitError:  # no release tag is reachable
+        older = [(made, _key(name), name) for name, made in releases if made <= time]
+        return max(older)[2] if older else None
+
+
+def is_release(tag: str) -> bool:
+    """True for v1.2, v1.2.3 and v1.2.3.post1: neither candidates nor the tags of other parts."""
+    return re.fullmatch(r"v\d+(\.\d+)+(\.post\d+)?", tag) is not None
+
+
+def _key(tag: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", tag))

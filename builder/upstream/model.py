@@ -1,0 +1,71 @@
+"""An upstream as a value: its commit, its tree, and where its bytes are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from builder.errors import fail
+from builder.manifest.model import Pin
+from builder.tree import GITLINK, Snapshot, Tree
+
+
+class Blobs(Protocol):
+    """Reads blobs by id."""
+
+    def read(self, ids: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of each blob, every one checked against its id.
+
+        Raises BuildError U001 when one is missing or damaged.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where upstreams may be got from, in the order in which they are tried."""
+
+    mirror: Path | None  # a local git repository, bare or not
+    cache: Path  # the builder's own folder: cached clone and sdists
+    repository: str  # URL or path of the remote
+    offline: bool  # True: neither git nor pip may use the network
+    pins: Mapping[str, Pin]
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """An upstream tree and how it was had."""
+
+    spec: str  # what was asked for
+    commit: str | None  # 40 hex digits; for an sdist a computed one, the same on every machine
+    tree: Tree
+    origin: str  # one sentence: what it was got from
+    time: int  # committer time in epoch seconds; for an sdist archive.SDIST_TIME
+    version: str | None  # upstream's own version
+    blobs: Blobs
+    version_origin: str = ""  # what the version was read from
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBlobs:
+    """Blobs that are in memory already, checked when they were put there."""
+
+    contents: Mapping[str, bytes]
+
+    def read(self, ids: Iterable[str]) -> dict[str, bytes]:
+        wanted = list(ids)
+        missing = sorted(i for i in wanted if i not in self.contents)
+        if missing:
+            raise fail("U001", f"The upstream has no blob {missing[0]} ({len(missing)} missing).")
+        return {i: self.contents[i] for i in wanted}
+
+
+def snapshot(upstream: Upstream, paths: Iterable[str] | None = None) -> Snapshot:
+    """The upstream with the bytes of these paths (of all, for None); gitlinks have no bytes.
+
+    Raises KeyError for a path that the tree lacks, BuildError U001 for a blob that cannot be read.
+    """
+    chosen = upstream.tree if paths is None else Tree({p: upstream.tree[p] for p in paths})
+    return Snapshot(chosen, upstream.blobs.read(e.blob for e in chosen.values() if e.mode != GITLINK))

@@ -1,0 +1,160 @@
+"""What `UPSTREAM` names, looked for in the mirror, then in the cached clone, then at the remote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from builder.errors import BuildError, fail
+from builder.upstream import clone, commits, git, sdist
+from builder.upstream import spec as specs
+from builder.upstream.commits import Found
+from builder.upstream.model import Sources, Upstream
+from builder.upstream.spec import Wanted
+
+
+def resolve(spec: str, where: Sources) -> Upstream:
+    """The upstream that `spec` names; its tree is read, its blobs are not yet.
+
+    Raises BuildError U001 (cannot be had), U002 (names nothing), U003 (a download does not have its
+    digest), E002 (the cache cannot be used) or E003 (no git, no pip).
+    """
+    wanted = specs.parse(spec, where.pins)
+    if wanted.kind == "release":
+        return sdist.resolve(wanted, where)
+    if wanted.repository is not None:
+        return _from_repository(wanted, wanted.repository)
+    return _search(wanted, where)
+
+
+def _from_repository(wanted: Wanted, path: Path) -> Upstream:
+    git_dir = _opened(path, wanted, "repository")
+    try:
+        found = commits.find(git_dir, wanted)
+        if found is None:
+            near = commits.ref_names(git_dir)
+            raise specs.unknown(wanted.value, f"is no commit, tag or branch of {path}", near=near)
+        return _upstream(wanted, git_dir, found, f"the repository {path}")
+    except git.GitError as error:
+        raise fail("U001", f"{wanted.spec!r} cannot be had from {path}: {error.reason}.") from None
+
+
+def _opened(path: Path, wanted: Wanted, what: str) -> Path:
+    git_dir = git.git_dir_of(path)
+    if git_dir is None:
+        raise fail(
+            "U001",
+            f"{wanted.spec!r} cannot be had: the {what} {path} is not a git repository.",
+            wanted.mark,
+            hint="give the folder of a clone, or of a bare repository",
+        )
+    return git_dir
+
+
+@dataclass(slots=True)
+class _Search:
+    """Why each place so far did not have it, and the names that they have instead."""
+
+    tried: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+
+def _search(wanted: Wanted, where: Sources) -> Upstream:
+    search = _Search()
+    for look in (_in_mirror, _in_clone, _at_remote):
+        upstream = look(wanted, where, search)
+        if upstream is not None:
+            return upstream
+    raise _unavailable(wanted, where, search)
+
+
+def _in_mirror(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
+    if where.mirror is None:
+        search.tried.append("mirror: none given (SGLANG_MIRROR or --mirror)")
+        return None
+    git_dir = _opened(where.mirror, wanted, "mirror")
+    try:
+        found = commits.find(git_dir, wanted)
+        if found is not None:
+            return _upstream(wanted, git_dir, found, f"the mirror {where.mirror}")
+        search.tried.append(f"mirror: {where.mirror} does not have it")
+        search.names += commits.ref_names(git_dir)
+    except git.GitError as error:
+        search.tried.append(f"mirror: {where.mirror}: {error.reason}")
+    return None
+
+
+def _in_clone(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
+    git_dir = clone.location(where.cache)
+    try:
+        found = clone.find(where.cache, wanted, where.offline)
+        if found is not None:
+            return _upstream(wanted, git_dir, found, f"the cached clone {git_dir}", _repair(wanted, where))
+        search.tried.append(f"cache: {git_dir} does not have it")
+        search.names += commits.ref_names(git_dir) if git_dir.is_dir() else []
+    except git.GitError as error:
+        search.tried.append(f"cache: {git_dir} is damaged: {error.reason}")
+        if not where.offline:
+            clone.discard(where.cache)
+    return None
+
+
+def _at_remote(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
+    if where.offline:
+        search.tried.append("remote: not asked (offline)")
+        return None
+    try:
+        git_dir, found = clone.fetch(where.cache, where.repository, wanted)
+        repair = _repair(replace(wanted, kind="commit", value=found.commit), where)
+        return _upstream(wanted, git_dir, found, f"the remote {where.repository}", repair)
+    except git.GitError as error:
+        search.tried.append(f"remote: {where.repository}: {error.reason}")
+    return None
+
+
+def _upstream(
+    wanted: Wanted, git_dir: Path, found: Found, place: str, repair: Callable[[], None] | None = None
+) -> Upstream:
+    commit = commits.read(git_dir, found.commit)
+    via = f" ({commits.short_ref(found.ref)})" if found.ref else ""
+    return Upstream(
+        spec=wanted.spec,
+        commit=commit.id,
+        tree=commit.tree,
+        origin=f"commit {commit.id}{via} from {place}",
+        time=commit.time,
+        version=commit.version,
+        blobs=git.GitBlobs(git_dir, repair),
+        version_origin=commit.version_origin,
+    )
+
+
+def _repair(wanted: Wanted, where: Sources) -> Callable[[], None] | None:
+    """Replaces a damaged cached clone by a fresh one with the same commit; None when offline."""
+    if where.offline:
+        return None
+
+    def repair() -> None:
+        clone.discard(where.cache)
+        _search(wanted, replace(where, mirror=None))
+
+    return repair
+
+
+def _unavailable(wanted: Wanted, where: Sources, search: _Search) -> BuildError:
+    what = f"Commit {wanted.value}" if wanted.kind == "commit" else f"{wanted.value!r}"
+    named = f" (the pin {wanted.pin!r})" if wanted.pin else ""
+    hints = []
+    close = specs.did_you_mean(wanted.value, search.names) if wanted.kind == "ref" else ""
+    if close:
+        hints.append(f"did you mean {close}?")
+    if where.mirror is None:
+        hints.append(f"`SGLANG_MIRROR=/path/to/sglang.git make dist UPSTREAM={wanted.spec}` works offline")
+    for version in sdist.kept(where.cache)[-1:]:
+        hints.append(f"`make dist UPSTREAM=pypi:{version}` works offline: it is in the cache")
+    releases = [pin for pin in where.pins.values() if pin.sdist is not None]
+    if releases and not where.offline:
+        hints.append(f"`make dist UPSTREAM={releases[0].name}` needs only pip")
+    message = f"{what}{named} cannot be had: {'; '.join(search.tried)}."
+    return fail("U001", message, wanted.mark, hint="; ".join(hints) or "fetch it into the mirror")

@@ -1,0 +1,128 @@
+"""What `UPSTREAM` may say: a pin, a release, a commit, a ref, or a ref of another repository."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from builder.errors import BuildError, Mark, fail
+from builder.manifest.model import Pin
+
+MINIMUM_DIGITS = 7
+
+#: git's own rules for a ref name (git-check-ref-format), as what must not occur
+_NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|^[-/.@]$|^[-/.]|[/.]$")
+
+FORMS = (
+    "a pin of the manifest, a commit of at least 7 digits, a tag, a branch, pypi:VERSION, "
+    "or /path/to/repository@REF"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a spec asks for.
+
+    kind     value
+    commit   7 to 40 lower-case hex digits
+    ref      a tag, a branch or a full ref name (it may look like a short commit too)
+    release  a version, normalised
+    """
+
+    spec: str
+    kind: Literal["commit", "ref", "release"]
+    value: str
+    repository: Path | None = None  # given in the spec: no other place is tried
+    sha256: str | None = None
+    pin: str | None = None
+    mark: Mark | None = None
+
+
+def parse(spec: str, pins: Mapping[str, Pin]) -> Wanted:
+    """What `spec` asks for; nothing is looked up. Raises BuildError U002."""
+    if not spec or not spec.isprintable() or spec != spec.strip() or spec.startswith("-"):
+        raise unknown(spec, "is not a name for an upstream", near=pins)
+    if spec in pins:
+        return _pin(spec, pins[spec])
+    if spec.startswith("pypi:"):
+        return _release(spec, spec[len("pypi:") :], pins)
+    if spec.startswith(("/", "./", "../", "~")):
+        return _elsewhere(spec, pins)
+    return _revision(spec, spec, pins)
+
+
+def unknown(spec: str, why: str, mark: Mark | None = None, near: Iterable[str] = ()) -> BuildError:
+    """A BuildError U002 that suggests the closest of the names `near`."""
+    close = did_you_mean(spec, near)
+    hint = f"did you mean {close}?" if close else f"UPSTREAM takes {FORMS}"
+    return fail("U002", f"{spec!r} {why}.", mark, hint=hint)
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """The closest of these names, as a phrase; empty if none is close."""
+    close = difflib.get_close_matches(name, sorted(set(names)), n=3, cutoff=0.6)
+    return " or ".join(repr(c) for c in close)
+
+
+def _pin(spec: str, pin: Pin) -> Wanted:
+    if pin.sdist is not None:
+        version = _version(pin.sdist)
+        if version is None:
+            raise fail("U002", f"The pin {spec!r} names {pin.sdist!r}, which is not a version.", pin.mark)
+        return Wanted(spec, "release", version, None, pin.sha256, pin.name, pin.mark)
+    commit = (pin.commit or "").lower()
+    if not re.fullmatch(r"[0-9a-f]{40}", commit):
+        raise fail("U002", f"The pin {spec!r} does not name a commit of 40 hex digits.", pin.mark)
+    return Wanted(spec, "commit", commit, None, None, pin.name, pin.mark)
+
+
+def _release(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:
+    version = _version(text)
+    if version is None:
+        raise unknown(spec, "does not name a release: what follows pypi: is not a version", near=pins)
+    for pin in pins.values():
+        if pin.sdist is not None and _version(pin.sdist) == version:
+            return Wanted(spec, "release", version, None, pin.sha256, pin.name, pin.mark)
+    return Wanted(spec, "release", version)
+
+
+def _version(text: str) -> str | None:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return str(Version(text))
+    except InvalidVersion:
+        return None
+
+
+def _elsewhere(spec: str, pins: Mapping[str, Pin]) -> Wanted:
+    path, at, ref = spec.rpartition("@")
+    try:
+        if not at or Path(spec).expanduser().is_dir():
+            path, ref = spec, "HEAD"
+        place = Path(path).expanduser()
+    except (OSError, RuntimeError):
+        raise unknown(spec, "is not a path", near=pins) from None
+    found = _revision(spec, ref, pins)
+    return Wanted(spec, found.kind, found.value, place)
+
+
+def _revision(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:
+    digits = text.lower()
+    if re.fullmatch(r"[0-9a-f]{40}", digits):
+        return Wanted(spec, "commit", digits)
+    if re.fullmatch(r"[0-9a-f]{41,}", digits):
+        raise unknown(spec, f"has {len(digits)} digits, and a commit has 40", near=pins)
+    if not text or _NOT_A_REF.search(text) or any(part.startswith("-") for part in text.split("/")):
+        raise unknown(spec, "is not a commit, and no tag or branch can have this name", near=pins)
+    return Wanted(spec, "ref", text)
+
+
+def short(value: str) -> str | None:
+    """The hex digits of a name that may be an abbreviated commit; None if it cannot be one."""
+    digits = value.lower()
+    return digits if re.fullmatch(f"[0-9a-f]{{{MINIMUM_DIGITS},39}}", digits) else None

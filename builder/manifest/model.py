@@ -164,7 +164,8 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class TomlEdit:
-    """remove: a key, or the array items equal to or (requirements) named `item`; set: a key; add: an array item."""
+    """remove: a key, or the array items equal to or (requirements) named `value`; set: a key;
+    add: an array item."""
 
     file: str
     op: Literal["remove", "set", "add"]

@@ -11,7 +11,7 @@ import codecs
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from builder.errors import Mark, Problem
 
@@ -19,9 +19,9 @@ MAX_BYTES = 2_000_000
 MAX_DEPTH = 64
 MAX_NODES = 200_000
 
-Path = tuple[Union[str, int], ...]
+Path = tuple["str | int", ...]
 
-_CONSTANTS = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
+_CONSTANTS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
 _CONSTANTS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 #: No leading zeros, and at most 18 digits: a version, a date or a commit written in digits stays text.
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})", re.ASCII)
@@ -222,14 +222,16 @@ class _Composer:
         else:
             parent.firsts[name] = mark.line
             parent.key = name
-            self.keys[(*parent.path, name)] = mark
+            path = (*parent.path, name)
+            self.keys[path] = mark
 
     def _place(self, event: Any, value: Any) -> Path:
         """Puts a value where it belongs; the path of a value that is dropped starts with -1."""
         if isinstance(value, (dict, list)):
             self.nodes += 1
         if not self.open:
-            self.root, path = value, ()
+            self.root = value
+            path: Path = ()
         else:
             path = self._attach(event, self.open[-1], value)
         self.values.setdefault(path, self._mark(event))

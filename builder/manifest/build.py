@@ -1,0 +1,269 @@
+"""From a document to the manifest's dataclasses; never fails (see `view`), and collects findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from builder.manifest.findings import Findings
+from builder.manifest.model import (
+    Absent,
+    AbsentText,
+    AnchoredEdit,
+    Batch,
+    DynamicEdge,
+    Edit,
+    Fact,
+    Guarantees,
+    Manifest,
+    Option,
+    Patch,
+    Pin,
+    Roots,
+    Rule,
+    TextException,
+    TomlEdit,
+    Upstream,
+    WholeFile,
+)
+from builder.manifest.nodes import Document
+from builder.manifest.view import View
+
+BASE = "base"
+_TRUTH = {"truthy": True, "falsy": False}
+_Verdict = Literal["keep", "remove", "prune"]
+_FactKind = Literal["predicate", "value", "environment", "attribute", "pure", "default"]
+
+
+def build(document: Document, findings: Findings) -> Manifest:
+    """The manifest that the document states, as far as it can be read; digest and overlays are empty."""
+    root = View(document, (), document.data)
+    base = Batch(
+        BASE,
+        "stated at the top of the manifest",
+        root.mark,
+        rules=tuple(_rules(root, "keep", BASE, findings)),
+        facts=tuple(_facts(root.at("facts"), BASE)),
+        options=tuple(_options(root.at("facts"), BASE)),
+        absent=tuple(_absent(root.at("absent"), BASE)),
+    )
+    for _, folder in root.entries("packages"):
+        findings.path(folder)
+    for pattern in root.items("prune_symbols"):
+        findings.pattern(pattern)
+    return Manifest(
+        file=document.file,
+        name=root.text("name"),
+        label=root.text("label"),
+        upstream=_upstream(root.at("upstream")),
+        packages={name: folder.word for name, folder in root.entries("packages")},
+        roots=_roots(root.at("roots")),
+        batches=(base, *(_batch(view, findings) for view in root.items("batches"))),
+        guarantees=_guarantees(root.at("guarantees"), findings),
+        marks=document.values,
+        symbols_pruned=root.texts("prune_symbols"),
+    )
+
+
+def _upstream(view: View) -> Upstream:
+    pins = {
+        name: Pin(
+            name,
+            pin.document.keys.get(pin.path, pin.mark),
+            pin.optional_text("commit"),
+            pin.optional_text("sdist"),
+            pin.optional_text("sha256"),
+        )
+        for name, pin in view.entries("pins")
+    }
+    return Upstream(view.text("repository"), pins, view.text("default"))
+
+
+def _roots(view: View) -> Roots:
+    models = view.at("models")
+    edges = (DynamicEdge(e.text("from"), e.text("to"), e.text("why"), e.mark) for e in view.items("dynamic"))
+    return Roots(view.texts("modules"), models.texts("keep"), models.text("package"), tuple(edges))
+
+
+def _batch(view: View, findings: Findings) -> Batch:
+    name, why = view.text("id"), view.text("why")
+    return Batch(
+        name,
+        why,
+        view.mark,
+        # strict last match wins: a batch's keep is written last because it excepts from the others
+        rules=(
+            *_rules(view, "remove", name, findings),
+            *_rules(view, "prune", name, findings),
+            *_rules(view, "keep", name, findings),
+        ),
+        facts=tuple(_facts(view.at("facts"), name)),
+        options=tuple(_options(view.at("facts"), name)),
+        absent=tuple(_absent(view.at("absent"), name)),
+        edits=(
+            *_named_edits(view, "drop", name, why),
+            *_named_edits(view, "stub", name, why),
+            *(_edit(item, name, why, findings) for item in view.items("edits")),
+        ),
+        files=tuple(_file(item, name, why, findings) for item in view.items("files")),
+        patches=tuple(_patch(item, name, findings) for item in view.items("patches")),
+        toml=tuple(_toml(item, name, why, findings) for item in view.items("toml")),
+        anchored=tuple(_anchored(item, name, why, findings) for item in view.items("anchored")),
+    )
+
+
+def _rules(view: View, verdict: _Verdict, batch: str, findings: Findings) -> Iterator[Rule]:
+    for item in view.items(verdict):
+        pattern = item.one("path")
+        text = findings.pattern(pattern, decides=True)
+        yield Rule(text, verdict, batch, pattern.mark, item.optional_text("optional"))
+
+
+def _facts(view: View, batch: str) -> Iterator[Fact]:
+    kinds: tuple[tuple[str, _FactKind], ...] = (
+        ("predicates", "predicate"),
+        ("values", "value"),
+        ("environment", "environment"),
+    )
+    for key, kind in kinds:
+        for name, value in view.entries(key):
+            yield _fact(kind, name, value, batch)
+    for function, _ in view.entries("defaults"):
+        for keyword, value in view.at("defaults").entries(function):
+            yield _fact("default", f"{function}:{keyword}", value, batch)
+    for item in view.items("attributes"):
+        owner = item.one("name")
+        yield Fact("attribute", owner.word, False, owner.mark, batch, True, item.optional_text("optional"))
+    for item in view.items("pure"):
+        function_name = item.one("name")
+        yield Fact(
+            "pure", function_name.word, True, function_name.mark, batch, True, item.optional_text("optional")
+        )
+
+
+def _fact(kind: _FactKind, name: str, view: View, batch: str) -> Fact:
+    mark = view.document.keys.get(view.path, view.mark)
+    value = view.one("value").data
+    scalar = value if value is None or isinstance(value, (bool, int, str)) else None
+    exact = not (isinstance(scalar, str) and scalar in _TRUTH)
+    if isinstance(scalar, str) and scalar in _TRUTH:
+        scalar = _TRUTH[scalar]
+    return Fact(kind, name, scalar, mark, batch, exact, view.optional_text("optional"))
+
+
+def _options(view: View, batch: str) -> Iterator[Option]:
+    for item in view.items("options"):
+        values = tuple(
+            v.data for v in item.items("absent") if v.data is None or isinstance(v.data, (bool, int, str))
+        )
+        yield Option(item.texts("names"), values, item.mark, batch, item.optional_text("optional"))
+
+
+def _absent(view: View, batch: str) -> Iterator[Absent]:
+    kinds: tuple[tuple[str, Literal["module", "symbol"]], ...] = (
+        ("modules", "module"),
+        ("symbols", "symbol"),
+    )
+    for key, kind in kinds:
+        for item in view.items(key):
+            name = item.one("name")
+            yield Absent(kind, name.word, name.mark, batch, item.optional_text("optional"))
+
+
+def _named_edits(view: View, kind: Literal["drop", "stub"], batch: str, why: str) -> Iterator[Edit]:
+    for item in view.items(kind):
+        name = item.one("name")
+        yield Edit(
+            kind,
+            name.word,
+            name.mark,
+            batch,
+            item.text("why") or why,
+            count=item.count(),
+            optional=item.optional_text("optional"),
+        )
+
+
+def _edit(view: View, batch: str, why: str, findings: Findings) -> Edit:
+    reason, count, optional = view.text("why") or why, view.count(), view.optional_text("optional")
+    scope = view.text("in")
+    if view.has("set"):
+        value = findings.expression(view.at("to"))
+        return Edit("set", view.text("set"), view.mark, batch, reason, None, value, count, optional)
+    if view.has("drop_import"):
+        match = view.text("drop_import")
+        return Edit("drop-import", scope, view.mark, batch, reason, match, None, count, optional)
+    if view.has("drop_entry"):
+        match = view.text("drop_entry")
+        return Edit("drop-entry", scope, view.mark, batch, reason, match, None, count, optional)
+    if view.has("drop_statement"):
+        match = findings.statement(view.at("drop_statement"))
+        return Edit("drop-statement", scope, view.mark, batch, reason, match, None, count, optional)
+    if view.has("replace"):
+        match, by = findings.expression(view.at("replace")), findings.expression(view.at("by"))
+        return Edit("replace", scope, view.mark, batch, reason, match, by, count, optional)
+    overlay = findings.overlay(view.at("from"))
+    return Edit("body", view.text("body"), view.mark, batch, reason, None, overlay, count, optional)
+
+
+def _file(view: View, batch: str, why: str, findings: Findings) -> WholeFile:
+    return WholeFile(
+        findings.path(view.at("path")),
+        findings.overlay(view.at("from")),
+        view.texts("preimage"),
+        view.mark,
+        batch,
+        view.text("why") or why,
+        view.optional_text("optional"),
+    )
+
+
+def _patch(view: View, batch: str, findings: Findings) -> Patch:
+    overlay = findings.overlay(view.at("from"))
+    return Patch(overlay, view.text("why"), view.mark, batch, view.optional_text("optional"))
+
+
+def _toml(view: View, batch: str, why: str, findings: Findings) -> TomlEdit:
+    ops: tuple[Literal["remove", "set", "add"], ...] = ("remove", "set", "add")
+    op = next((o for o in ops if view.has(o)), ops[0])
+    return TomlEdit(
+        findings.path(view.at("file")),
+        op,
+        view.text(op),
+        view.at("value").data,
+        view.mark,
+        batch,
+        view.text("why") or why,
+        view.optional_text("optional"),
+    )
+
+
+def _anchored(view: View, batch: str, why: str, findings: Findings) -> AnchoredEdit:
+    kinds: tuple[Literal["statement", "command", "argument", "block", "replace"], ...]
+    kinds = ("statement", "command", "argument", "block", "replace")
+    kind = next((k for k in kinds if view.has(k)), kinds[0])
+    return AnchoredEdit(
+        findings.path(view.at("file")),
+        kind,
+        view.text(kind),
+        view.mark,
+        batch,
+        view.text("why") or why,
+        view.optional_text("by"),
+        view.count(),
+        view.optional_text("optional"),
+    )
+
+
+def _guarantees(view: View, findings: Findings) -> Guarantees:
+    absent = []
+    for item in view.items("absent_text"):
+        exceptions = []
+        for exception in item.items("except"):
+            path = findings.pattern(exception.at("path"))
+            text = exception.optional_text("text")
+            exceptions.append(TextException(path, text, exception.text("why"), exception.mark))
+        paths = tuple(findings.pattern(path) for path in item.items("in"))
+        absent.append(AbsentText(findings.regex(item.at("pattern")), paths, item.mark, tuple(exceptions)))
+    present = tuple((item.word, item.mark) for item in view.items("present"))
+    return Guarantees(tuple(absent), present)

@@ -1,0 +1,93 @@
+"""The faults of single values that a schema cannot state, collected while the manifest is built."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass, field
+
+from builder.errors import Mark, Problem
+from builder.manifest.paths import matches_everything, path_fault, pattern_fault
+from builder.manifest.view import View
+
+OVERLAYS = "overlays/"
+
+
+@dataclass(slots=True)
+class Findings:
+    """Problems so far, and the overlays that the manifest names (path, where)."""
+
+    problems: list[Problem] = field(default_factory=list)
+    overlays: list[tuple[str, Mark]] = field(default_factory=list)
+
+    def add(self, code: str, message: str, mark: Mark, hint: str | None = None) -> None:
+        self.problems.append(Problem(code, message, mark, hint=hint))
+
+    def path(self, view: View) -> str:
+        """A path inside the tree; M007."""
+        if isinstance(view.data, str) and (fault := path_fault(view.data)):
+            self.add("M007", f"The path `{_shown(view.data)}` {fault}.", view.mark)
+        return view.word
+
+    def pattern(self, view: View, decides: bool = False) -> str:
+        """A path pattern; M007. One that `decides` may not match every path."""
+        if not isinstance(view.data, str):
+            return ""
+        fault = pattern_fault(view.data)
+        hint = None
+        if fault == "is absolute" and not pattern_fault(view.data.lstrip("/")):
+            hint = f"a pattern with a slash in it starts at the root: `{view.data.lstrip('/')}`"
+        if fault is None and decides and matches_everything(view.data):
+            fault = "matches every path, so it decides nothing"
+            hint = "name the folders"
+        if fault:
+            self.add("M007", f"The pattern `{_shown(view.data)}` {fault}.", view.mark, hint)
+        return view.data
+
+    def overlay(self, view: View) -> str:
+        """A file below overlays/; M007 for its spelling, M008 (later) for the file."""
+        if isinstance(view.data, str):
+            if fault := path_fault(view.data):
+                self.add("M007", f"The path `{_shown(view.data)}` {fault}.", view.mark)
+            else:
+                self.overlays.append((view.data, view.mark))
+        return view.word
+
+    def expression(self, view: View) -> str:
+        """Python source of an expression; M004."""
+        if view.word and not _parses(view.word, "eval"):
+            self.add("M004", f"`{_shown(view.word)}` is not a Python expression.", view.mark)
+        return view.word
+
+    def statement(self, view: View) -> str:
+        """Python source of a statement; M004."""
+        if view.word and not _parses(view.word, "exec"):
+            self.add("M004", f"`{_shown(view.word)}` is not a Python statement.", view.mark)
+        return view.word
+
+    def regex(self, view: View) -> str:
+        """A regular expression; M004."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                re.compile(view.word)
+        except (re.error, OverflowError, RecursionError) as error:
+            self.add("M004", f"`{_shown(view.word)}` is not a regular expression: {error}.", view.mark)
+        return view.word
+
+
+def _parses(source: str, mode: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(source.strip(), mode=mode)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _shown(text: str, limit: int = 80) -> str:
+    """The text with what a terminal would not show written out."""
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -1,0 +1,92 @@
+"""What a path or a path pattern of the manifest may look like: one sentence for each fault."""
+
+from __future__ import annotations
+
+import re
+
+#: More wildcards in one name make matching slow on a long path, and nobody needs them.
+MAX_STARS = 4
+MAX_NAME_BYTES = 255
+_DRIVE = re.compile(r"[A-Za-z]:")
+_GIT = re.compile(r"\.git|git~[0-9]+", re.IGNORECASE)
+_IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # as HFS+ reads names
+_EVERYTHING = re.compile(r"(\*\*?/)*\*\*?/?")
+
+
+def path_fault(path: str) -> str | None:
+    """What is wrong with a path inside the tree, as the rest of a sentence; None when nothing is."""
+    if path.endswith("/"):
+        return "ends with a slash"
+    return _fault(path)
+
+
+def pattern_fault(pattern: str) -> str | None:
+    """What is wrong with a path pattern, as the rest of a sentence; None when nothing is.
+
+    A leading slash is allowed before a single name, where it is the only way to say "at the root".
+    """
+    if pattern[:1] in ("!", "#"):
+        return f"starts with `{pattern[0]}`, which means something else in gitignore files"
+    body = pattern.removesuffix("/")
+    if body.startswith("/") and "/" not in body[1:]:
+        body = body[1:]
+    if pattern and not body:
+        return "matches everything"
+    if fault := _fault(body):
+        return fault
+    for name in body.split("/"):
+        stars = len(re.findall(r"\*+", name))
+        if stars > MAX_STARS:
+            return f"has {stars} wildcards in one name; at most {MAX_STARS} are allowed"
+        if "**" in name and name != "**":
+            return "has `**` inside a name; it stands alone between slashes"
+    return _class_fault(pattern) if "[" in pattern else None
+
+
+def matches_everything(pattern: str) -> bool:
+    """Whether a pattern decides every path of every tree, so that as a rule it says nothing."""
+    return _EVERYTHING.fullmatch(pattern.removeprefix("/")) is not None
+
+
+def _fault(path: str) -> str | None:
+    if not path:
+        return "is empty"
+    if path.startswith("/") or _DRIVE.match(path):
+        return "is absolute"
+    if "\\" in path:
+        return "has a backslash"
+    for character in path:
+        if ord(character) < 32 or ord(character) == 127:
+            return f"has the control character U+{ord(character):04X}"
+    for name in path.split("/"):
+        if fault := _name_fault(name):
+            return fault
+    return None
+
+
+def _name_fault(name: str) -> str | None:
+    if not name:
+        return "has an empty name between two slashes"
+    if name in (".", ".."):
+        return f"has a `{name}` in it"
+    if _GIT.fullmatch(_IGNORED.sub("", name).rstrip(". ")):
+        return f"names `{name}`, which git reserves"
+    if name != name.strip():
+        return "has a name that begins or ends with a space"
+    if name.endswith("."):
+        return "has a name that ends with a dot"
+    if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
+        return f"has a name of more than {MAX_NAME_BYTES} bytes"
+    return None
+
+
+def _class_fault(pattern: str) -> str | None:
+    """Bracket expressions are the one part of a pattern that can be wrong in itself."""
+    for found in re.finditer(r"\[[!^]?(\]?[^\]]*)\]", pattern):
+        if re.search(r"[\[&|~:=]|--|/", found[1]):
+            return f"has the bracket expression `{found[0]}`, which is not plain"
+        try:
+            re.compile(f"[{re.escape(found[1]).replace(chr(92) + '-', '-')}]")
+        except re.error:
+            return f"has the bracket expression `{found[0]}`, which is not a range"
+    return None

@@ -1,0 +1,155 @@
+"""Whether a document fits the schema, said in sentences with marks."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from builder.errors import Mark, Problem
+from builder.manifest.nodes import Document, Path
+
+_TYPES = {
+    "string": "text",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "nothing",
+    "object": "a mapping",
+    "array": "a list",
+}
+
+
+def validate(document: Document, schema: Mapping[str, Any]) -> list[Problem]:
+    """Every place where the document does not fit the schema; unknown keys are M005, the rest M004."""
+    from jsonschema import Draft7Validator
+
+    found: list[Problem] = []
+    for error in Draft7Validator(dict(schema)).iter_errors(document.data):
+        path = tuple(error.absolute_path)
+        if any(path[:length] in document.unknown for length in range(len(path) + 1)):
+            continue
+        found += _problems(document, error, path)
+    return _distinct(found)
+
+
+def _distinct(problems: list[Problem]) -> list[Problem]:
+    """Without repetitions, and with one M005 for each key."""
+    kept: dict[object, Problem] = {}
+    for problem in problems:
+        kept.setdefault(problem.mark if problem.code == "M005" else problem, problem)
+    return list(kept.values())
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant, as a hint."""
+    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f"did you mean `{close[0]}`?" if close else None
+
+
+def _problems(document: Document, error: Any, path: Path) -> Iterator[Problem]:
+    """The problems that one error of the validator stands for."""
+    where = document.mark(path)
+    kind, instance, says = error.validator, error.instance, error.validator_value
+    if kind == "additionalProperties" and isinstance(instance, dict):
+        known = error.schema.get("properties", {})
+        for key in instance:
+            if key not in known:
+                yield _unknown_key(document, path, key, known)
+    elif "propertyNames" in error.absolute_schema_path:
+        # the validator names no path for a key: the instance is the key, below the mapping at `path`
+        mark = document.keys.get((*path, str(instance)), where)
+        if kind == "enum":
+            yield _misplaced_key(mark, str(instance), says)
+        else:
+            yield Problem("M004", f"`{_short(instance)}` is not a name that fits here.", mark)
+    elif kind == "type":
+        wanted = _wanted(says)
+        yield Problem("M004", f"{_subject(path)} must be {wanted}, and is {_is(instance)}.", where)
+    elif kind == "required":
+        for key in says:
+            if key not in instance:
+                yield Problem(
+                    "M004", f"{_subject(path)} lacks the key `{key}`.", where, hint=_about(error, key)
+                )
+    elif kind == "anyOf":
+        verbs = [k for choice in says for k in choice["required"]]
+        yield Problem("M004", f"{_subject(path)} needs one of the keys {_either(verbs)}.", where)
+    else:
+        yield Problem(
+            "M004", f"{_subject(path)} {_complaint(kind, says, instance)}.", where, hint=_hint(error)
+        )
+
+
+def _unknown_key(document: Document, path: Path, key: str, known: Mapping[str, Any]) -> Problem:
+    mark = document.keys.get((*path, key), document.mark(path))
+    hint = nearest(key, known) or (f"the keys here are {_either(sorted(known))}" if known else None)
+    place = f" in {_place(path)}" if path else ""
+    return Problem("M005", f"The key `{_short(key)}` is not known{place}.", mark, hint=hint)
+
+
+def _misplaced_key(mark: Mark, key: str, allowed: list[str]) -> Problem:
+    verb = next(k for k in allowed if k != "file")
+    hint = nearest(key, allowed) or f"the keys here are {_either(allowed)}"
+    return Problem("M005", f"The key `{_short(key)}` does not go with `{verb}`.", mark, hint=hint)
+
+
+def _complaint(kind: str, says: Any, instance: Any) -> str:
+    if kind == "pattern":
+        return f"`{_short(instance)}` is not written as it should be"
+    if kind == "minLength":
+        return "is empty"
+    if kind in ("minItems", "minProperties"):
+        return "holds nothing"
+    if kind == "minimum":
+        return f"must be at least {says}"
+    return f"does not satisfy {kind} {_short(says)}"
+
+
+def _hint(error: Any) -> str | None:
+    about = error.schema.get("description")
+    return str(about) if about else None
+
+
+def _about(error: Any, key: str) -> str | None:
+    about = error.schema.get("properties", {}).get(key, {}).get("description")
+    return f"{key}: {about}" if about else None
+
+
+def _subject(path: Path) -> str:
+    return _place(path)[:1].upper() + _place(path)[1:]
+
+
+def _place(path: Path) -> str:
+    """`batches[3].remove[0]`, or what the whole is called."""
+    if not path:
+        return "the manifest"
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{_short(step)}"
+    return f"`{text.removeprefix('.')}`"
+
+
+def _wanted(says: str | list[str]) -> str:
+    return _either([says] if isinstance(says, str) else says, _TYPES, quote="")
+
+
+def _is(instance: Any) -> str:
+    if instance is None:
+        return "nothing"
+    if isinstance(instance, bool):
+        return f"`{str(instance).lower()}`"
+    if isinstance(instance, dict):
+        return "a mapping"
+    if isinstance(instance, list):
+        return "a list"
+    return f"the number {instance}" if isinstance(instance, int) else f"the text `{_short(instance)}`"
+
+
+def _either(words: Iterable[str], names: Mapping[str, str] | None = None, quote: str = "`") -> str:
+    shown = [f"{quote}{names[w] if names else w}{quote}" for w in words]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+def _short(value: Any, limit: int = 60) -> str:
+    text = str(value).replace("\n", "\\n")
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,75 @@
+"""A cursor over a document that never fails: what is missing or of a wrong type reads as nothing.
+
+The schema has said what is wrong by then; reading on lets every other check run in the same pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from builder.errors import Mark
+from builder.manifest.nodes import Document, Path
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One value of a document."""
+
+    document: Document
+    path: Path
+    data: Any
+
+    @property
+    def mark(self) -> Mark:
+        return self.document.mark(self.path)
+
+    def key_mark(self, key: str) -> Mark:
+        """Where the key of an entry of this mapping stands."""
+        return self.document.keys.get((*self.path, key), self.mark)
+
+    def has(self, key: str) -> bool:
+        return isinstance(self.data, dict) and key in self.data
+
+    def at(self, key: str) -> View:
+        """The value of `key`; a view of nothing when there is none."""
+        return View(self.document, (*self.path, key), self.data[key] if self.has(key) else None)
+
+    def items(self, key: str) -> Iterator[View]:
+        """The items of the list under `key`."""
+        value = self.at(key)
+        if isinstance(value.data, list):
+            for index, item in enumerate(value.data):
+                yield View(self.document, (*value.path, index), item)
+
+    def entries(self, key: str) -> Iterator[tuple[str, View]]:
+        """The entries of the mapping under `key`, in the order of the file."""
+        value = self.at(key)
+        if isinstance(value.data, dict):
+            for name in value.data:
+                yield name, value.at(name)
+
+    def text(self, key: str) -> str:
+        """The text under `key`; empty when there is none."""
+        return self.optional_text(key) or ""
+
+    def optional_text(self, key: str) -> str | None:
+        value = self.at(key).data
+        return value if isinstance(value, str) else None
+
+    @property
+    def word(self) -> str:
+        """This value if it is text, else nothing."""
+        return self.data if isinstance(self.data, str) else ""
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(item.data for item in self.items(key) if isinstance(item.data, str))
+
+    def count(self) -> int:
+        value = self.at("count").data
+        return value if type(value) is int and value > 0 else 1
+
+    def one(self, key: str) -> View:
+        """The text that this value is, or the value of its `key`."""
+        return self.at(key) if isinstance(self.data, dict) else self

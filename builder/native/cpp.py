@@ -1,0 +1,159 @@
+"""C++ and CUDA text, scanned without a grammar: comments, strings, statements, preprocessor arms.
+
+A grammar fails on most CUDA files (launch syntax, macros); brackets, strings and semicolons do not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from builder.native.text import Comment, Scanned, blank
+
+SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".hip", ".inl")
+
+_LEXEME = re.compile(
+    r"""(?P<line>//(?:\\\r?\n|[^\n])*)
+      | (?P<block>/\*.*?(?:\*/|\Z))
+      | (?P<raw>\b(?:u8|u|U|L)?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)")
+      | (?P<string>"(?:\\.|[^"\\\n])*")
+      | (?P<char>'(?:\\.|[^'\\\n])+')
+      | (?P<number>\b[0-9](?:'?[\w.])*)""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
+_TOKEN = re.compile(r"\w+|\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\])*'?|[^\w\s]", re.ASCII | re.DOTALL)
+_LABEL = re.compile(r"(?:\b(?:public|private|protected|default)|\bcase\b[^;{}?]*)\s*:\Z", re.ASCII)
+_SPACE = r"\s*"
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm of a conditional: its directive and its body, as offsets."""
+
+    keyword: str  # if, ifdef, ifndef, elif, else
+    condition: str
+    start: int  # of the directive's line
+    body: int  # start of the body
+    end: int  # of the body: start of the next directive's line
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    arms: tuple[Arm, ...]
+    end: int  # after the #endif
+
+
+@lru_cache(maxsize=256)
+def scan(text: str) -> Scanned:
+    """The text with its masks. Text that is not C++ gives some mask, never an error."""
+    comments, strings = [], []
+    for match in _LEXEME.finditer(text):
+        start, end = match.span()
+        if match["line"] is not None:
+            comments.append(Comment(start, end))
+        elif match["block"] is not None:
+            body = match["block"]
+            comments.append(Comment(start, end, heading="\n" in body and not body.startswith("/**")))
+        elif match["number"] is None:
+            strings.append((text.index(match.group()[-1], start) + 1, end - 1))
+    bare = blank(text, ((c.start, c.end) for c in comments))
+    return Scanned(text, bare, blank(bare, strings), tuple(comments))
+
+
+def directives(scanned: Scanned) -> list[re.Match[str]]:
+    """Preprocessor lines, continuations joined; group 1 is the keyword, group 2 the rest."""
+    return list(_DIRECTIVE.finditer(scanned.bare))
+
+
+@lru_cache(maxsize=256)
+def plain(text: str) -> str:
+    """`code` of the text, with the preprocessor lines blanked too."""
+    scanned = scan(text)
+    return blank(scanned.code, (m.span() for m in directives(scanned)))
+
+
+def conditionals(scanned: Scanned) -> list[Conditional]:
+    """Every complete #if ... #endif, inner ones included, ordered by their start."""
+    found: list[Conditional] = []
+    stack: list[list[tuple[str, str, int, int]]] = []
+    for match in directives(scanned):
+        keyword, rest = match[1], normal(match[2])
+        after = match.end() + 1
+        if keyword in ("if", "ifdef", "ifndef"):
+            stack.append([(keyword, rest, match.start(), after)])
+        elif keyword in ("elif", "else") and stack:
+            stack[-1].append((keyword, rest, match.start(), after))
+        elif keyword == "endif" and stack:
+            heads = stack.pop()
+            ends = [h[2] for h in heads[1:]] + [match.start()]
+            arms = tuple(Arm(*head, end) for head, end in zip(heads, ends, strict=True))
+            found.append(Conditional(arms, match.end()))
+    return sorted(found, key=lambda c: c.arms[0].start)
+
+
+def normal(text: str) -> str:
+    """A condition with its whitespace made uniform."""
+    return " ".join(re.sub(r"\\\r?\n", " ", text).split())
+
+
+def pattern(anchor: str) -> re.Pattern[str]:
+    """An anchor as a pattern over `bare` text: whitespace between tokens is free, words are whole."""
+    tokens = _TOKEN.findall(anchor.strip())
+    if not tokens:
+        raise ValueError("an empty anchor")
+    parts = [re.escape(tokens[0])]
+    for left, right in pairwise(tokens):
+        words = re.match(r"\w", left[-1]) and re.match(r"\w", right[0])
+        parts.append((r"\s+" if words else _SPACE) + re.escape(right))
+    before = r"\b" if re.match(r"\w", tokens[0], re.ASCII) else ""
+    after = r"\b" if re.match(r"\w+\Z", tokens[-1], re.ASCII) else ""
+    return re.compile(before + "".join(parts) + after, re.ASCII)
+
+
+def find(scanned: Scanned, anchor: str) -> list[tuple[int, int]]:
+    """Where the anchor begins in code: never in a comment, never inside a string."""
+    spans = (m.span() for m in pattern(anchor).finditer(scanned.bare))
+    return [(start, end) for start, end in spans if not scanned.code[start].isspace()]
+
+
+def statement(scanned: Scanned, start: int) -> tuple[int, int] | None:
+    """The span of the statement that begins at an offset, or None when none begins there."""
+    code = plain(scanned.text)
+    before = code[:start].rstrip()
+    if before and before[-1] not in ";{}" and not _LABEL.search(before[-200:]):
+        return None
+    end = statement_end(code, start)
+    return None if end is None else (start, end)
+
+
+def statement_end(code: str, start: int) -> int | None:
+    """After the `;` that ends a statement, or after the `}` of a definition; None if it never ends."""
+    depth, at = 0, start
+    while at < len(code):
+        char = code[at]
+        if char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+            if depth < 0:
+                return None
+            if depth == 0 and char == "}" and _ends_here(code, start, at):
+                return at + 1
+        elif char == ";" and depth == 0:
+            return at + 1
+        at += 1
+    return None
+
+
+def _ends_here(code: str, start: int, brace: int) -> bool:
+    rest = code[brace + 1 :].lstrip()
+    if rest[:1] in tuple(";,().=[?:+-*/<>|&"):
+        return False
+    if re.match(r"(?:else|catch|while)\b", rest) and re.match(r"\s*(?:if|try|do)\b", code[start:]):
+        return False
+    return not re.match(
+        r"\s*(?:typedef|struct|class|union|enum)\b[^()]*\Z", code[start : code.index("{", start)]
+    )

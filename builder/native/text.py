@@ -1,0 +1,268 @@
+"""Cuts in a source text that leave no traces: no orphaned comment, no half line, no gaping blank run.
+
+Texts are bytes decoded as latin-1, so that offsets are byte offsets and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cut:
+    """The text between two offsets leaves; `by` takes its place."""
+
+    start: int
+    end: int
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment; `heading` says that it heads a section, not only the paragraph below it."""
+
+    start: int
+    end: int
+    heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A text and its masks, all of one length.
+
+    `bare` has blanks for comments; `code` has blanks for comments and for what is inside strings.
+    """
+
+    text: str
+    bare: str
+    code: str
+    comments: tuple[Comment, ...]
+
+    def line(self, offset: int) -> int:
+        """The 1-based line of an offset."""
+        return self.text.count("\n", 0, offset) + 1
+
+
+def decode(data: bytes) -> str:
+    return data.decode("latin-1")
+
+
+def encode(text: str) -> bytes:
+    return text.encode("latin-1")
+
+
+def wide(text: str) -> str:
+    """Text written in the manifest (Unicode) as it looks in a decoded file."""
+    return text.encode("utf-8").decode("latin-1")
+
+
+def blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with blanks in the spans; ends of lines stay."""
+    parts, at = [], 0
+    for start, end in spans:
+        parts.append(text[at:start])
+        parts.append("".join(c if c == "\n" else " " for c in text[start:end]))
+        at = end
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def apply(scanned: Scanned, cuts: Iterable[Cut]) -> str:
+    """The text after all cuts, tidied around those that put nothing in their place.
+
+    A comment leaves when all the code that it heads has left; a line on which no code is left
+    leaves; blank lines on both sides of a removal become one run.
+    """
+    todo = _disjoint(cuts)
+    text = scanned.text
+    if not todo:
+        return text
+    gone = bytearray(len(text))
+    for cut in todo:
+        if not cut.by:
+            gone[cut.start : cut.end] = b"\1" * (cut.end - cut.start)
+    for start, end in _orphans(scanned, gone):
+        gone[start:end] = b"\1" * (end - start)
+    return _render(scanned, gone, [c for c in todo if c.by])
+
+
+def _disjoint(cuts: Iterable[Cut]) -> list[Cut]:
+    """Cuts in order; one inside another is moot."""
+    kept: list[Cut] = []
+    for cut in sorted(set(cuts), key=lambda c: (c.start, -c.end, c.by)):
+        if kept and cut.start < kept[-1].end:
+            if cut.end > kept[-1].end:
+                raise ValueError(f"two cuts overlap at offset {cut.start}")
+            continue
+        kept.append(cut)
+    return kept
+
+
+def _lines(text: str) -> list[int]:
+    starts = [0]
+    at = text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    if starts[-1] != len(text):
+        starts.append(len(text))
+    return starts
+
+
+def _orphans(scanned: Scanned, gone: bytearray) -> list[tuple[int, int]]:
+    """Comments whose scope holds code, all of it gone."""
+    units = _units(scanned)
+    starts = [u.start for u in units]
+    found = []
+    for index, unit in enumerate(units):
+        end = _scope_end(scanned, units, starts, index)
+        code = [at for at in range(unit.end, end) if not scanned.bare[at].isspace()]
+        if code and all(gone[at] for at in code):
+            found.append((unit.start, unit.end))
+    return found
+
+
+def _units(scanned: Scanned) -> list[Comment]:
+    """Comments that own their lines; a run of line comments is one unit."""
+    units: list[Comment] = []
+    text = scanned.text
+    for comment in scanned.comments:
+        start = text.rfind("\n", 0, comment.start) + 1
+        end = text.find("\n", comment.end)
+        end = len(text) if end < 0 else end
+        if scanned.bare[start:end].strip():
+            continue
+        last = units[-1] if units else None
+        if last and start <= last.end + 1 and not comment.heading and not last.heading:
+            units[-1] = Comment(last.start, end, False)
+        else:
+            units.append(Comment(start, end, comment.heading))
+    return units
+
+
+def _scope_end(scanned: Scanned, units: Sequence[Comment], starts: Sequence[int], index: int) -> int:
+    unit, code = units[index], scanned.code
+    limit = len(code)
+    for later in units[index + 1 :]:
+        if later.heading or not unit.heading:
+            limit = later.start
+            break
+    depth, at, blank_so_far = 0, unit.end, True
+    first = code.find("\n", at) + 1 or len(code)
+    while at < limit:
+        char = code[at]
+        if char in _OPEN:
+            depth += 1
+        elif char in _CLOSE:
+            depth -= 1
+            if depth < 0:
+                return at
+        elif char == "\n" and not unit.heading:
+            if at >= first and blank_so_far and not _inside_comment(scanned, at):
+                return at
+            blank_so_far = True
+            at += 1
+            continue
+        if not char.isspace():
+            blank_so_far = False
+        at += 1
+    return limit
+
+
+def _inside_comment(scanned: Scanned, at: int) -> bool:
+    """Whether the line that ends at this offset holds a comment (it is not a blank line)."""
+    start = scanned.text.rfind("\n", 0, at) + 1
+    return bool(scanned.text[start:at].strip())
+
+
+def _render(scanned: Scanned, gone: bytearray, replacements: list[Cut]) -> str:
+    text, starts = scanned.text, _lines(scanned.text)
+    replaced = {
+        bisect_right(starts, at) - 1 for c in replacements for at in (c.start, max(c.start, c.end - 1))
+    }
+    whole = _whole_lines(scanned, gone, starts, replaced)
+    _tidy_blank_runs(scanned, starts, whole)
+    out: list[str] = []
+    queue, at = list(reversed(replacements)), 0
+    while at < len(text):
+        if queue and queue[-1].start == at:
+            cut = queue.pop()
+            out.append(cut.by)
+            at = max(cut.end, at)
+            if cut.end > cut.start:
+                continue
+        row = bisect_right(starts, at) - 1
+        end = starts[row + 1] if row + 1 < len(starts) else len(text)
+        stop = min(end, queue[-1].start) if queue else end
+        if not whole[row]:
+            out.append(_survivors(text, gone, at, stop))
+        at = stop
+    out.extend(cut.by for cut in reversed(queue))
+    return "".join(out)
+
+
+def _survivors(text: str, gone: bytearray, start: int, stop: int) -> str:
+    """What is left of part of a line; the blank before something cut out goes with it."""
+    out: list[str] = []
+    at = start
+    while at < stop:
+        if gone[at]:
+            while at < stop and gone[at]:
+                at += 1
+            if text[at : at + 1] in ("", " ", "\t", "\n", "\r", ")"):
+                while out and out[-1] in " \t" and "".join(out).strip():
+                    out.pop()
+            continue
+        out.append(text[at])
+        at += 1
+    return "".join(out)
+
+
+def _whole_lines(scanned: Scanned, gone: bytearray, starts: list[int], replaced: set[int]) -> list[bool]:
+    """For every line, whether it leaves as a whole: something left it, and no code stays on it."""
+    whole = []
+    for row, start in enumerate(starts[:-1] if starts[-1] == len(scanned.text) else starts):
+        end = starts[row + 1] if row + 1 < len(starts) else len(scanned.text)
+        touched = any(gone[start:end]) and row not in replaced
+        kept = touched and any(not gone[at] and not scanned.bare[at].isspace() for at in range(start, end))
+        spans = touched and any(
+            c.start < end <= c.end and not gone[c.start] for c in scanned.comments if c.end > end - 1
+        )
+        whole.append(touched and not kept and not spans)
+    return [*whole, False]
+
+
+def _tidy_blank_runs(scanned: Scanned, starts: list[int], whole: list[bool]) -> None:
+    """Mark the blank lines that a removal left doubled, or alone beside a bracket or the end."""
+    count = len(whole) - 1
+    row = 0
+    while row < count:
+        if not whole[row]:
+            row += 1
+            continue
+        first = row
+        while row < count and whole[row]:
+            row += 1
+        before, after = _line(scanned, starts, first - 1), _line(scanned, starts, row)
+        opened = before is None or before.rstrip()[-1:] in ("(", "{", "[")
+        closed = after is None or after.strip()[:1] in (")", "}", "]")
+        if after is not None and not after.strip() and (opened or not (before or "").strip()):
+            while row < count and not (_line(scanned, starts, row) or "x").strip():
+                whole[row] = True
+                row += 1
+        elif closed and before is not None and not before.strip():
+            back = first - 1
+            while back >= 0 and not (_line(scanned, starts, back) or "x").strip():
+                whole[back] = True
+                back -= 1
+
+
+def _line(scanned: Scanned, starts: list[int], row: int) -> str | None:
+    if row < 0 or row >= len(starts) or starts[row] == len(scanned.text):
+        return None
+    end = starts[row + 1] if row + 1 < len(starts) else len(scanned.text)
+    return scanned.text[starts[row] : end]

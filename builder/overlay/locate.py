@@ -1,0 +1,151 @@
+"""From a qualified name to a file and to the nodes of its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Scope = ast.Module | Definition
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A qualified name taken apart: `module.path:parameter` lives in the file `file`."""
+
+    file: str
+    module: str
+    path: tuple[str, ...]  # names below the module; empty: the module itself
+    parameter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One place where a name is bound: the statement, and the target inside an assignment."""
+
+    statement: ast.stmt
+    name: ast.expr | None = None  # the assigned target; None for a definition
+
+
+def resolve(name: str, packages: Mapping[str, str], files: Container[str]) -> Target | None:
+    """The file of a qualified name: its longest prefix that is a module of `files`.
+
+    `packages` maps import names to folders. None when no prefix is a module.
+    """
+    dotted, _, parameter = name.partition(":")
+    parts = dotted.split(".")
+    for count in range(len(parts), 0, -1):
+        for path in module_files(".".join(parts[:count]), packages):
+            if path in files:
+                return Target(path, ".".join(parts[:count]), tuple(parts[count:]), parameter or None)
+    return None
+
+
+def module_files(module: str, packages: Mapping[str, str]) -> Iterator[str]:
+    """The files that could be this module, a plain file first."""
+    parts = module.split(".")
+    for count in range(len(parts), 0, -1):
+        folder = packages.get(".".join(parts[:count]))
+        if folder is not None:
+            base = "/".join([folder.rstrip("/"), *parts[count:]])
+            if count < len(parts):
+                yield f"{base}.py"
+            yield f"{base}/__init__.py"
+            return
+
+
+def package_of(target: Target) -> str:
+    """The package that relative imports of the target's module start from."""
+    if target.file.endswith("/__init__.py"):
+        return target.module
+    return target.module.rpartition(".")[0]
+
+
+def statements(scope: Scope | ast.stmt) -> Iterator[ast.stmt]:
+    """The statements of a scope, those in both arms of an if, try, with, for or match included."""
+    for suite in suites(scope):
+        for statement in suite:
+            yield statement
+            if not isinstance(statement, _DEFINITIONS):
+                yield from statements(statement)
+
+
+def suites(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The suites directly below a node, in source order."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        value = getattr(node, field, None)
+        if not isinstance(value, list):
+            continue
+        if field in ("handlers", "cases"):
+            for part in value:
+                yield part.body
+        else:
+            yield value
+
+
+def bindings(scope: Scope, name: str) -> list[Binding]:
+    """Every definition and assignment of a name directly in a scope, in source order."""
+    found = []
+    for statement in statements(scope):
+        if isinstance(statement, _DEFINITIONS):
+            if statement.name == name:
+                found.append(Binding(statement))
+        elif isinstance(statement, ast.Assign):
+            found += [Binding(statement, t) for t in statement.targets for t in _flat(t) if _named(t, name)]
+        elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)) and _named(statement.target, name):
+            found.append(Binding(statement, statement.target))
+    return found
+
+
+def find(tree: ast.Module, path: Iterable[str]) -> tuple[list[Binding], list[Scope]]:
+    """(the bindings of the last name, the scopes that were searched for it)."""
+    scopes: list[Scope] = [tree]
+    found: list[Binding] = []
+    for index, name in enumerate(path):
+        if index:
+            inner = [b.statement for b in found if isinstance(b.statement, _DEFINITIONS)]
+            if not inner:
+                return [], scopes
+            scopes = list(inner)
+        found = [binding for scope in scopes for binding in bindings(scope, name)]
+        if not found:
+            return [], scopes
+    return found, scopes
+
+
+def names(scope: Scope) -> list[str]:
+    """The names that a scope binds by definition or assignment, sorted."""
+    found = set()
+    for statement in statements(scope):
+        if isinstance(statement, _DEFINITIONS):
+            found.add(statement.name)
+        elif isinstance(statement, ast.Assign):
+            found.update(
+                t.id for target in statement.targets for t in _flat(target) if isinstance(t, ast.Name)
+            )
+        elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)) and isinstance(statement.target, ast.Name):
+            found.add(statement.target.id)
+    return sorted(found)
+
+
+def suggest(name: str, known: Iterable[str]) -> str | None:
+    """`did you mean ...`, or None when nothing is near."""
+    near = difflib.get_close_matches(name, sorted(set(known)), n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
+
+
+def _flat(target: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for item in target.elts:
+            yield from _flat(item)
+    elif isinstance(target, ast.Starred):
+        yield from _flat(target.value)
+    else:
+        yield target
+
+
+def _named(target: ast.expr, name: str) -> bool:
+    return isinstance(target, ast.Name) and target.id == name

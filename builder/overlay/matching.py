@@ -1,0 +1,102 @@
+"""Places in a syntax tree that equal a piece of source of the manifest."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+from builder.source.ops import DropItem
+
+
+def same(node: ast.AST) -> str:
+    """What two nodes have in common when they are equal as syntax trees; positions do not count."""
+    return ast.dump(node)
+
+
+def expression(source: str) -> ast.expr:
+    """Parse an expression. Raises SyntaxError."""
+    return ast.parse(f"(\n{source.strip()}\n)", mode="eval").body
+
+
+def statement(source: str) -> ast.stmt:
+    """Parse exactly one statement. Raises SyntaxError."""
+    body = ast.parse(textwrap.dedent(source).strip("\n") + "\n").body
+    if len(body) != 1:
+        raise SyntaxError(f"{len(body)} statements instead of one")
+    return body[0]
+
+
+class Entry:
+    """What `drop-entry` looks for: an expression, a keyword argument, or a key with its value."""
+
+    def __init__(self, source: str) -> None:
+        """Raises SyntaxError when the source is none of them."""
+        self.keyword: str | None = None
+        self.pair: tuple[str, str] | None = None
+        self.plain: str | None = None
+        call = _parsed(f"_(\n{source.strip()}\n)")
+        if isinstance(call, ast.Call) and len(call.args) + len(call.keywords) == 1:
+            if call.keywords:
+                self.keyword = same(call.keywords[0])
+            else:
+                self.plain = same(call.args[0])
+            return
+        shown = _parsed(f"{{\n{source.strip()}\n}}")
+        if isinstance(shown, ast.Dict) and len(shown.keys) == 1 and shown.keys[0] is not None:
+            self.pair = (same(shown.keys[0]), same(shown.values[0]))
+            return
+        raise SyntaxError("it is not one expression, one keyword argument or one key with its value")
+
+    def drops(self, node: ast.AST) -> Iterator[DropItem]:
+        """The members of one node that are such an entry."""
+        if isinstance(node, (ast.List, ast.Set)) or (isinstance(node, ast.Tuple) and _reads(node)):
+            yield from self._items(node, "elts", node.elts)
+        elif isinstance(node, ast.Dict):
+            for index, key in enumerate(node.keys):
+                if key is not None and self._is_pair(key, node.values[index]):
+                    yield DropItem(node, "keys", index)
+        elif isinstance(node, ast.Call):
+            yield from self._items(node, "args", node.args)
+            yield from self._keywords(node, node.keywords)
+        elif isinstance(node, ast.ClassDef):
+            yield from self._items(node, "bases", node.bases)
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from self._items(node, "decorator_list", node.decorator_list)
+
+    def _items(self, node: ast.AST, field: str, items: list[ast.expr]) -> Iterator[DropItem]:
+        for index, item in enumerate(items):
+            if self.plain is not None and same(item) == self.plain:
+                yield DropItem(node, field, index)
+
+    def _keywords(self, node: ast.Call, items: list[ast.keyword]) -> Iterator[DropItem]:
+        for index, item in enumerate(items):
+            if self.keyword is not None and same(item) == self.keyword:
+                yield DropItem(node, "keywords", index)
+
+    def _is_pair(self, key: ast.expr, value: ast.expr) -> bool:
+        if self.pair is not None:
+            return (same(key), same(value)) == self.pair
+        return self.plain is not None and same(key) == self.plain
+
+
+def _reads(node: ast.Tuple) -> bool:
+    return isinstance(node.ctx, ast.Load)
+
+
+def _parsed(source: str) -> ast.expr | None:
+    try:
+        return ast.parse(source, mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def walk(scope: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """Every node below a scope in source order, with whether it stands inside an f-string
+    (where positions are not reliable before Python 3.12, so that no edit can reach it)."""
+    stack: list[tuple[ast.AST, bool]] = [(scope, False)]
+    while stack:
+        node, quoted = stack.pop()
+        yield node, quoted
+        inner = quoted or isinstance(node, ast.JoinedStr)
+        stack.extend((child, inner) for child in reversed(list(ast.iter_child_nodes(node))))

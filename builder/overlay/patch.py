@@ -1,0 +1,183 @@
+"""Unified diffs, applied in memory exactly or not at all: no fuzz, no offset, no renames."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from builder.errors import Mark, Problem
+from builder.manifest.model import Patch
+from builder.overlay.patchfile import Broken, FilePatch, Hunk, read
+from builder.overlay.record import Record, digest
+from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry
+
+_NEAR = 3  # lines of context shown around the nearest text
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """What a patch makes of the files that it names: their bytes (None: removed) and modes."""
+
+    files: Mapping[str, bytes | None]
+    modes: Mapping[str, str]
+    problems: tuple[Problem, ...] = ()
+    records: tuple[Record, ...] = ()
+
+
+def apply(
+    patch: Patch, source: bytes, files: Mapping[str, bytes], entries: Mapping[str, Entry] | None = None
+) -> Patched:
+    """Apply one patch to `files`; with `entries`, modes are checked and symlinks are refused.
+
+    All or nothing: with a problem, `files` and `modes` are empty.
+    """
+    tree = entries or {}
+    try:
+        parts = read(source)
+    except Broken as broken:
+        return Patched({}, {}, (_problem(patch, broken),))
+    out: dict[str, bytes | None] = {}
+    modes: dict[str, str] = {}
+    problems: list[Problem] = []
+    records: list[Record] = []
+    for part in parts:
+        try:
+            _admit(part, tree)
+            before = None if part.new else files.get(part.path)
+            _check_presence(part, files)
+            after = None if part.deleted else _hunks(part, before or b"")
+            if part.deleted and _hunks(part, before or b""):
+                raise Broken("the file is deleted, and the hunks leave lines of it", part.line)
+            mode = _mode(part, tree)
+        except Broken as broken:
+            problems.append(_problem(patch, broken, part.path))
+            continue
+        out[part.path] = after
+        if mode:
+            modes[part.path] = mode
+        records.append(
+            Record(
+                patch.mark, patch.batch, patch.why, "patch", part.path,
+                part.hunks[0].start if part.hunks else 0, digest(before), digest(after),
+            )
+        )  # fmt: skip
+    if problems:
+        return Patched({}, {}, tuple(problems))
+    return Patched(out, modes, (), tuple(records))
+
+
+def _admit(part: FilePatch, tree: Mapping[str, Entry]) -> None:
+    """Refuse a path that runs through, or names, a symlink or a gitlink."""
+    folders = part.path.split("/")
+    for count in range(1, len(folders) + 1):
+        entry = tree.get("/".join(folders[:count]))
+        if entry is None:
+            continue
+        if count < len(folders):
+            kind = "a symlink" if entry.mode == SYMLINK else "a file"
+            raise Broken(f"the path runs through {'/'.join(folders[:count])}, which is {kind}", part.line)
+        if entry.mode not in (FILE, EXECUTABLE):
+            raise Broken("the path is a symlink or a submodule, and only plain files are patched", part.line)
+
+
+def _check_presence(part: FilePatch, files: Mapping[str, bytes]) -> None:
+    if part.new:
+        if part.path in files or any(p.startswith(part.path + "/") for p in files):
+            raise Broken("the patch makes the file, and it exists", part.line)
+    elif part.path not in files:
+        near = difflib.get_close_matches(part.path, list(files), n=1)
+        hint = f"Did you mean {near[0]}?" if near else None
+        raise Broken("the file does not exist, or was removed", part.line, hint=hint)
+
+
+def _mode(part: FilePatch, tree: Mapping[str, Entry]) -> str | None:
+    entry = tree.get(part.path)
+    if part.old_mode and entry and entry.mode != part.old_mode:
+        raise Broken(f"the file has mode {entry.mode}, and the patch expects {part.old_mode}", part.line)
+    return part.new_mode
+
+
+def _hunks(part: FilePatch, data: bytes) -> bytes:
+    """The file after the hunks. Every old line must stand exactly where its header says."""
+    lines = split(data)
+    out: list[bytes] = []
+    at = 0  # lines of the old file already passed
+    for hunk in part.hunks:
+        start = hunk.start - 1 if hunk.old else hunk.start
+        if start < at or start > len(lines):
+            raise Broken(
+                f"hunk at line {hunk.start} is out of order or beyond the file's {len(lines)} lines",
+                hunk.line,
+            )
+        out += lines[at:start]
+        for index, want in enumerate(hunk.old):
+            have = lines[start + index] if start + index < len(lines) else None
+            if have != want.text:
+                raise _mismatch(part, hunk, lines, start + index, index)
+        end = start + len(hunk.old)
+        if hunk.written != len(out) + (1 if hunk.new else 0) and hunk.written != -1:
+            message = (
+                f"the header says new line {hunk.written}, and it is {len(out) + (1 if hunk.new else 0)}"
+            )
+            raise Broken(message, hunk.line)
+        out += [line.text for line in hunk.new]
+        at = end
+    out += lines[at:]
+    for index, line in enumerate(out[:-1]):
+        if not line.endswith(b"\n"):
+            raise Broken(f"new line {index + 1} has no end of line, and lines follow it", part.line)
+    return b"".join(out)
+
+
+def split(data: bytes) -> list[bytes]:
+    """Lines with their ends; only a line feed ends a line."""
+    return re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
+
+
+def _mismatch(part: FilePatch, hunk: Hunk, lines: Sequence[bytes], at: int, index: int) -> Broken:
+    want = hunk.old[index]
+    have = _shown(lines[at]) if at < len(lines) else "the end of the file"
+    message = f"{part.path}:{at + 1} is {have}, and the patch expects {_shown(want.text)}"
+    block = [line.text for line in hunk.old]
+    places = [n + 1 for n in range(len(lines) - len(block) + 1) if list(lines[n : n + len(block)]) == block]
+    if places:
+        hint = (
+            f"The text of the hunk stands at line {', '.join(map(str, places[:4]))}; offsets are not taken."
+        )
+    elif at < len(lines) and lines[at].rstrip(b"\r\n") == want.text.rstrip(b"\r\n"):
+        hint = "Only the end of the line differs."
+    else:
+        hint = _nearest(lines, want.text)
+    excerpt = "".join(
+        f"{n + 1:>6}  {lines[n].decode('utf-8', 'replace').rstrip()}\n"
+        for n in range(max(0, at - _NEAR), min(len(lines), at + _NEAR + 1))
+    )
+    return Broken(message, want.line, upstream=at + 1, hint=hint, excerpt=excerpt or None)
+
+
+def _nearest(lines: Sequence[bytes], want: bytes) -> str | None:
+    """The line of the file most like the one that is missing."""
+    texts = [line.decode("utf-8", "replace").strip() for line in lines]
+    near = difflib.get_close_matches(want.decode("utf-8", "replace").strip(), texts, n=1, cutoff=0.6)
+    return f"The nearest line is {texts.index(near[0]) + 1}: {near[0]}" if near else None
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "backslashreplace")
+    ending = "" if text.endswith("\n") else " (no end of line)"
+    return f"`{text.rstrip(chr(10))}`".replace("\r", "\\r") + ending
+
+
+def _problem(patch: Patch, broken: Broken, path: str | None = None) -> Problem:
+    where = f"{path}: " if path and not str(broken).startswith(path) else ""
+    upstream = Mark(path, broken.upstream) if path else None
+    return Problem(
+        "R007",
+        f"{patch.overlay} does not apply: {where}{broken}.",
+        Mark(patch.overlay, broken.line),
+        upstream,
+        broken.excerpt,
+        broken.hint or f"The manifest names the patch at {patch.mark}.",
+    )

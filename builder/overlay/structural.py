@@ -1,0 +1,200 @@
+"""Structural edits of Python by qualified name, turned into operations on a syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from builder.errors import Mark, Problem
+from builder.manifest.model import Edit
+from builder.overlay import kinds
+from builder.overlay.kinds import Hit, Wrong
+from builder.overlay.locate import Target, find, names, resolve, suggest
+from builder.overlay.record import Record, digest
+from builder.source.ops import Body, DropItem, Op, Remove, Replace
+from builder.source.parse import Module
+
+_SHOWN = 6  # places that a message lists
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the edits of one file come to."""
+
+    ops: tuple[Op, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Edits by the file that they edit; those whose file does not exist are problems."""
+
+    files: Mapping[str, tuple[tuple[Edit, Target], ...]]
+    problems: tuple[Problem, ...] = field(default=())
+
+
+def sort(
+    edits: Iterable[Edit],
+    packages: Mapping[str, str],
+    files: Mapping[str, object],
+    removed: Mapping[str, str] | None = None,
+) -> Sorted:
+    """Find the file of every edit among `files`; `removed` maps a removed path to its batch."""
+    found: dict[str, list[tuple[Edit, Target]]] = {}
+    problems: list[Problem] = []
+    for edit in edits:
+        target = resolve(edit.target, packages, files)
+        gone = resolve(edit.target, packages, removed or {})
+        if gone and (target is None or len(gone.module) > len(target.module)):
+            if not edit.optional:
+                message = f"`{edit.target}` is edited, and its file {gone.file} was removed."
+                by = (removed or {})[gone.file]
+                problems.append(Problem("R005", message, edit.mark, hint=f"Batch `{by}` removes the file."))
+        elif target is None:
+            if not edit.optional:
+                hint = f"Known packages: {', '.join(sorted(packages))}."
+                message = f"No module of the tree begins `{edit.target}`."
+                problems.append(Problem("R005", message, edit.mark, hint=hint))
+        else:
+            found.setdefault(target.file, []).append((edit, target))
+    return Sorted({path: tuple(found[path]) for path in sorted(found)}, tuple(problems))
+
+
+def plan(
+    module: Module,
+    edits: Sequence[tuple[Edit, Target]],
+    overlays: Mapping[str, bytes] | None = None,
+) -> Plan:
+    """The operations that carry out the edits of one file, all found in the tree as it is.
+
+    An edit with a problem gives no operation. Never raises for bad edits.
+    """
+    problems: list[Problem] = []
+    records: list[Record] = []
+    hits: list[tuple[Edit, Hit]] = []
+    for edit, target in edits:
+        try:
+            found = _hits(module, edit, target, overlays or {})
+        except Wrong as wrong:
+            if not (edit.optional and wrong.absent):
+                problems.append(
+                    Problem(wrong.code, str(wrong), edit.mark, _mark(module, wrong.node), hint=wrong.hint)
+                )
+            continue
+        if len(found) != edit.count:
+            if found or not edit.optional:
+                problems.append(_miscounted(module, edit, found))
+            continue
+        hits += [(edit, hit) for hit in found]
+        records += [_record(module, edit, hit) for hit in found]
+    ops, more = _combine(module, hits)
+    return Plan(tuple(ops), tuple(problems + more), tuple(records))
+
+
+def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, bytes]) -> list[Hit]:
+    if target.parameter and edit.kind != "set":
+        raise Wrong("R005", f"`{edit.target}` names a parameter, and only `set` edits one.")
+    if not target.path:
+        if edit.kind in ("drop", "stub", "set", "body"):
+            raise _unknown_module_part(edit, target)
+        return kinds.in_scope(edit, target, [module.tree])
+    found, scopes = find(module.tree, target.path)
+    if not found:
+        known = {name for scope in scopes for name in names(scope)}
+        message = f"{target.file} defines no `{'.'.join(target.path)}`."
+        raise Wrong("R005", message, hint=suggest(target.path[-1], known), absent=True)
+    if edit.kind == "drop":
+        return kinds.drop(found)
+    if edit.kind == "stub":
+        return kinds.stub(edit, target, found)
+    if edit.kind == "body":
+        return kinds.body(edit, found, overlays)
+    if edit.kind == "set":
+        return kinds.assign(edit, target, found)
+    unique = {id(b.statement): b.statement for b in found}
+    return kinds.in_scope(edit, target, list(unique.values()))
+
+
+def _unknown_module_part(edit: Edit, target: Target) -> Wrong:
+    message = f"`{edit.target}` is a module; `{edit.kind}` needs a name inside it."
+    return Wrong("R005", message, hint=f"The file is {target.file}.")
+
+
+def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op], list[Problem]]:
+    """The operations of all edits together: equal ones once, contradicting ones as problems."""
+    problems: list[Problem] = []
+    changed: dict[tuple[int, str], tuple[Op, Edit]] = {}
+    ops: list[Op] = []
+    items: dict[tuple[int, str], list[DropItem]] = {}
+    for edit, hit in hits:
+        for op in hit.ops:
+            if isinstance(op, DropItem):
+                group = items.setdefault((id(op.node), op.field), [])
+                if op not in group:
+                    group.append(op)
+                continue
+            key = (id(op.node), "change" if isinstance(op, (Replace, Body)) else type(op).__name__)
+            if key not in changed:
+                changed[key] = (op, edit)
+                ops.append(op)
+            elif changed[key][0] != op:
+                other = changed[key][1]
+                message = f"`{edit.target}` is changed in two ways; the other edit is at {other.mark}."
+                problems.append(Problem("M011", message, edit.mark, _mark(module, op.node)))
+    removed = {id(op.node) for op in ops if isinstance(op, Remove)}
+    for (_, name), group in items.items():
+        node = group[0].node
+        if (
+            name == "names"
+            and isinstance(node, (ast.Import, ast.ImportFrom))
+            and len(group) == len(node.names)
+        ):
+            if id(node) not in removed:
+                ops.append(Remove(node))
+            continue
+        wrong = _emptied(module, node, group)
+        if wrong:
+            edit = next(e for e, h in hits if group[0] in h.ops)
+            problems.append(Problem("R008", wrong, edit.mark, _mark(module, node)))
+            continue
+        ops.extend(sorted(group, key=_index))
+    return ops, problems
+
+
+def _index(op: DropItem) -> int:
+    return op.index
+
+
+def _emptied(module: Module, node: ast.AST, group: Sequence[DropItem]) -> str | None:
+    """Why nothing may be left: `X[()]` and `{}` for an empty set would mean something else."""
+    if not isinstance(node, (ast.Set, ast.Tuple)) or len(group) < len(node.elts):
+        return None
+    if isinstance(node, ast.Set):
+        return "Every member of a set leaves, and an empty one cannot be written as a literal."
+    parent = module.parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.slice is node:
+        return "Every member of a subscript leaves."
+    return None
+
+
+def _record(module: Module, edit: Edit, hit: Hit) -> Record:
+    before = digest(module.text(hit.node))
+    line = getattr(hit.node, "lineno", 0)
+    return Record(edit.mark, edit.batch, edit.why, edit.kind, module.path, line, before, digest(hit.after))
+
+
+def _mark(module: Module, node: ast.AST | None) -> Mark:
+    return Mark(module.path, getattr(node, "lineno", 0) if node is not None else 0)
+
+
+def _miscounted(module: Module, edit: Edit, found: Sequence[Hit]) -> Problem:
+    lines = [getattr(hit.node, "lineno", 0) for hit in found]
+    places = ", ".join(f"{module.path}:{line}" for line in lines[:_SHOWN])
+    more = ", ..." if len(lines) > _SHOWN else ""
+    what = f" `{' '.join(edit.match.split())}`" if edit.match else ""
+    message = f"`{edit.kind}`{what} in `{edit.target}` states {edit.count} and matches {len(found)}"
+    message += f": {places}{more}." if found else "."
+    hint = kinds.near(module, edit) if not found else None
+    return Problem("R004", message, edit.mark, Mark(module.path, lines[0] if lines else 0), hint=hint)

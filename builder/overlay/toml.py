@@ -1,0 +1,286 @@
+"""TOML edits that leave every other byte as it is."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from builder.errors import Mark, Problem
+from builder.manifest.model import TomlEdit
+from builder.native.text import Cut, apply, decode, encode
+from builder.overlay.locate import suggest
+from builder.overlay.record import Record, digest
+from builder.overlay.tomlspans import Layout, Pair, Path, Table, items, scan, split_key
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
+
+
+class _Wrong(Exception):
+    def __init__(self, code: str, message: str, hint: str | None = None, absent: bool = False) -> None:
+        super().__init__(message)
+        self.code, self.hint, self.absent = code, hint, absent
+
+
+def edit(path: str, data: bytes, edits: Sequence[TomlEdit]) -> tuple[bytes, list[Problem], list[Record]]:
+    """Carry out the edits of one file, in order; an edit with a problem changes nothing."""
+    problems: list[Problem] = []
+    records: list[Record] = []
+    for item in edits:
+        try:
+            changed, line, before, after = _edit(data, item)
+        except _Wrong as wrong:
+            if not (item.optional and wrong.absent):
+                problems.append(Problem(wrong.code, str(wrong), item.mark, Mark(path), hint=wrong.hint))
+            continue
+        kind = f"toml-{item.op}"
+        records.append(
+            Record(item.mark, item.batch, item.why, kind, path, line, digest(before), digest(after))
+        )
+        data = changed
+    return data, problems, records
+
+
+def _edit(data: bytes, item: TomlEdit) -> tuple[bytes, int, str | None, str | None]:
+    """(the new bytes, the line, the text that left, the text that came)."""
+    before = _plain(data, item)
+    key = split_key(item.key)
+    if key is None:
+        raise _Wrong("M004", f"`{item.key}` is not a TOML key.")
+    layout = scan(decode(data))
+    if item.op == "add":
+        cuts, expected = _add(layout, key, item, before)
+    elif item.op == "set":
+        cuts, expected = _set(layout, key, item, before)
+    elif item.value is None:
+        cuts, expected = _remove_key(layout, key, item, before)
+    else:
+        cuts, expected = _remove_items(layout, key, item, before)
+    changed = encode(apply(layout.scanned, cuts))
+    if _plain(changed, item) != expected:
+        raise _Wrong("R008", f"`{item.op} {item.key}` cannot be done in place.", "Edit it with a patch.")
+    text = layout.scanned.text
+    gone = "".join(text[c.start : c.end] for c in cuts)
+    come = "".join(c.by for c in cuts)
+    return changed, layout.scanned.line(cuts[0].start), gone or None, come or None
+
+
+def _remove_key(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
+    _lookup(data, key, item)
+    cuts: list[Cut] = []
+    for table in layout.tables:
+        if table.path[: len(key)] == key:
+            cuts.append(Cut(table.start, _table_end(layout, table)))
+    for pair in layout.pairs:
+        if pair.path[: len(key)] == key and not any(c.start <= pair.start < c.end for c in cuts):
+            cuts.append(_pair_cut(layout, pair))
+    if not cuts:
+        raise _Wrong("R008", f"`{item.key}` cannot be found in the text.")
+    expected = copy.deepcopy(data)
+    del _lookup(expected, key[:-1], item)[key[-1]]
+    _drop_emptied(expected, key[:-1], layout)
+    return sorted(cuts), expected
+
+
+def _drop_emptied(data: Any, path: Path, layout: Layout) -> None:
+    """Tables that exist only through the key that left (`[a.b]` alone defines `a`) leave with it."""
+    while path and not _get(data, path) and not any(t.path == path for t in layout.tables):
+        if any(p.path == path for p in layout.pairs):
+            return
+        del _get(data, path[:-1])[path[-1]]
+        path = path[:-1]
+
+
+def _table_end(layout: Layout, table: Table) -> int:
+    """Without the comments at the end that head the next table."""
+    return table.body + len(layout.scanned.bare[table.body : table.end].rstrip())
+
+
+def _pair_cut(layout: Layout, pair: Pair) -> Cut:
+    outer = [p for p in layout.pairs if p.value < pair.start and pair.end < p.end]
+    if outer:
+        return _member(layout, pair.start, pair.end)
+    return Cut(pair.start, pair.end)
+
+
+def _member(layout: Layout, start: int, end: int) -> Cut:
+    """The cut of one member of an array or inline table, with the comma that belongs to it."""
+    code, text = layout.scanned.bare, layout.scanned.text
+    after = end + len(code[end:]) - len(code[end:].lstrip())
+    before = len(code[:start].rstrip())
+    if code[after : after + 1] == ",":
+        stop = after + 1
+        rest = text[stop : (text + "\n").index("\n", stop)]
+        if (
+            rest.strip()
+            and not rest.lstrip().startswith("#")
+            and text[text.rfind("\n", 0, start) + 1 : start].strip()
+        ):
+            stop += len(rest) - len(rest.lstrip())
+        return Cut(start, stop)
+    if code[before - 1 : before] == "," and (
+        "\n" not in text[before:start] or code[after : after + 1] == "}"
+    ):
+        return Cut(before - 1, end)
+    return Cut(start, end)
+
+
+def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
+    array = _array(data, key, item)
+    pair = _pair(layout, key, item)
+    spans = items(layout.scanned, pair)
+    doomed = [index for index, value in enumerate(array) if _is_item(value, item.value)]
+    if not doomed:
+        known = [v for v in array if isinstance(v, str)]
+        hint = suggest(str(item.value), known + [n for n in map(_requirement, known) if n])
+        raise _Wrong("R004", f"`{item.key}` holds no item `{item.value}`.", hint, absent=True)
+    cuts = [_member(layout, *spans[index]) for index in doomed]
+    if doomed == list(range(len(spans))):  # the commas between them leave too
+        cuts = [Cut(spans[0][0], max(spans[-1][1], cuts[-1].end))]
+    elif len(spans) - 1 in doomed:
+        cuts = _trailing(layout, spans, doomed, cuts)
+    expected = copy.deepcopy(data)
+    _array(expected, key, item)[:] = [v for i, v in enumerate(array) if i not in doomed]
+    return cuts, expected
+
+
+def _trailing(layout: Layout, spans: list[tuple[int, int]], doomed: list[int], cuts: list[Cut]) -> list[Cut]:
+    """The items at the end of one line leave with the comma before the first of them."""
+    first = len(spans) - 1
+    while first - 1 in doomed:
+        first -= 1
+    text = layout.scanned.text
+    if "\n" in text[spans[first - 1][1] : spans[-1][1]] or text[cuts[-1].end - 1] == ",":
+        return cuts
+    return [*cuts[: doomed.index(first)], Cut(spans[first - 1][1], spans[-1][1])]
+
+
+def _is_item(value: object, wanted: object) -> bool:
+    if type(value) is type(wanted) and value == wanted:
+        return True
+    if isinstance(value, str) and isinstance(wanted, str) and _NAME.fullmatch(wanted):
+        from packaging.utils import canonicalize_name
+
+        name = _requirement(value)
+        return name is not None and canonicalize_name(name) == canonicalize_name(wanted)
+    return False
+
+
+def _requirement(value: str) -> str | None:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        return Requirement(value).name
+    except InvalidRequirement:
+        return None
+
+
+def _add(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
+    array = _array(data, key, item)
+    if any(type(v) is type(item.value) and v == item.value for v in array):
+        raise _Wrong("R004", f"`{item.key}` holds `{item.value}` already.")
+    pair, text = _pair(layout, key, item), layout.scanned.text
+    spans, rendered = items(layout.scanned, pair), _render(item)
+    expected = copy.deepcopy(data)
+    _array(expected, key, item).append(copy.deepcopy(item.value))
+    if not spans:
+        return [Cut(pair.value + 1, pair.value + 1, rendered)], expected
+    start, end = spans[-1]
+    line = text.rfind("\n", 0, start) + 1
+    bare = layout.scanned.bare
+    comma = bare[end:].lstrip().startswith(",")
+    if line <= pair.value or text[line:start].strip():
+        at = bare.index(",", end) + 1 if comma else end
+        return [Cut(at, at, f" {rendered}" if comma else f", {rendered}")], expected
+    newline = "\r\n" if "\r\n" in text else "\n"
+    stop = text.index("\n", end)
+    stop -= text[stop - 1] == "\r"
+    cuts = [] if comma else [Cut(end, end, ",")]
+    if stop >= pair.end:  # the closing bracket stands behind the last item
+        stop = bare.index(",", end) + 1 if comma else end
+        cuts = []
+        newline = newline if comma else f",{newline}"
+    return [*cuts, Cut(stop, stop, f"{newline}{text[line:start]}{rendered}{',' if comma else ''}")], expected
+
+
+def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
+    expected, rendered = copy.deepcopy(data), _render(item)
+    parent = _lookup(expected, key[:-1], item) if len(key) > 1 else expected
+    if not isinstance(parent, dict):
+        raise _Wrong("R005", f"`{'.'.join(key[:-1])}` is not a table.")
+    known = key[-1] in parent
+    parent[key[-1]] = copy.deepcopy(item.value)
+    if known:
+        pair = _pair(layout, key, item)
+        return [Cut(pair.value, pair.end, rendered)], expected
+    homes = [t for t in layout.tables if t.path == key[:-1] and not t.array]
+    if not homes:
+        message = f"`{'.'.join(key[:-1])}` has no header of its own, so that no key can be added."
+        raise _Wrong("R005", message)
+    at = _table_end(layout, homes[0]) if homes[0].path or homes[0].end else 0
+    text = layout.scanned.text
+    at = (text + "\n").index("\n", at)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    at = min(at, len(text))
+    at -= text[at - 1 : at] == "\r"
+    name = key[-1] if re.fullmatch(r"[A-Za-z0-9_-]+", key[-1]) else f'"{key[-1]}"'
+    line = f"{newline if text[:at].strip() else ''}{name} = {rendered}"
+    return [Cut(at, at, line if text[:at].strip() else line + newline)], expected
+
+
+def _render(item: TomlEdit) -> str:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        rendered: str = tomlkit.item(item.value).as_string()
+    except (TOMLKitError, ValueError, TypeError):
+        raise _Wrong("M004", f"The value of `{item.key}` cannot be written as TOML.") from None
+    if isinstance(item.value, dict):
+        table = tomlkit.inline_table()
+        table.update(item.value)
+        rendered = table.as_string()
+    return rendered.encode("utf-8").decode("latin-1")
+
+
+def _plain(data: bytes, item: TomlEdit) -> Any:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return tomlkit.parse(data.decode("utf-8")).unwrap()
+    except UnicodeDecodeError:
+        raise _Wrong("R005", f"{item.file} is not UTF-8.") from None
+    except TOMLKitError as error:
+        raise _Wrong("R005", f"{item.file} is not TOML: {error}.") from None
+
+
+def _get(data: Any, path: Path) -> Any:
+    for part in path:
+        data = data[part]
+    return data
+
+
+def _lookup(data: Any, path: Path, item: TomlEdit) -> Any:
+    for index, part in enumerate(path):
+        if not isinstance(data, dict) or part not in data:
+            known = list(data) if isinstance(data, dict) else []
+            message = f"{item.file} has no key `{'.'.join(path[: index + 1])}`."
+            raise _Wrong("R005", message, suggest(part, known), absent=True)
+        data = data[part]
+    return data
+
+
+def _array(data: Any, key: Path, item: TomlEdit) -> list[Any]:
+    array = _lookup(data, key, item)
+    if not isinstance(array, list):
+        raise _Wrong("R005", f"`{item.key}` is not an array.")
+    return array
+
+
+def _pair(layout: Layout, key: Path, item: TomlEdit) -> Pair:
+    for pair in layout.pairs:
+        if pair.path == key:
+            return pair
+    raise _Wrong("R008", f"`{item.key}` is not written as one value.")

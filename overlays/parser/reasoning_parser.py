@@ -4,6 +4,8 @@ Two formats, both between `<think>` and `</think>`: R1 always thinks and may lea
 V3, V3.1 and V3.2 think when they are asked to.
 """
 
+from typing import ClassVar
+
 
 class StreamingParseResult:
     """The two parts of a piece of output; a missing part is an empty string."""
@@ -109,7 +111,7 @@ class Qwen3Detector(BaseReasoningFormatDetector):
 class ReasoningParser:
     """The detector of a kind of model (`--reasoning-parser`), for streams and whole texts."""
 
-    DetectorMap: dict[str, type[BaseReasoningFormatDetector]] = {
+    DetectorMap: ClassVar[dict[str, type[BaseReasoningFormatDetector]]] = {
         "deepseek-r1": DeepSeekR1Detector,
         "deepseek-v3": Qwen3Detector,
     }

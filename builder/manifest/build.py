@@ -7,6 +7,7 @@ from typing import Literal
 
 from builder.manifest.findings import Findings
 from builder.manifest.model import (
+    BASE,
     Absent,
     AbsentText,
     AnchoredEdit,
@@ -29,7 +30,6 @@ from builder.manifest.model import (
 from builder.manifest.nodes import Document
 from builder.manifest.view import View
 
-BASE = "base"
 _TRUTH = {"truthy": True, "falsy": False}
 _Verdict = Literal["keep", "remove", "prune"]
 _FactKind = Literal["predicate", "value", "environment", "attribute", "pure", "default"]

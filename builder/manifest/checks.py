@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from builder.errors import Mark, Problem
-from builder.manifest.build import BASE
-from builder.manifest.model import Edit, Fact, Manifest
+from builder.manifest.model import BASE, Edit, Fact, Manifest
 from builder.manifest.schema import nearest
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
 from builder.manifest import checks
-from builder.manifest.build import BASE, build
+from builder.manifest.build import build
 from builder.manifest.findings import OVERLAYS, Findings
-from builder.manifest.model import Manifest
+from builder.manifest.model import BASE, Manifest
 from builder.manifest.nodes import read
 from builder.manifest.schema import nearest, validate
 

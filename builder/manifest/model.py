@@ -14,6 +14,9 @@ from builder.errors import Mark
 
 Scalar = bool | int | str | None
 
+#: The id of the implicit first batch, and of the rules that keep the root models.
+BASE = "base"
+
 
 @dataclass(frozen=True, slots=True)
 class Pin:

@@ -1,0 +1,1 @@
+"""Which upstream paths stay, and by which rule."""

@@ -1,0 +1,185 @@
+"""Selection: each path of the upstream tree gets a verdict, and the rule that gave it.
+
+Rules apply in the order of the manifest, and strictly the last one that matches decides: first the
+top-level `keep`, then each batch's `remove`, `prune` and `keep`. The files of the kept models are
+above that: no rule decides about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from builder.errors import Problem
+from builder.manifest.model import BASE, Manifest, Rule
+from builder.select.patterns import PatternSet, literal_folder
+from builder.select.suggest import Paths, Unclassified, few, unclassified
+
+Verdict = Literal["keep", "remove", "prune"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What happens to one path, and by which rule (`prune`: it leaves unless something kept needs it)."""
+
+    path: str
+    verdict: Verdict
+    rule: Rule
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The decisions on a tree. `matched` holds for each path every rule that matches, in order."""
+
+    rules: tuple[Rule, ...]
+    decisions: Mapping[str, Decision]
+    matched: Mapping[str, tuple[int, ...]]
+    unclassified: tuple[Unclassified, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        return self.with_verdict("keep")
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        return self.with_verdict("remove")
+
+    @property
+    def prunable(self) -> tuple[str, ...]:
+        return self.with_verdict("prune")
+
+    def with_verdict(self, verdict: Verdict) -> tuple[str, ...]:
+        """The paths with this verdict, sorted."""
+        return tuple(path for path, decision in self.decisions.items() if decision.verdict == verdict)
+
+    def matches(self) -> Mapping[Rule, int]:
+        """How many paths each rule matches, in the order of the rules."""
+        counts = [0] * len(self.rules)
+        for indices in self.matched.values():
+            for index in indices:
+                counts[index] += 1
+        return dict(zip(self.rules, counts, strict=True))
+
+    def radius(self) -> Mapping[Rule, tuple[str, ...]]:
+        """For each rule the paths that it alone decides: without it their verdict would be another."""
+        alone: dict[int, list[str]] = {index: [] for index in range(len(self.rules))}
+        for path, indices in self.matched.items():
+            if indices and (
+                len(indices) == 1 or self.rules[indices[-1]].verdict != self.rules[indices[-2]].verdict
+            ):
+                alone[indices[-1]].append(path)
+        return {rule: tuple(alone[index]) for index, rule in enumerate(self.rules)}
+
+
+def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) -> Selection:
+    """The selection of the manifest's rules on the paths of a tree (or a Tree).
+
+    `within` names the folders that this upstream has at all (`python` for a source distribution): a
+    rule that can only match elsewhere may match nothing. Problems are collected, never raised.
+    """
+    paths = list(tree)
+    index = Paths(paths)
+    rules = tuple(rule for batch in manifest.batches for rule in batch.rules)
+    models, missing = _model_rules(manifest, index)
+    rules += models  # last, so that nothing overrides them
+    patterns = PatternSet([rule.pattern for rule in rules])
+    decisions: dict[str, Decision] = {}
+    matched: dict[str, tuple[int, ...]] = {}
+    for path in sorted(paths):
+        indices = patterns.matching(path)
+        matched[path] = tuple(indices)
+        if indices:
+            rule = rules[indices[-1]]
+            decisions[path] = Decision(path, rule.verdict, rule)
+    open_paths = [path for path in sorted(paths) if path not in decisions]
+    groups = unclassified(open_paths, {p: d.rule for p, d in decisions.items()})
+    problems = [
+        *missing,
+        *_unmatched(rules, matched, index, within),
+        *_unmatched_pruning(manifest, paths, index, within),
+        *_overridden(rules, matched),
+        *(each.problem() for each in groups),
+    ]
+    return Selection(rules, decisions, matched, tuple(groups), tuple(problems))
+
+
+def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], list[Problem]]:
+    folder = package_folder(manifest, manifest.roots.model_package)
+    rules, problems = [], []
+    for number, model in enumerate(manifest.roots.models):
+        mark = manifest.mark("roots", "models", "keep", number)
+        stem = f"{folder}/{model.replace('.', '/')}"
+        if f"{stem}.py" in index:
+            rules.append(Rule(f"{stem}.py", "keep", BASE, mark))
+        elif index.is_folder(stem):
+            rules.append(Rule(f"{stem}/", "keep", BASE, mark))
+        else:
+            message = f"The model `{model}` is not in `{folder}/`."
+            hint = index.nearest(f"{stem}.py")
+            problems.append(Problem("R001", message, mark, hint=hint))
+    return tuple(rules), problems
+
+
+def package_folder(manifest: Manifest, name: str) -> str:
+    """The folder of a package by its import name; the longest of the manifest's packages counts."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        if folder := manifest.packages.get(".".join(parts[:length])):
+            return "/".join([folder, *parts[length:]])
+    return "/".join(parts)
+
+
+def _unmatched(
+    rules: Sequence[Rule], matched: Mapping[str, tuple[int, ...]], index: Paths, within: Sequence[str]
+) -> Iterator[Problem]:
+    used = {number for numbers in matched.values() for number in numbers}
+    for number, rule in enumerate(rules):
+        if number in used or rule.optional or not _can_match(rule.pattern, within):
+            continue
+        message = (
+            f"`{rule.verdict}: {rule.pattern}` (batch {rule.batch}) matches no path of the upstream tree."
+        )
+        yield Problem("R001", message, rule.mark, hint=index.nearest(rule.pattern))
+
+
+def _unmatched_pruning(
+    manifest: Manifest, paths: Sequence[str], index: Paths, within: Sequence[str]
+) -> Iterator[Problem]:
+    for number, pattern in enumerate(manifest.symbols_pruned):
+        one = PatternSet([pattern])
+        if _can_match(pattern, within) and not any(one.any(path) for path in paths):
+            message = f"`prune_symbols: {pattern}` matches no path of the upstream tree."
+            mark = manifest.mark("prune_symbols", number)
+            yield Problem("R001", message, mark, hint=index.nearest(pattern))
+
+
+def _can_match(pattern: str, within: Sequence[str]) -> bool:
+    """Whether a pattern could match in an upstream that has only these folders."""
+    if not within:
+        return True
+    folder = literal_folder(pattern)
+    if folder is None:
+        return False
+    return any(f"{folder}/".startswith(f"{top.rstrip('/')}/") for top in within)
+
+
+def _overridden(rules: Sequence[Rule], matched: Mapping[str, tuple[int, ...]]) -> Iterator[Problem]:
+    """R002: a batch's keep is an exception to that batch's own rules, never to another's."""
+    pairs: dict[tuple[int, int], list[str]] = {}
+    for path, numbers in matched.items():
+        last = rules[numbers[-1]] if numbers else None
+        if last is None or last.verdict != "keep" or last.batch == BASE:
+            continue
+        for number in numbers[:-1]:
+            if rules[number].verdict == "remove" and rules[number].batch != last.batch:
+                pairs.setdefault((numbers[-1], number), []).append(path)
+    for (keeper, remover), paths in pairs.items():
+        keep, remove = rules[keeper], rules[remover]
+        message = (
+            f"`keep: {keep.pattern}` (batch {keep.batch}) keeps what `remove: {remove.pattern}` "
+            f"(batch {remove.batch}, line {remove.mark.line}) removes: {few(paths)}."
+        )
+        hint = f"move the exception to the batch {remove.batch}"
+        yield Problem("R002", message, keep.mark, hint=hint)

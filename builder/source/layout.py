@@ -1,0 +1,161 @@
+"""Where the clauses, suites and comments of a statement lie, in lines."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from builder.source.parse import Module
+
+_BLANK = re.compile(rb"[ \t\f]*(#.*)?(\r\n|\n|\r)?\Z")
+_COMMENT = re.compile(rb"[ \t\f]*#")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One clause of a compound statement; lines are 0-based, ends exclusive.
+
+    `lead` is where the comments glued above its keyword begin; `body` where its suite begins (the
+    line after the colon, or the keyword's own line for a one-line suite); `end` after its last line.
+    """
+
+    keyword: str
+    line: int
+    lead: int
+    body: int
+    end: int
+    suite: list[ast.stmt]
+    inline: bool
+    node: ast.AST | None = None  # the If of an if/elif clause, the handler, the match case
+
+
+def first_line(node: ast.AST) -> int:
+    """0-based first line of a statement, decorators included."""
+    lines = [node.lineno]  # type: ignore[attr-defined]
+    lines += [d.lineno for d in getattr(node, "decorator_list", ())]
+    return min(lines) - 1
+
+
+def indent_of(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" \t"))
+
+
+def is_blank(line: bytes) -> bool:
+    return not line.strip()
+
+
+def is_comment(line: bytes) -> bool:
+    return bool(_COMMENT.match(line))
+
+
+def suite_end(module: Module, suite: list[ast.stmt], column: int) -> int:
+    """The line after a suite and the deeper-indented comments that trail it."""
+    end = suite[-1].end_lineno or suite[-1].lineno
+    at = end
+    while at < len(module.starts) - 1:
+        line = module.line(at)
+        if is_blank(line):
+            at += 1
+        elif is_comment(line) and indent_of(line) > column:
+            at += 1
+            end = at
+        else:
+            break
+    return end
+
+
+def is_elif(module: Module, node: ast.If) -> bool:
+    """Is this If written as `elif`?"""
+    return module.data.startswith(b"elif", module.start(node))
+
+
+def flatten(module: Module, node: ast.If) -> list[tuple[ast.If | None, list[ast.stmt]]]:
+    """The clauses of an if chain as written: (If of if/elif, or None for else; suite)."""
+    found: list[tuple[ast.If | None, list[ast.stmt]]] = []
+    at: ast.If | None = node
+    while at is not None:
+        found.append((at, at.body))
+        rest = at.orelse
+        if len(rest) == 1 and isinstance(rest[0], ast.If) and is_elif(module, rest[0]):
+            at = rest[0]
+        else:
+            if rest:
+                found.append((None, rest))
+            at = None
+    return found
+
+
+def clauses(module: Module, node: ast.stmt) -> list[Clause]:
+    """The clauses of a compound statement, in order of the text."""
+    column = node.col_offset
+    parts: list[tuple[str, int | None, list[ast.stmt], ast.AST | None]] = []
+    if isinstance(node, ast.If):
+        for item, suite in flatten(module, node):
+            word = "else" if item is None else ("if" if item is node else "elif")
+            parts.append((word, None if item is None else item.lineno - 1, suite, item))
+    elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
+        parts.append(("try", node.lineno - 1, node.body, None))  # type: ignore[attr-defined]
+        for handler in node.handlers:  # type: ignore[attr-defined]
+            parts.append(("except", handler.lineno - 1, handler.body, handler))
+        if node.orelse:  # type: ignore[attr-defined]
+            parts.append(("else", None, node.orelse, None))  # type: ignore[attr-defined]
+        if node.finalbody:  # type: ignore[attr-defined]
+            parts.append(("finally", None, node.finalbody, None))  # type: ignore[attr-defined]
+    elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+        parts.append(("for", first_line(node), node.body, None))
+        if node.orelse:
+            parts.append(("else", None, node.orelse, None))
+    elif isinstance(node, ast.Match):
+        for case in node.cases:
+            line = _keyword_line(module, "case", node.lineno, case.pattern.lineno - 1, None)
+            parts.append(("case", line, case.body, case))
+    else:
+        parts.append(("def", first_line(node), node.body, None))  # type: ignore[attr-defined]
+    found: list[Clause] = []
+    previous_end: int | None = None
+    for word, line, suite, item in parts:
+        if line is None:
+            assert previous_end is not None
+            line = _keyword_line(module, word, previous_end - 1, first_line(suite[0]), column)
+        lead = line if previous_end is None else _lead(module, line, previous_end)
+        inline = _inline(module, suite)
+        case_column = indent_of(module.line(line)) if word == "case" else column
+        end = suite_end(module, suite, case_column)
+        body = first_line(suite[0]) if inline else _body_line(module, suite, line)
+        found.append(Clause(word, line, lead, body, end, suite, inline, item))
+        previous_end = end
+    return found
+
+
+def _inline(module: Module, suite: list[ast.stmt]) -> bool:
+    line = first_line(suite[0])
+    start = min([module.start(suite[0]), *(module.start(d) for d in getattr(suite[0], "decorator_list", ()))])
+    before = module.data[module.starts[line] : start].strip()
+    return bool(before) and before != b"@"
+
+
+def _body_line(module: Module, suite: list[ast.stmt], keyword_line: int) -> int:
+    """The first line of a suite, with the comments between the colon and its first statement."""
+    line = first_line(suite[0])
+    while line - 1 > keyword_line:
+        above = module.line(line - 1)
+        if line - 1 in module.string_lines or not (is_blank(above) or is_comment(above)):
+            break
+        line -= 1
+    return line
+
+
+def _lead(module: Module, line: int, floor: int) -> int:
+    while line > floor and (is_comment(module.line(line - 1)) or is_blank(module.line(line - 1))):
+        line -= 1
+    return line
+
+
+def _keyword_line(module: Module, word: str, low: int, high: int, column: int | None) -> int:
+    pattern = re.compile(rb"[ \t\f]*" + word.encode() + rb"\b")
+    for line in range(high, low - 1, -1):
+        text = module.line(line)
+        if pattern.match(text) and (column is None or indent_of(text) == column):
+            return line
+    raise ValueError(f"{module.path}: no '{word}' between lines {low + 1} and {high + 1}")

@@ -1,0 +1,118 @@
+"""Edits the tree: the same operations as `splice`, done on the syntax tree by an independent route.
+
+The parse of the spliced text must equal this tree; that is what makes splicing trustworthy.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Operands, Remove, Replace, Unwrap
+
+
+def expected(tree: ast.Module, ops: Iterable[Op]) -> ast.Module:
+    """A new tree with the operations applied; `tree` is left as it is."""
+    result = _Oracle(ops).module(tree)
+    return result
+
+
+def agree(left: ast.AST, right: ast.AST) -> bool:
+    """Are two trees the same program (positions aside)?"""
+    return ast.dump(left) == ast.dump(right)
+
+
+class _Oracle:
+    def __init__(self, ops: Iterable[Op]) -> None:
+        self.statements: dict[ast.AST, Remove | Decide | Unwrap | Body] = {}
+        self.expressions: dict[ast.AST, Replace | Operands] = {}
+        self.dropped: defaultdict[tuple[ast.AST, str], set[int]] = defaultdict(set)
+        self.bare: set[ast.AST] = set()
+        for op in ops:
+            if isinstance(op, (Replace, Operands)):
+                self.expressions[op.node] = op
+            elif isinstance(op, DropItem):
+                self.dropped[op.node, op.field].add(op.index)
+            elif isinstance(op, DropAnnotation):
+                self.bare.add(op.node)
+            elif not isinstance(self.statements.get(op.node), Remove):
+                self.statements[op.node] = op
+
+    def module(self, tree: ast.Module) -> ast.Module:
+        return ast.Module(body=self.suite(tree.body), type_ignores=[])
+
+    def suite(self, stmts: list[ast.stmt]) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        for stmt in stmts:
+            found.extend(self.statement(stmt))
+        return found
+
+    def statement(self, stmt: ast.stmt) -> list[ast.stmt]:
+        op = self.statements.get(stmt)
+        if isinstance(op, Remove):
+            return []
+        if isinstance(op, Unwrap):
+            return self.suite(list(op.suite))
+        if isinstance(op, Decide):
+            assert isinstance(stmt, ast.If)
+            return self.suite(stmt.body if op.value else stmt.orelse)
+        if isinstance(op, Body):
+            new = self.generic(stmt)
+            new.body = ast.parse(op.source).body
+            return [new]
+        new = self.generic(stmt)
+        if isinstance(stmt, ast.AnnAssign) and stmt in self.bare:
+            assert new.value is not None
+            return [ast.Assign(targets=[new.target], value=new.value)]
+        return [new]
+
+    def expression(self, node: ast.expr) -> ast.expr:
+        op = self.expressions.get(node)
+        if isinstance(op, Replace):
+            if isinstance(op.by, str):
+                return ast.parse(op.by, mode="eval").body
+            return self.expression(op.by)
+        if isinstance(op, Operands):
+            assert isinstance(node, ast.BoolOp)
+            values = [self.expression(node.values[i]) for i in op.keep]
+            return ast.BoolOp(op=node.op, values=values)
+        if isinstance(node, ast.Set) and len(self.dropped.get((node, "elts"), ())) == len(node.elts):
+            return ast.Call(func=ast.Name(id="set", ctx=ast.Load()), args=[], keywords=[])
+        new = self.generic(node)
+        assert isinstance(new, ast.expr)
+        return new
+
+    def generic(self, node: ast.AST) -> Any:
+        fields: dict[str, Any] = {}
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                fields[name] = self.members(node, name, value)
+            elif isinstance(value, ast.expr):
+                fields[name] = self.expression(value)
+            elif isinstance(value, ast.AST):
+                fields[name] = self.generic(value)
+            else:
+                fields[name] = value
+        if node in self.bare:
+            if isinstance(node, ast.arg):
+                fields["annotation"] = None
+            elif not isinstance(node, ast.AnnAssign):
+                fields["returns"] = None
+        if isinstance(node, ast.FormattedValue) and fields.get("format_spec") is None:
+            fields["format_spec"] = None
+        return type(node)(**fields)
+
+    def members(self, node: ast.AST, name: str, values: list[Any]) -> list[Any]:
+        gone = self.dropped.get((node, "keys" if isinstance(node, ast.Dict) else name), ())
+        kept = [v for i, v in enumerate(values) if i not in gone]
+        if values and isinstance(values[0], ast.stmt):
+            suite = self.suite(kept)
+            if not suite and name == "body" and not isinstance(node, ast.Module):
+                return [ast.Pass()]
+            return list(suite)
+        return [self.expression(v) if isinstance(v, ast.expr) else self.other(v) for v in kept]
+
+    def other(self, value: Any) -> Any:
+        return self.generic(value) if isinstance(value, ast.AST) else value

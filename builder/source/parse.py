@@ -1,0 +1,161 @@
+"""A Python file as bytes and syntax tree together, with byte offsets for every node."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+BOM = b"\xef\xbb\xbf"
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+_SPACE = b" \t\f\r\n\\"
+
+
+class Module:
+    """One parsed file. Offsets are byte offsets into `data`, which has no byte order mark.
+
+    Raises SyntaxError when the bytes are not Python.
+    """
+
+    def __init__(self, path: str, raw: bytes) -> None:
+        self.path = path
+        self.bom = raw.startswith(BOM)
+        self.data = raw[len(BOM) :] if self.bom else raw
+        self.tree = ast.parse(self.data, filename=path)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Offset of the start of every line, then the length of the file."""
+        data = self.data
+        if b"\r" in data or b"\f" in data:
+            starts = [m.start() for m in _LINE.finditer(data) if m.group() or m.start() == 0]
+        else:
+            starts = [0]
+            at = data.find(b"\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = data.find(b"\n", at + 1)
+            if starts[-1] == len(data) and len(starts) > 1:
+                starts.pop()
+        starts.append(len(data))
+        return starts
+
+    def line(self, index: int) -> bytes:
+        """The bytes of the line at a 0-based index, with its end of line."""
+        return self.data[self.starts[index] : self.starts[index + 1]]
+
+    def start(self, node: ast.AST) -> int:
+        return self.starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined, no-any-return]
+
+    def end(self, node: ast.AST) -> int:
+        return self.starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined, no-any-return]
+
+    def text(self, node: ast.AST) -> str:
+        """The source of a node, exactly as written."""
+        return self.data[self.start(node) : self.end(node)].decode("utf-8", "surrogateescape")
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The parent of every node but the module."""
+        found: dict[ast.AST, ast.AST] = {}
+        stack: list[ast.AST] = [self.tree]
+        while stack:
+            node = stack.pop()
+            for child in ast.iter_child_nodes(node):
+                found[child] = node
+                stack.append(child)
+        return found
+
+    @cached_property
+    def string_lines(self) -> frozenset[int]:
+        """0-based indices of lines that begin inside a string: their indentation is content."""
+        inside: set[int] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno != node.lineno:
+                if isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes)):
+                    continue
+                inside.update(range(node.lineno, node.end_lineno or node.lineno))
+        return frozenset(inside)
+
+    def skip_forward(self, at: int) -> int:
+        """The offset of the first byte at or after `at` that is neither space nor comment."""
+        data = self.data
+        while at < len(data):
+            if data[at : at + 1] in _SPACE_SET:
+                at += 1
+            elif data[at : at + 1] == b"#":
+                end = data.find(b"\n", at)
+                at = len(data) if end < 0 else end + 1
+            else:
+                break
+        return at
+
+    def skip_back(self, at: int, floor: int) -> int:
+        """The offset after the last byte before `at` that is neither space nor comment."""
+        while at > floor:
+            if self.data[at - 1 : at] in _SPACE_SET:
+                at -= 1
+                continue
+            line = _bisect(self.starts, at - 1)
+            hash_at = self._comment(line)
+            if hash_at is not None and floor <= hash_at < at:
+                at = hash_at
+                continue
+            break
+        return at
+
+    @cached_property
+    def _comments(self) -> dict[int, int]:
+        return dict(_comment_starts(self))
+
+    def _comment(self, line: int) -> int | None:
+        text = self.line(line)
+        hash_at = text.find(b"#")
+        if hash_at < 0:
+            return None
+        quoted = text.find(b"'", 0, hash_at) >= 0 or text.find(b'"', 0, hash_at) >= 0
+        if not quoted and line not in self.string_lines:
+            return self.starts[line] + hash_at
+        return self._comments.get(line)  # the tokenizer is slow: only where a quote makes it doubtful
+
+    def extent(self, node: ast.AST, low: int, high: int) -> tuple[int, int]:
+        """The span of an expression with the grouping parentheses around it inside [low, high)."""
+        start, end = self.start(node), self.end(node)
+        while True:
+            before = self.skip_back(start, low)
+            after = self.skip_forward(end)
+            if before <= low or after >= high:
+                return start, end
+            if self.data[before - 1 : before] != b"(" or self.data[after : after + 1] != b")":
+                return start, end
+            start, end = before - 1, after + 1
+
+
+_SPACE_SET = frozenset(_SPACE[i : i + 1] for i in range(len(_SPACE)))
+
+
+def _bisect(starts: list[int], offset: int) -> int:
+    from bisect import bisect_right
+
+    return bisect_right(starts, offset) - 1
+
+
+def _comment_starts(module: Module) -> Iterator[tuple[int, int]]:
+    """(line, offset) of every comment, found with the tokenizer so that strings do not fool us."""
+    import io
+    import tokenize
+
+    try:
+        for token in tokenize.tokenize(io.BytesIO(module.data).readline):
+            if token.type == tokenize.COMMENT:
+                line = token.start[0] - 1
+                text = module.line(line).decode("utf-8", "surrogateescape")
+                yield line, module.starts[line] + len(text[: token.start[1]].encode("utf-8", "surrogateescape"))
+    except (tokenize.TokenError, SyntaxError, IndentationError):  # pragma: no cover - ast parsed it
+        return
+
+
+def parse(raw: bytes, path: str) -> Module:
+    """Parse a file; raises SyntaxError."""
+    return Module(path, raw)

@@ -1,0 +1,383 @@
+"""Edits the text: operations on nodes become byte spans, applied in one pass.
+
+Outside what an operation removes, every byte stays as it is; lines that move to another depth change
+their indentation only, and never inside a string.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable
+
+from builder.source.items import drop_items
+from builder.source.layout import Clause, clauses, first_line, indent_of, is_blank, is_comment, suite_end
+from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Operands, Remove, Replace, Unwrap
+from builder.source.parse import BOM, Module
+
+Span = tuple[int, int, bytes]
+
+
+def splice(module: Module, ops: Iterable[Op]) -> bytes:
+    """The file's bytes after the operations. Raises ValueError for an operation that cannot be done."""
+    data = _Splicer(module, ops).run()
+    return (BOM if module.bom else b"") + data
+
+
+class _Splicer:
+    def __init__(self, module: Module, ops: Iterable[Op]) -> None:
+        self.module = module
+        self.removed: set[ast.AST] = set()
+        self.decided: dict[ast.AST, bool] = {}
+        self.unwrapped: dict[ast.AST, list[ast.stmt]] = {}
+        self.bodies: dict[ast.AST, str] = {}
+        self.dropped: defaultdict[tuple[ast.AST, str], set[int]] = defaultdict(set)
+        self.expressions: list[Replace | Operands | DropAnnotation] = []
+        self.spans: list[Span] = []
+        self.lines_gone: set[int] = set()
+        for op in ops:
+            if isinstance(op, Remove):
+                self.removed.add(op.node)
+            elif isinstance(op, Decide):
+                self.decided[op.node] = op.value
+            elif isinstance(op, Unwrap):
+                self.unwrapped[op.node] = list(op.suite)
+            elif isinstance(op, Body):
+                self.bodies[op.node] = op.source
+            elif isinstance(op, DropItem):
+                self.dropped[op.node, op.field].add(op.index)
+            else:
+                self.expressions.append(op)
+
+    def run(self) -> bytes:
+        module = self.module
+        if module.tree.body and not self.suite(module.tree.body, None):
+            # what is left of the file is its comments
+            pass
+        for (node, field), indices in self.dropped.items():
+            if field in ("handlers", "cases"):
+                self.drop_clauses(node, field, indices)
+        for op in self.expressions:
+            self.expression(op)
+        self.spans.extend(drop_items(module, self.dropped))
+        return self.apply()
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def suite(self, stmts: list[ast.stmt], owner: ast.AST | None) -> bool:
+        """Edit a suite; False when nothing of it is left."""
+        left = False
+        gone: list[int] = []
+        for index, stmt in enumerate(stmts):
+            if self.statement(stmt):
+                left = True
+            else:
+                gone.append(index)
+        if left or owner is None:
+            self.remove_statements(stmts, gone)
+        return left
+
+    def survives(self, stmts: list[ast.stmt]) -> bool:
+        """Would anything of this suite be left? (no edits are made)"""
+        for stmt in stmts:
+            if stmt in self.removed:
+                continue
+            if stmt in self.unwrapped:
+                if self.survives(self.unwrapped[stmt]):
+                    return True
+                continue
+            if isinstance(stmt, ast.If):
+                chosen = self.choose(clauses(self.module, stmt)) if stmt in self.decided or stmt.orelse else None
+                if chosen is not None:
+                    if not chosen:
+                        continue
+                    if chosen[0].keyword == "else" or self.decided.get(chosen[0].node or stmt) is True:
+                        if self.survives(chosen[0].suite):
+                            return True
+                        continue
+            return True
+        return False
+
+    def statement(self, stmt: ast.stmt) -> bool:
+        """Edit one statement; False when it leaves with nothing in its place (not yet deleted)."""
+        if stmt in self.removed:
+            return False
+        if stmt in self.bodies:
+            self.new_body(stmt, self.bodies[stmt])
+            return True
+        if stmt in self.unwrapped:
+            return self.unwrap(stmt, self.unwrapped[stmt])
+        if isinstance(stmt, ast.If):
+            return self.chain(stmt)
+        for field in ("body", "orelse", "finalbody"):
+            suite = getattr(stmt, field, None)
+            if isinstance(suite, list) and suite and isinstance(suite[0], ast.stmt):
+                self.clause_suite(stmt, suite, field)
+        for group, field in (("handlers", "handlers"), ("cases", "cases")):
+            for index, item in enumerate(getattr(stmt, group, ())):
+                if index not in self.dropped.get((stmt, field), ()):
+                    self.clause_suite(stmt, item.body, "body")
+        return True
+
+    def clause_suite(self, owner: ast.stmt, suite: list[ast.stmt], field: str) -> None:
+        if not self.touched(suite):
+            return
+        if self.survives(suite):
+            self.suite(suite, owner)
+        elif field in ("orelse", "finalbody"):
+            clause = next(c for c in clauses(self.module, owner) if c.suite is suite)
+            self.delete_lines(clause.lead, clause.end)
+        else:
+            self.pass_instead(owner, suite)
+
+    def touched(self, suite: list[ast.stmt]) -> bool:
+        low, high = suite[0].lineno, suite[-1].end_lineno or suite[-1].lineno
+        nodes: list[ast.AST] = [*self.removed, *self.decided, *self.unwrapped, *self.bodies]
+        nodes += [node for node, field in self.dropped if field in ("handlers", "cases")]
+        return any(low <= first_line(n) + 1 <= high or low <= n.lineno <= high for n in nodes)  # type: ignore[attr-defined]
+
+    def pass_instead(self, owner: ast.stmt, suite: list[ast.stmt]) -> None:
+        clause = next(
+            (c for c in clauses(self.module, owner) if c.suite is suite),
+            None,
+        )
+        assert clause is not None
+        self.pass_clause(clause)
+
+    def pass_clause(self, clause: Clause) -> None:
+        module, suite = self.module, clause.suite
+        if clause.inline:
+            self.spans.append((module.start(suite[0]), module.end(suite[-1]), b"pass"))
+            return
+        first = module.line(first_line(suite[0]))
+        indent = first[: indent_of(first)]
+        newline = b"\r\n" if first.endswith(b"\r\n") else b"\n"
+        self.replace_lines(clause.body, clause.end, indent + b"pass" + newline)
+
+    def remove_statements(self, stmts: list[ast.stmt], gone: list[int]) -> None:
+        """Delete statements of a suite of which something else is left."""
+        module = self.module
+        lost = set(gone)
+        for index in gone:
+            stmt = stmts[index]
+            low, high = first_line(stmt), stmt.end_lineno or stmt.lineno
+            start = min([module.start(stmt), *(module.start(d) for d in getattr(stmt, "decorator_list", ()))])
+            shared_before = bool(module.data[module.starts[low] : start].strip(b" \t\f@"))
+            after = module.data[module.end(stmt) : module.starts[high]].lstrip(b" \t")
+            shared_after = after.startswith(b";") and index + 1 < len(stmts) and stmts[index + 1].lineno == high
+            if shared_after:
+                self.spans.append((start, module.start(stmts[index + 1]), b""))
+            elif shared_before and index:
+                self.spans.append((module.end(stmts[index - 1]), module.end(stmt), b""))
+            else:
+                self.delete_lines(self.glued(stmts, index, lost), self.tail(stmt))
+
+    def tail(self, stmt: ast.stmt) -> int:
+        if isinstance(stmt, (ast.If, ast.Try, ast.With, ast.For, ast.While, ast.FunctionDef, ast.ClassDef)):
+            last: ast.AST = stmt
+            suite: list[ast.stmt] = []
+            for field in ("body", "handlers", "orelse", "finalbody"):
+                block = getattr(last, field, None)
+                if block:
+                    suite = block[-1].body if field == "handlers" else block
+            return suite_end(self.module, suite, stmt.col_offset)
+        return stmt.end_lineno or stmt.lineno
+
+    def glued(self, stmts: list[ast.stmt], index: int, gone: set[int]) -> int:
+        """The first line to delete: comments directly above leave when all they head leaves."""
+        module, stmt = self.module, stmts[index]
+        line = first_line(stmt)
+        at = index
+        while at + 1 < len(stmts):
+            following = stmts[at + 1]
+            end = stmts[at].end_lineno or stmts[at].lineno
+            if first_line(following) != end:
+                break
+            if at + 1 not in gone:
+                return line
+            at += 1
+        top = line
+        column = stmt.col_offset
+        while top > 0 and is_comment(module.line(top - 1)) and indent_of(module.line(top - 1)) == column:
+            if top - 1 in module.string_lines:
+                break
+            top -= 1
+        if top < line and module.line(top).startswith(b"#!"):
+            return line
+        return top
+
+    # -- compound statements ------------------------------------------------------------------
+
+    def choose(self, parts: list[Clause]) -> list[Clause]:
+        """The clauses that are left; a decided-true one is last and acts as else."""
+        kept: list[Clause] = []
+        for clause in parts:
+            if clause.node is None or clause.node not in self.decided:
+                kept.append(clause)
+                if clause.node is None:
+                    break
+            elif self.decided[clause.node]:
+                kept.append(clause)
+                break
+        return kept
+
+    def is_else(self, clause: Clause) -> bool:
+        return clause.node is None or self.decided.get(clause.node) is True
+
+    def chain(self, stmt: ast.If) -> bool:
+        parts = clauses(self.module, stmt)
+        kept = self.choose(parts)
+        while kept and len(kept) > 1 and self.is_else(kept[-1]) and not self.survives(kept[-1].suite):
+            kept.pop()
+        if not kept:
+            return False
+        if self.is_else(kept[0]):
+            if not self.survives(kept[0].suite):
+                return False
+            self.lift(stmt, kept[0], parts)
+            self.suite(kept[0].suite, stmt)
+            return True
+        for clause in parts:
+            if not any(clause is k for k in kept):
+                self.delete_lines(clause.lead if clause is not parts[0] else clause.line, clause.end)
+        for clause in kept:
+            start = self.module.starts[clause.line] + indent_of(self.module.line(clause.line))
+            if self.is_else(clause) and clause.node is not None:
+                self.spans.append((start, self.colon(clause) + 1, b"else:"))
+            elif clause is kept[0] and clause.keyword == "elif":
+                self.delete_lines(parts[0].line, self.comments_of(clause))
+                self.spans.append((start, start + 4, b"if"))
+            if self.survives(clause.suite):
+                self.suite(clause.suite, stmt)
+            else:
+                self.pass_clause(clause)
+        return True
+
+    def comments_of(self, clause: Clause) -> int:
+        """The first line of the comments glued above a clause, or its own line."""
+        line = clause.lead
+        while line < clause.line and is_blank(self.module.line(line)):
+            line += 1
+        return line
+
+    def lift(self, stmt: ast.stmt, clause: Clause, parts: list[Clause]) -> None:
+        """A suite takes the place of its statement: the lines around it go, its own are dedented."""
+        module = self.module
+        top = first_line(stmt)
+        bottom = parts[-1].end
+        if clause.inline:
+            start = module.starts[top] + indent_of(module.line(top))
+            self.spans.append((start, module.start(clause.suite[0]), b""))
+            self.delete_lines(clause.end, bottom)
+            return
+        self.delete_lines(top, max(top, self.comments_of(clause)))
+        self.delete_lines(clause.line, clause.body)
+        self.delete_lines(clause.end, bottom)
+        depth = clause.suite[0].col_offset - stmt.col_offset
+        for line in range(clause.body, clause.end):
+            if line in module.string_lines:
+                continue
+            text = module.line(line)
+            amount = min(depth, indent_of(text))
+            if amount and not is_blank(text):
+                offset = module.starts[line]
+                self.spans.append((offset, offset + amount, b"\0dedent"))
+
+    def unwrap(self, stmt: ast.stmt, suite: list[ast.stmt]) -> bool:
+        parts = clauses(self.module, stmt)
+        if not suite or not self.survives(suite):
+            return False
+        clause = next((c for c in parts if c.suite and c.suite[0] is suite[0]), None)
+        if clause is None:
+            raise ValueError(f"{self.module.path}:{stmt.lineno}: not a suite of the statement")
+        self.lift(stmt, clause, parts)
+        self.suite(clause.suite, stmt)
+        return True
+
+    def drop_clauses(self, node: ast.AST, field: str, indices: set[int]) -> None:
+        assert isinstance(node, ast.stmt)
+        items = getattr(node, field)
+        for clause in clauses(self.module, node):
+            if any(clause.node is items[i] for i in indices):
+                self.delete_lines(clause.lead, clause.end)
+
+    def new_body(self, stmt: ast.stmt, source: str) -> None:
+        clause = clauses(self.module, stmt)[0]
+        module = self.module
+        newline = b"\r\n" if module.line(clause.line).endswith(b"\r\n") else b"\n"
+        if clause.inline:
+            indent = b" " * (stmt.col_offset + 4)
+            body = newline.join(indent + part.encode() if part else b"" for part in source.splitlines())
+            start = module.skip_back(module.start(clause.suite[0]), 0)
+            self.spans.append((start, module.end(clause.suite[-1]), newline + body))
+            return
+        first = module.line(first_line(clause.suite[0]))
+        indent = first[: indent_of(first)]
+        lines = [indent + part.encode() if part.strip() else b"" for part in source.splitlines()]
+        self.replace_lines(clause.body, clause.end, newline.join(lines) + newline)
+
+    def colon(self, clause: Clause) -> int:
+        assert isinstance(clause.node, ast.If)
+        module = self.module
+        at = module.end(clause.node.test)
+        while True:
+            at = module.skip_forward(at)
+            if module.data[at : at + 1] == b":":
+                return at
+            at += 1
+
+    # -- expressions --------------------------------------------------------------------------
+
+    def expression(self, op: Replace | Operands | DropAnnotation) -> None:
+        from builder.source.expressions import annotation_spans, operand_spans, replace_spans
+
+        if isinstance(op, Replace):
+            self.spans.extend(replace_spans(self.module, op))
+        elif isinstance(op, Operands):
+            self.spans.extend(operand_spans(self.module, op))
+        else:
+            self.spans.extend(annotation_spans(self.module, op))
+
+    # -- spans --------------------------------------------------------------------------------
+
+    def delete_lines(self, low: int, high: int) -> None:
+        if low < high:
+            self.replace_lines(low, high, b"")
+
+    def replace_lines(self, low: int, high: int, text: bytes) -> None:
+        starts = self.module.starts
+        self.spans.append((starts[low], starts[high], text))
+
+    def apply(self) -> bytes:
+        return apply_spans(self.module.data, self.spans)
+
+
+def apply_spans(data: bytes, spans: Iterable[Span]) -> bytes:
+    """Apply spans in one pass. An outer span swallows inner ones; overlapping deletions join.
+
+    Raises ValueError when two texts claim the same place.
+    """
+    dedents: dict[tuple[int, int], int] = {}
+    edits: list[Span] = []
+    for start, end, text in spans:
+        if text == b"\0dedent":
+            key = (start, 0)
+            dedents[key] = dedents.get(key, 0) + end - start
+        else:
+            edits.append((start, end, text))
+    edits += [(start, start + amount, b"") for (start, _), amount in dedents.items()]
+    edits.sort(key=lambda s: (s[0], s[0] != s[1], -s[1], s[2] == b""))  # insertions first, outer before inner
+    out: list[bytes] = []
+    at = 0
+    for start, end, text in edits:
+        if end <= at and not (start == end == at and text):
+            continue
+        if start < at:
+            if text:
+                raise ValueError(f"two edits claim the bytes {start} to {end}")
+            start = at
+        out.append(data[at:start])
+        out.append(text)
+        at = end
+    out.append(data[at:])
+    return b"".join(out)

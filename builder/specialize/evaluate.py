@@ -1,0 +1,332 @@
+"""What an expression is under the facts: a known value, something gone, or not decided.
+
+Only values that follow from a fact are known here: upstream's own constants stay variables. Reading a
+name, an attribute or an item has no effect; a call has one unless it is declared pure.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from builder.specialize.facts import PURE_BUILTINS, PURE_METHODS, Gone, Known
+from builder.specialize.scopes import Binding, Scope
+from builder.specialize.world import Unit, World
+
+Value = Known | Gone | None
+_READERS = frozenset("get_bool_env_var get_int_env_var getenv get pop".split())
+_LITERALS = (ast.Tuple, ast.List, ast.Set)
+
+
+class Evaluator:
+    """Evaluates expressions of one file in one world."""
+
+    def __init__(self, world: World, unit: Unit) -> None:
+        self.world = world
+        self.unit = unit
+        self.facts = world.facts
+        self._local = world.memory.local.get(unit.path, {})
+        self._busy: set[ast.AST] = set()
+
+    # -- names --------------------------------------------------------------------------------
+
+    def qualified(self, node: ast.expr, scope: Scope) -> str | Gone | None:
+        """The qualified name that a name or attribute chain refers to, Gone, or None for a variable."""
+        if isinstance(node, ast.Name):
+            return self._name(node.id, scope)
+        if isinstance(node, ast.Attribute):
+            base = self.qualified(node.value, scope)
+            if base is None or isinstance(base, Gone):
+                return base
+            full = f"{base}.{node.attr}"
+            if self.world.is_module(base):
+                return self.world.canonical(base, node.attr)
+            gone = self.world.module_gone(full)
+            if gone is not None:
+                return Gone(gone)
+            if full in self.facts.symbols or full in self.world.memory.gone:
+                return Gone(full)
+            return full
+        return None
+
+    def _name(self, name: str, scope: Scope) -> str | Gone | None:
+        owner = scope.find(name)
+        at: Scope | None = scope
+        while at is not None and at is not owner:  # imports that an earlier round took away
+            if (at.qualname, name) in self._local and name not in at.names:
+                return Gone(self._local[at.qualname, name])
+            at = at.parent
+        if owner is None:
+            if self.unit.scopes.root.star and self.world.defines(self.unit.name, name):
+                return self.world.canonical(self.unit.name, name)
+            full = f"{self.unit.name}.{name}"
+            return Gone(full) if full in self.world.memory.gone else name
+        if owner.kind == "module":
+            return self.world.canonical(self.unit.name, name)
+        bindings = owner.names[name]
+        if all(b.kind == "import" for b in bindings):
+            found = {self.world.imported(self.unit, b) for b in bindings}
+            return found.pop() if len(found) == 1 else None
+        return None
+
+    # -- values -------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr, scope: Scope) -> Value:
+        """The value that the facts give an expression. Says nothing about effects: see `pure`."""
+        method = getattr(self, f"_value_{type(node).__name__}", None)
+        found: Value = method(node, scope) if method is not None else None
+        return found
+
+    def truth(self, node: ast.expr, scope: Scope) -> bool | None:
+        found = self.value(node, scope)
+        return found.truth if isinstance(found, Known) else None
+
+    def _value_Name(self, node: ast.Name, scope: Scope) -> Value:
+        owner = scope.find(node.id)
+        if owner is not None and owner.kind != "module":
+            local = self.constant(owner.names[node.id], owner)
+            if local is not None:
+                return local
+        return self._reference(node, scope)
+
+    def _value_Attribute(self, node: ast.Attribute, scope: Scope) -> Value:
+        anywhere = self.facts.values.get(f"*.{node.attr}")
+        return anywhere if anywhere is not None else self._reference(node, scope)
+
+    def _reference(self, node: ast.expr, scope: Scope) -> Value:
+        name = self.qualified(node, scope)
+        if isinstance(name, Gone):
+            return name
+        if name is None:
+            return None
+        found = self.facts.values.get(name)
+        if found is not None:
+            return found
+        return self.global_constant(name)
+
+    def global_constant(self, qualified: str) -> Known | None:
+        """The derived value of a module-level constant, in whatever file it is."""
+        found = self.world.constant(qualified)
+        if found is not None:
+            return found
+        module, _, name = qualified.rpartition(".")
+        path = self.world.paths.get(module)
+        if path is None:
+            return None
+        unit = self.world.unit(path)
+        bindings = unit.scopes.root.names.get(name)
+        if not bindings:
+            return None
+        other = self if unit is self.unit else Evaluator(self.world, unit)
+        return other.constant(bindings, unit.scopes.root)
+
+    def constant(self, bindings: list[Binding], scope: Scope) -> Known | None:
+        """The one derived value of all bindings of a name, if there is one."""
+        values: set[Known] = set()
+        for binding in bindings:
+            if binding.kind == "declare":
+                continue
+            if binding.kind != "assign" or binding.value is None or binding.node in self._busy:
+                return None
+            self._busy.add(binding.node)
+            try:
+                found = self.value(binding.value, scope)
+            finally:
+                self._busy.discard(binding.node)
+            if not isinstance(found, Known):
+                return None
+            values.add(found)
+        if len(values) > 1 and len({v.truth for v in values}) == 1:
+            return Known(next(iter(values)).truth, exact=False)
+        return values.pop() if len(values) == 1 else None
+
+    def _value_Call(self, node: ast.Call, scope: Scope) -> Value:
+        func = node.func
+        name = self.qualified(func, scope)
+        last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        if isinstance(name, str):
+            known = self.facts.predicates.get(name) or self.world.memory.functions.get(name)
+            if known is not None:
+                return known
+            if name == "hasattr" and len(node.args) == 2:
+                return self._hasattr(node, scope)
+            if name in ("isinstance", "issubclass") and len(node.args) == 2:
+                return self._isinstance(node.args[1], scope)
+            if name == "bool" and len(node.args) == 1 and not node.keywords:
+                found = self.value(node.args[0], scope)
+                return Known(found.truth) if isinstance(found, Known) else None
+        anywhere = self.facts.predicates.get(f"*.{last}")
+        if anywhere is not None and isinstance(func, ast.Attribute):
+            return anywhere
+        if isinstance(func, ast.Attribute) and not node.args and not node.keywords:
+            method = self.world.memory.methods.get(func.attr)
+            if method is not None:
+                return method
+            if func.attr == "get" and isinstance(func.value, ast.Attribute):
+                return self.facts.environment.get(func.value.attr)
+        if last in _READERS and node.args and isinstance(node.args[0], ast.Constant):
+            variable = node.args[0].value
+            if isinstance(variable, str):
+                return self.facts.environment.get(variable)
+        return None
+
+    def _hasattr(self, node: ast.Call, scope: Scope) -> Value:
+        owner = self.qualified(node.args[0], scope)
+        attribute = node.args[1]
+        if isinstance(owner, str) and isinstance(attribute, ast.Constant):
+            if f"{owner}.{attribute.value}" in self.facts.attributes:
+                return Known(False)
+        return None
+
+    def _isinstance(self, classes: ast.expr, scope: Scope) -> Value:
+        members = classes.elts if isinstance(classes, ast.Tuple) else [classes]
+        if members and all(isinstance(self.value(m, scope), Gone) for m in members):
+            return Known(False)
+        return None
+
+    def _value_UnaryOp(self, node: ast.UnaryOp, scope: Scope) -> Value:
+        if not isinstance(node.op, ast.Not):
+            return None
+        found = self.value(node.operand, scope)
+        return Known(not found.truth) if isinstance(found, Known) else None
+
+    def _value_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Value:
+        stop = isinstance(node.op, ast.Or)
+        last: Known | None = None
+        before_known = True
+        for operand in node.values:
+            found = self.value(operand, scope)
+            if isinstance(found, Known) and found.truth is stop:
+                # an undecided operand before this one may be the value, but not another truth
+                return found if before_known else Known(found.truth, exact=False)
+            if not isinstance(found, Known):
+                before_known = False
+            last = found if isinstance(found, Known) else None
+        return last if before_known else None
+
+    def _value_IfExp(self, node: ast.IfExp, scope: Scope) -> Value:
+        test = self.truth(node.test, scope)
+        if test is None:
+            return None
+        return self.value(node.body if test else node.orelse, scope)
+
+    def _value_Compare(self, node: ast.Compare, scope: Scope) -> Value:
+        if len(node.ops) != 1:
+            return None
+        op, left, right = node.ops[0], node.left, node.comparators[0]
+        negative = isinstance(op, (ast.NotEq, ast.IsNot, ast.NotIn))
+        if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
+            same = self._same(left, right, scope)
+        elif isinstance(op, (ast.In, ast.NotIn)):
+            same = self._contains(left, right, scope)
+        else:
+            return None
+        return None if same is None else Known(same is not negative)
+
+    def _same(self, left: ast.expr, right: ast.expr, scope: Scope) -> bool | None:
+        one, two = self.value(left, scope), self.value(right, scope)
+        if isinstance(one, Gone) or isinstance(two, Gone):
+            return False
+        for known, other, other_value in ((one, right, two), (two, left, one)):
+            if not isinstance(known, Known) or not known.exact:
+                continue
+            if isinstance(other_value, Known) and other_value.exact:
+                return bool(known.value == other_value.value)
+            if isinstance(other, ast.Constant):
+                if other.value is None or known.value is None:
+                    return other.value is known.value
+                return bool(known.value == other.value)
+        for literal, variable in ((right, left), (left, right)):
+            if isinstance(literal, ast.Constant) and not isinstance(variable, ast.Constant):
+                if self.facts.option_absent(names_of(variable), literal.value) is not None:
+                    return False
+        return None
+
+    def _contains(self, member: ast.expr, container: ast.expr, scope: Scope) -> bool | None:
+        if isinstance(self.value(member, scope), Gone):
+            return False
+        if isinstance(container, _LITERALS):
+            if container.elts and all(
+                self.item_absent(item, names_of(member), scope) for item in container.elts
+            ):
+                return False
+            known = self.value(member, scope)
+            if isinstance(known, Known) and known.exact and all(
+                isinstance(i, ast.Constant) for i in container.elts
+            ):
+                return any(known.value == i.value for i in container.elts if isinstance(i, ast.Constant))
+            return None
+        if isinstance(member, ast.Constant):
+            if self.facts.option_absent(names_of(container), member.value) is not None:
+                return False
+        return None
+
+    def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
+        """Does a member of a literal name something that never occurs?"""
+        if isinstance(item, ast.Constant):
+            return self.facts.option_absent(names, item.value) is not None
+        return isinstance(self.value(item, scope), Gone)
+
+    # -- effects ------------------------------------------------------------------------------
+
+    def pure(self, node: ast.expr, scope: Scope) -> bool:
+        """May the evaluation be left out without anybody noticing?"""
+        if isinstance(node, (ast.Constant, ast.Name)):
+            return True
+        if isinstance(node, ast.Attribute):
+            return self.pure(node.value, scope)
+        if isinstance(node, ast.Call):
+            return self._pure_call(node, scope)
+        if isinstance(node, (ast.Lambda, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
+            return isinstance(node, ast.Lambda)
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            return all(
+                self.pure(child, self.unit.scopes.of(node))
+                for child in ast.iter_child_nodes(node)
+                if isinstance(child, ast.expr)
+            ) and all(
+                self.pure(part, self.unit.scopes.of(node)) for g in node.generators for part in (g.iter, *g.ifs)
+            )
+        return all(self.pure(c, scope) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)) and all(
+            self.pure(k.value, scope) for k in ast.iter_child_nodes(node) if isinstance(k, ast.keyword)
+        )
+
+    def _pure_call(self, node: ast.Call, scope: Scope) -> bool:
+        parts = [*node.args, *(k.value for k in node.keywords)]
+        if not all(self.pure(p, scope) for p in parts):
+            return False
+        if isinstance(self.value(node, scope), Known):
+            return not isinstance(node.func, ast.Attribute) or self.pure(node.func.value, scope)
+        name = self.qualified(node.func, scope)
+        if isinstance(name, str):
+            if name in self.facts.pure or name in PURE_BUILTINS or name.rpartition(".")[2] in self.facts.pure:
+                return True
+        if isinstance(node.func, ast.Attribute):
+            attr = node.func.attr
+            if attr in PURE_METHODS or attr in self.facts.pure or f"*.{attr}" in self.facts.pure:
+                return self.pure(node.func.value, scope)
+        return False
+
+
+def names_of(node: ast.expr) -> tuple[str, ...]:
+    """The names under which an expression is known: what option patterns are matched against."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        return (node.attr, f"{names_of(node.value)[0]}.{node.attr}") if names_of(node.value) else (node.attr,)
+    if isinstance(node, ast.Call):
+        inner = names_of(node.func)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("lower", "upper", "strip", "get"):
+            if node.func.attr == "get" and node.args and isinstance(node.args[0], ast.Constant):
+                return (str(node.args[0].value),)
+            return names_of(node.func.value)
+        if inner[:1] == ("getattr",) and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
+            return (str(node.args[1].value),)
+        return inner
+    if isinstance(node, ast.Subscript):
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return (node.slice.value,)
+        return names_of(node.value)
+    if isinstance(node, ast.BoolOp):
+        return tuple(n for v in node.values for n in names_of(v))
+    return ()

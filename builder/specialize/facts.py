@@ -1,0 +1,121 @@
+"""The manifest's facts, indexed by what they are about."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from builder.manifest.model import Absent, Fact, Manifest, Option, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value that the facts decide. Not `exact`: only its truth is known."""
+
+    value: Scalar
+    exact: bool = True
+
+    @property
+    def truth(self) -> bool:
+        return bool(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Something that is absent: its qualified name (for messages) and who says so."""
+
+    name: str
+
+
+#: Calls that have no effect and that every Python has.
+PURE_BUILTINS = frozenset(
+    "bool callable float frozenset getattr hasattr hash id int isinstance issubclass len max min repr "
+    "set str sum tuple type list dict any all abs sorted".split()
+)
+#: Methods without effect on the strings, dicts and paths that conditions ask.
+PURE_METHODS = frozenset(
+    "lower upper strip lstrip rstrip startswith endswith split replace get keys values items is_available".split()
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything the evaluator may assume, by kind."""
+
+    predicates: Mapping[str, Known] = field(default_factory=dict)
+    values: Mapping[str, Known] = field(default_factory=dict)
+    environment: Mapping[str, Known] = field(default_factory=dict)
+    attributes: frozenset[str] = frozenset()
+    pure: frozenset[str] = frozenset()
+    defaults: Mapping[tuple[str, str], Scalar] = field(default_factory=dict)
+    options: tuple[Option, ...] = ()
+    modules: Mapping[str, Absent] = field(default_factory=dict)
+    symbols: Mapping[str, Absent] = field(default_factory=dict)
+
+    @staticmethod
+    def of(manifest: Manifest) -> Facts:
+        facts = [f for b in manifest.batches for f in b.facts]
+        absent = [a for b in manifest.batches for a in b.absent]
+        known = {kind: _known(facts, kind) for kind in ("predicate", "value", "environment")}
+        defaults: dict[tuple[str, str], Scalar] = {}
+        for fact in facts:
+            if fact.kind == "default":
+                name, _, keyword = fact.name.partition(":")
+                defaults[name, keyword] = fact.value
+        return Facts(
+            predicates=known["predicate"],
+            values=known["value"],
+            environment=known["environment"],
+            attributes=frozenset(f.name for f in facts if f.kind == "attribute"),
+            pure=frozenset(f.name for f in facts if f.kind == "pure"),
+            defaults=defaults,
+            options=tuple(o for b in manifest.batches for o in b.options),
+            modules={a.name: a for a in absent if a.kind == "module"},
+            symbols={a.name: a for a in absent if a.kind == "symbol"},
+        )
+
+    def module_gone(self, module: str) -> str | None:
+        """The declared absent module that this one is or lies in."""
+        name = module
+        while name:
+            if name in self.modules:
+                return name
+            name = name.rpartition(".")[0]
+        return None
+
+    def option_absent(self, names: Iterable[str], value: Scalar) -> Option | None:
+        """The option that says `value` never occurs under one of these names."""
+        if not isinstance(value, str):
+            return None
+        names = tuple(names)
+        for option in self.options:
+            if value in option.values and any(_matches(option.names, name) for name in names or ("",)):
+                return option
+        return None
+
+    @property
+    def needles(self) -> frozenset[str]:
+        """Identifiers and strings one of which a file must hold for the facts to say anything of it."""
+        found = {name.rpartition(".")[2] for name in (*self.predicates, *self.values, *self.symbols)}
+        found.update(self.environment)
+        found.update(part for name in self.modules for part in name.split(".")[-1:])
+        found.update(name.rpartition(".")[2] for name in self.attributes)
+        found.update(v for o in self.options for v in o.values if isinstance(v, str))
+        return frozenset(found)
+
+
+def _known(facts: Iterable[Fact], kind: str) -> dict[str, Known]:
+    return {f.name: Known(f.value, f.exact) for f in facts if f.kind == kind}
+
+
+@lru_cache(maxsize=None)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(pattern))
+
+
+@lru_cache(maxsize=100_000)
+def _matches(patterns: tuple[str, ...], name: str) -> bool:
+    return any(p == "*" or _compiled(p).match(name) for p in patterns)

@@ -1,0 +1,226 @@
+"""Which binding a name refers to: Python's scoping rules, statically."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One place where a name gets a value. `value` is set for `name = expression` alone."""
+
+    kind: str  # assign, import, def, class, parameter, other
+    node: ast.AST
+    value: ast.expr | None = None
+    alias: ast.alias | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """A module, class, function, lambda or comprehension with the names that it binds."""
+
+    node: ast.AST
+    parent: Scope | None
+    kind: str  # module, class, function, comprehension
+    qualname: str
+    names: dict[str, list[Binding]] = field(default_factory=dict)
+    outer: set[str] = field(default_factory=set)  # declared global or nonlocal
+    star: list[ast.ImportFrom] = field(default_factory=list)
+
+    def bind(self, name: str, binding: Binding) -> None:
+        self.names.setdefault(name, []).append(binding)
+
+    def find(self, name: str) -> Scope | None:
+        """The scope that binds a name as seen from here; None for a builtin or an unbound name."""
+        scope: Scope | None = self
+        first = True
+        while scope is not None:
+            if name in scope.outer:
+                root = scope
+                while root.parent is not None:
+                    root = root.parent
+                return root if name in root.names else None
+            if name in scope.names and (first or scope.kind != "class"):
+                return scope
+            first = False
+            scope = scope.parent
+        return None
+
+
+class Scopes:
+    """Every scope of a module, by its node."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.root = Scope(tree, None, "module", "")
+        self.by_node: dict[ast.AST, Scope] = {tree: self.root}
+        _Builder(self).suite(tree.body, self.root)
+
+    def of(self, node: ast.AST) -> Scope:
+        return self.by_node[node]
+
+
+class _Builder:
+    def __init__(self, scopes: Scopes) -> None:
+        self.scopes = scopes
+
+    def open(self, node: ast.AST, parent: Scope, kind: str, name: str) -> Scope:
+        scope = Scope(node, parent, kind, f"{parent.qualname}.{name}" if parent.qualname else name)
+        self.scopes.by_node[node] = scope
+        return scope
+
+    def suite(self, stmts: list[ast.stmt], scope: Scope) -> None:
+        for stmt in stmts:
+            self.visit(stmt, scope)
+
+    def visit(self, node: ast.AST, scope: Scope) -> None:
+        method = getattr(self, f"visit_{type(node).__name__}", None)
+        if method is not None:
+            method(node, scope)
+        else:
+            for child in ast.iter_child_nodes(node):
+                self.visit(child, scope)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef, scope: Scope) -> None:
+        scope.bind(node.name, Binding("def", node))
+        for item in (*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d)):
+            self.visit(item, scope)
+        if node.returns is not None:
+            self.visit(node.returns, scope)
+        inner = self.open(node, scope, "function", node.name)
+        self.parameters(node.args, inner)
+        self.suite(node.body, inner)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node: ast.Lambda, scope: Scope) -> None:
+        for item in (*node.args.defaults, *(d for d in node.args.kw_defaults if d)):
+            self.visit(item, scope)
+        inner = self.open(node, scope, "function", "<lambda>")
+        self.parameters(node.args, inner)
+        self.visit(node.body, inner)
+
+    def parameters(self, args: ast.arguments, scope: Scope) -> None:
+        every = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+        for arg in (*every, *(a for a in (args.vararg, args.kwarg) if a)):
+            scope.bind(arg.arg, Binding("parameter", arg))
+            if arg.annotation is not None and scope.parent is not None:
+                self.visit(arg.annotation, scope.parent)
+
+    def visit_ClassDef(self, node: ast.ClassDef, scope: Scope) -> None:
+        scope.bind(node.name, Binding("class", node))
+        for item in (*node.decorator_list, *node.bases, *(k.value for k in node.keywords)):
+            self.visit(item, scope)
+        self.suite(node.body, self.open(node, scope, "class", node.name))
+
+    def comprehension(self, node: ast.AST, scope: Scope) -> None:
+        inner = self.open(node, scope, "comprehension", "<comprehension>")
+        for index, generator in enumerate(node.generators):  # type: ignore[attr-defined]
+            self.visit(generator.iter, inner if index else scope)
+            self.target(generator.target, inner, Binding("other", generator))
+            for test in generator.ifs:
+                self.visit(test, inner)
+        for name in ("elt", "key", "value"):
+            child = getattr(node, name, None)
+            if child is not None:
+                self.visit(child, inner)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = comprehension
+
+    def visit_Import(self, node: ast.Import, scope: Scope) -> None:
+        for alias in node.names:
+            name = alias.asname or alias.name.split(".")[0]
+            scope.bind(name, Binding("import", node, alias=alias))
+
+    def visit_ImportFrom(self, node: ast.ImportFrom, scope: Scope) -> None:
+        for alias in node.names:
+            if alias.name == "*":
+                scope.star.append(node)
+            else:
+                scope.bind(alias.asname or alias.name, Binding("import", node, alias=alias))
+
+    def visit_Global(self, node: ast.Global, scope: Scope) -> None:
+        scope.outer.update(node.names)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal, scope: Scope) -> None:
+        scope.outer.update(node.names)
+        at = scope.parent
+        for name in node.names:  # somebody else writes it: never a constant
+            owner = at.find(name) if at is not None else None
+            if owner is not None:
+                owner.bind(name, Binding("other", node))
+
+    def visit_Assign(self, node: ast.Assign, scope: Scope) -> None:
+        self.visit(node.value, scope)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.name(target.id, scope, Binding("assign", node, node.value))
+            else:
+                self.target(target, scope, Binding("other", node))
+
+    def visit_AnnAssign(self, node: ast.AnnAssign, scope: Scope) -> None:
+        self.visit(node.annotation, scope)
+        if node.value is not None:
+            self.visit(node.value, scope)
+        if isinstance(node.target, ast.Name):
+            kind = "assign" if node.value is not None else "declare"
+            self.name(node.target.id, scope, Binding(kind, node, node.value))
+        else:
+            self.target(node.target, scope, Binding("other", node))
+
+    def visit_NamedExpr(self, node: ast.NamedExpr, scope: Scope) -> None:
+        self.visit(node.value, scope)
+        at = scope
+        while at.kind == "comprehension" and at.parent is not None:
+            at = at.parent
+        self.name(node.target.id, at, Binding("other", node))
+
+    def visit_Name(self, node: ast.Name, scope: Scope) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self.name(node.id, scope, Binding("other", node))
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler, scope: Scope) -> None:
+        if node.type is not None:
+            self.visit(node.type, scope)
+        if node.name:
+            self.name(node.name, scope, Binding("other", node))
+        self.suite(node.body, scope)
+
+    def visit_MatchAs(self, node: ast.MatchAs, scope: Scope) -> None:
+        if node.name:
+            self.name(node.name, scope, Binding("other", node))
+        if node.pattern is not None:
+            self.visit(node.pattern, scope)
+
+    def visit_MatchStar(self, node: ast.MatchStar, scope: Scope) -> None:
+        if node.name:
+            self.name(node.name, scope, Binding("other", node))
+
+    def visit_MatchMapping(self, node: ast.MatchMapping, scope: Scope) -> None:
+        if node.rest:
+            self.name(node.rest, scope, Binding("other", node))
+        for child in ast.iter_child_nodes(node):
+            self.visit(child, scope)
+
+    def target(self, node: ast.AST, scope: Scope, binding: Binding) -> None:
+        if isinstance(node, ast.Name):
+            self.name(node.id, scope, binding)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            for item in node.elts:
+                self.target(item, scope, binding)
+        elif isinstance(node, ast.Starred):
+            self.target(node.value, scope, binding)
+        else:
+            self.visit(node, scope)
+
+    def name(self, name: str, scope: Scope, binding: Binding) -> None:
+        if name in scope.outer:  # a write through `global`: the module's name has one more binding
+            root = scope
+            while root.parent is not None:
+                root = root.parent
+            root.bind(name, Binding("other", binding.node))
+        else:
+            scope.bind(name, binding)

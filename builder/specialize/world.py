@@ -1,0 +1,195 @@
+"""All kept Python files at one moment: who defines what, what is known and what is gone across files.
+
+A world is frozen during a round, so that the order of files and the number of workers cannot matter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from builder.source.parse import Module, parse
+from builder.specialize.facts import Facts, Gone, Known
+from builder.specialize.scopes import Binding, Scope, Scopes
+
+
+class Unit:
+    """One file: its module name, syntax tree and scopes."""
+
+    def __init__(self, path: str, name: str, data: bytes) -> None:
+        self.path = path
+        self.name = name
+        self.module: Module = parse(data, path)
+
+    @property
+    def package(self) -> str:
+        return self.name if self.path.endswith("/__init__.py") else self.name.rpartition(".")[0]
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        return Scopes(self.module.tree)
+
+    def absolute(self, node: ast.ImportFrom) -> str:
+        """The absolute module of `from X import ...`."""
+        if not node.level:
+            return node.module or ""
+        base = self.package.split(".")
+        base = base[: len(base) - (node.level - 1)]
+        return ".".join([*base, *([node.module] if node.module else [])])
+
+
+@dataclass
+class Memory:
+    """What earlier rounds found out; it only grows."""
+
+    constants: dict[str, Known] = field(default_factory=dict)  # module.name
+    functions: dict[str, Known] = field(default_factory=dict)  # module.function: what every call returns
+    methods: dict[str, Known] = field(default_factory=dict)  # bare name, same in every class
+    gone: dict[str, str] = field(default_factory=dict)  # qualified name -> why
+    local: dict[str, dict[tuple[str, str], str]] = field(default_factory=dict)  # path -> (scope, name) -> gone
+
+
+class World:
+    """The files of one round with the facts and the memory of the rounds before."""
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        names: Mapping[str, str],
+        removed: Mapping[str, str],
+        facts: Facts,
+        memory: Memory,
+        units: dict[str, Unit],
+    ) -> None:
+        """`names`: path -> module; `removed`: module -> why it is gone; `units`: cache of parsed files."""
+        self.files = files
+        self.names = names
+        self.paths = {name: path for path, name in names.items() if path in files}
+        self.removed = removed
+        self.facts = facts
+        self.memory = memory
+        self._units = units
+        self._folders = _folders(self.paths)
+        self._removed_folders = _folders(removed)
+        self._resolving: set[tuple[str, str]] = set()
+        self._resolved: dict[tuple[str, str], str | Gone | None] = {}
+
+    def unit(self, path: str) -> Unit:
+        """The parsed file; raises SyntaxError."""
+        found = self._units.get(path)
+        if found is None:
+            found = self._units[path] = Unit(path, self.names[path], self.files[path])
+        return found
+
+    def module_gone(self, name: str) -> str | None:
+        """Why a module does not exist in the output, or None when it does or is none of our business."""
+        declared = self.facts.module_gone(name)
+        if declared is not None:
+            return declared
+        if name in self.removed:
+            return name
+        if name in self._removed_folders and name not in self._folders and name not in self.paths:
+            return name
+        return None
+
+    def is_module(self, name: str) -> bool:
+        return name in self.paths or name in self._folders
+
+    def canonical(self, module: str, name: str) -> str | Gone | None:
+        """What `module.name` is: the qualified name where it is defined, or Gone."""
+        key = (module, name)
+        if key in self._resolved:
+            return self._resolved[key]
+        if key in self._resolving:
+            return None
+        self._resolving.add(key)
+        try:
+            found = self._canonical(module, name)
+        finally:
+            self._resolving.discard(key)
+        self._resolved[key] = found
+        return found
+
+    def _canonical(self, module: str, name: str) -> str | Gone | None:
+        full = f"{module}.{name}"
+        if self.module_gone(module) is not None:
+            return Gone(module)
+        if full in self.facts.symbols or full in self.memory.gone:
+            return Gone(full)
+        path = self.paths.get(module)
+        if path is None:
+            if self.is_module(full):
+                return full
+            if self.module_gone(full) is not None:
+                return Gone(full)
+            return full
+        unit = self.unit(path)
+        bindings = unit.scopes.root.names.get(name)
+        if bindings:
+            imported = [b for b in bindings if b.kind == "import"]
+            if len(imported) == len(bindings):
+                found = {self.imported(unit, b) for b in imported}
+                # a fallback that is gone leaves the other import
+                alive = {f for f in found if not isinstance(f, Gone)}
+                if len(alive) == 1:
+                    return alive.pop()
+                if not alive:
+                    return sorted(found, key=str)[0]  # every one of them is Gone
+                return full
+            return full
+        for node in unit.scopes.root.star:
+            source = unit.absolute(node)
+            if source in self.paths and self.defines(source, name):
+                return self.canonical(source, name)
+        if self.is_module(full):
+            return full
+        if self.module_gone(full) is not None:
+            return Gone(full)
+        return full
+
+    def defines(self, module: str, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Does a module bind this name at its top level, star imports included?"""
+        path = self.paths.get(module)
+        if path is None or module in seen:
+            return False
+        unit = self.unit(path)
+        if name in unit.scopes.root.names or f"{module}.{name}" in self.memory.gone:
+            return True
+        return any(
+            self.defines(unit.absolute(node), name, seen | {module}) for node in unit.scopes.root.star
+        )
+
+    def imported(self, unit: Unit, binding: Binding) -> str | Gone | None:
+        """What an import binding refers to."""
+        alias = binding.alias
+        assert alias is not None
+        if isinstance(binding.node, ast.Import):
+            target = alias.name if alias.asname else alias.name.split(".")[0]
+            gone = self.module_gone(target)
+            return Gone(gone) if gone is not None else target
+        assert isinstance(binding.node, ast.ImportFrom)
+        module = unit.absolute(binding.node)
+        full = f"{module}.{alias.name}"
+        if self.is_module(full) and not self.defines(module, alias.name):
+            return full
+        return self.canonical(module, alias.name)
+
+    def constant(self, qualified: str) -> Known | None:
+        """The derived value of a module-level name, found in this or an earlier round."""
+        return self.memory.constants.get(qualified)
+
+
+def _folders(names: Iterable[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for name in names:
+        parent = name.rpartition(".")[0]
+        while parent and parent not in found:
+            found.add(parent)
+            parent = parent.rpartition(".")[0]
+    return frozenset(found)
+
+
+def scope_name(scope: Scope) -> str:
+    return scope.qualname

@@ -1,0 +1,149 @@
+"""Problems as a person, a program or a code review reads them. Pure: sources come in as text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from builder.errors import CODES, Mark, Problem
+
+#: Columns of a source line that an excerpt shows.
+WIDTH = 100
+_RED, _BLUE, _CYAN, _BOLD, _RESET = "\x1b[1;31m", "\x1b[1;34m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
+
+
+def ordered(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems as a reader meets them: by place in the manifest, then upstream, then code."""
+    nowhere = Mark("")
+    return sorted(
+        problems,
+        key=lambda p: (p.mark is None, p.mark or nowhere, p.upstream or nowhere, p.code, p.message),
+    )
+
+
+def render(problem: Problem, sources: Mapping[str, str], colour: bool = False) -> str:
+    """One problem for a terminal, with the line it is about where `sources` has its file."""
+    paint = _paint if colour else _plain
+    lines = [f"{paint(f'error[{problem.code}]', _RED)}{paint(': ' + clean(problem.message), _BOLD)}"]
+    gutter = " " * len(str(problem.mark.line if problem.mark else 0))
+    if problem.mark:
+        lines.append(f"{gutter}{paint('-->', _BLUE)} {clean(str(problem.mark))}")
+        lines += _excerpt(problem.mark, sources.get(problem.mark.file), gutter, paint)
+    if problem.upstream:
+        lines.append(f"{gutter}{paint(':::', _BLUE)} upstream {clean(str(problem.upstream))}")
+    if problem.excerpt:
+        lines += [f"{gutter} {paint('|', _BLUE)} {clean(row)}" for row in problem.excerpt.splitlines()]
+    if problem.hint:
+        lines.append(f"{gutter} {paint('= help:', _CYAN)} {clean(problem.hint)}")
+    return "\n".join(lines)
+
+
+def render_all(problems: Iterable[Problem], sources: Mapping[str, str], colour: bool = False) -> str:
+    """All problems for a terminal, in order, and how many there are."""
+    listed = ordered(problems)
+    blocks = [render(problem, sources, colour) for problem in listed]
+    codes = sorted({problem.code for problem in listed})
+    count = "1 problem" if len(listed) == 1 else f"{len(listed)} problems"
+    closing = f"{count} ({', '.join(codes)})"
+    return "\n\n".join([*blocks, closing])
+
+
+def as_dict(problem: Problem) -> dict[str, Any]:
+    """One problem as JSON data; keys that do not apply are null."""
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "meaning": CODES[problem.code][1],
+        "exit_status": problem.exit_status,
+        "mark": _place(problem.mark),
+        "upstream": _place(problem.upstream),
+        "excerpt": problem.excerpt,
+        "hint": problem.hint,
+    }
+
+
+def annotation(problem: Problem) -> str:
+    """One problem as a workflow command of GitHub Actions."""
+    about = [problem.message]
+    if problem.upstream:
+        about.append(f"upstream: {problem.upstream}")
+    if problem.hint:
+        about.append(f"help: {problem.hint}")
+    properties = {"title": problem.code}
+    if problem.mark:
+        properties |= {"file": problem.mark.file}
+        if problem.mark.line:
+            properties |= {"line": str(problem.mark.line)}
+        if problem.mark.column:
+            properties |= {"col": str(problem.mark.column)}
+    written = ",".join(f"{key}={_escape(value, ':,')}" for key, value in sorted(properties.items()))
+    return f"::error {written}::{_escape(chr(10).join(about))}"
+
+
+def clean(text: str) -> str:
+    """Text that cannot steer a terminal: controls and direction marks are written out."""
+    return "".join(c if c == "\t" or _harmless(c) else ascii(c)[1:-1] for c in text)
+
+
+def _harmless(character: str) -> bool:
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def _excerpt(mark: Mark, source: str | None, gutter: str, paint: Any) -> list[str]:
+    rows = source.splitlines() if source is not None and mark.line else []
+    if mark.line > len(rows) or not rows:
+        return []
+    bar = paint("|", _BLUE)
+    row = rows[mark.line - 1]
+    if not mark.column:
+        return [f"{gutter} {bar}", f"{paint(str(mark.line), _BLUE)} {bar} {clean(row)[:WIDTH]}"]
+    start = min(mark.column - 1, len(row))
+    token = _token(row[start:])
+    # a long line is cut so that the place itself is shown
+    left = max(0, start - WIDTH // 2) if len(row) > WIDTH else 0
+    shown = row[left : left + WIDTH]
+    before = clean(row[left:start]).expandtabs(4)
+    cells = _cells(clean(row[start : start + token]).expandtabs(4))
+    text = ("…" if left else "") + clean(shown).expandtabs(4) + ("…" if left + WIDTH < len(row) else "")
+    indent = _cells(before) + (1 if left else 0)
+    room = max(1, min(cells, WIDTH - _cells(before)))
+    caret = paint("^" * room, _RED)
+    return [
+        f"{gutter} {bar}",
+        f"{paint(str(mark.line), _BLUE)} {bar} {text}",
+        f"{gutter} {bar} {' ' * indent}{caret}",
+    ]
+
+
+def _token(rest: str) -> int:
+    """How many characters the key or value at a place has; at least one."""
+    if rest[:1] in ('"', "'"):
+        end = rest.find(rest[0], 1)
+        return end + 1 if end > 0 else 1
+    length = next((i for i, c in enumerate(rest) if c.isspace() or c in ",]}:"), len(rest))
+    return max(1, length)
+
+
+def _cells(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
+
+
+def _place(mark: Mark | None) -> dict[str, Any] | None:
+    return {"file": mark.file, "line": mark.line, "column": mark.column} if mark else None
+
+
+def _escape(text: str, more: str = "") -> str:
+    for character in "%\r\n" + more:
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+def _paint(text: str, style: str) -> str:
+    return f"{style}{text}{_RESET}"
+
+
+def _plain(text: str, style: str) -> str:
+    return text

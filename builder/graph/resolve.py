@@ -33,6 +33,10 @@ class Index:
         for module in self.modules:
             while module := module.rpartition(".")[0]:
                 self.folders.add(module)
+        self._below: dict[str, set[str]] = {}
+        for module in self.folders | set(self.modules):
+            parent, _, last = module.rpartition(".")
+            self._below.setdefault(parent, set()).add(last)
         self.tops = (
             frozenset(tops) if tops is not None else frozenset(m.partition(".")[0] for m in self.modules)
         )
@@ -42,7 +46,8 @@ class Index:
         """module -> names that its star imports bring in (each with the module it came from), and
         the modules that may have more names than can be seen."""
         sources: dict[str, list[str]] = {}
-        opened = {name for name, summary in self.modules.items() if summary.open}
+        # nothing can be said about the names of a file that does not parse: that is one finding, not many
+        opened = {name for name, summary in self.modules.items() if summary.open or summary.error}
         for name, summary in self.modules.items():
             for item in summary.imports:
                 if item.star and item.kind != "lazy":
@@ -86,7 +91,7 @@ class Index:
     def names(self, module: str) -> frozenset[str]:
         """All names visible in a module: bound in it, brought in by stars, and its submodules."""
         own = self.modules.get(module)
-        below = {m.rpartition(".")[2] for m in self.folders | set(self.modules) if _parent(m) == module}
+        below = self._below.get(module, ())
         return frozenset({*(own.names if own else ()), *self._stars.get(module, ()), *below})
 
     def definition(self, module: str, name: str) -> Definition | None:
@@ -200,23 +205,6 @@ class Index:
         return False if complete else None
 
 
-_PLAIN_BASES = frozenset(
-    [
-        "object",
-        "ABC",
-        "Enum",
-        "IntEnum",
-        "StrEnum",
-        "Flag",
-        "IntFlag",
-        "Protocol",
-        "Generic",
-        "NamedTuple",
-        "TypedDict",
-        "Struct",
-    ]
-)
-
-
-def _parent(module: str) -> str:
-    return module.rpartition(".")[0]
+#: Bases that bring no members of their own that matter here.
+_PLAIN_BASES = {"object", "ABC", "Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
+_PLAIN_BASES |= {"Protocol", "Generic", "NamedTuple", "TypedDict", "Struct"}

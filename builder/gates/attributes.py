@@ -1,0 +1,310 @@
+"""G004: the output uses no attribute of what was removed.
+
+Three readings of `x.name`, from certain to likely: `x` is an import or a class of the file (followed
+through modules, classes and enums); `x` is `self` in a class that lost the name; `name` was a member
+of a kept class and no module or class of the output has it any more.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from builder.errors import Mark, Problem
+from builder.gates.imports import line_of
+from builder.gates.world import Explained, World, because, missing, nearest
+from builder.graph.modules import Summary
+from builder.graph.resolve import Origin
+from builder.manifest.model import Manifest
+
+_ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
+_GETATTR = re.compile(rb"getattr\([^,()]+(?:\(\))?,\s*[\"'](\w+)[\"']\s*,?\s*\)")
+#: What torch.nn.Module gives to a class that no longer defines it itself.
+_INHERITED = {"forward", "extra_repr", "train", "eval", "to", "cuda", "cpu", "half", "float", "apply"}
+_INHERITED |= {"parameters", "buffers", "modules", "children", "state_dict", "load_state_dict"}
+_INHERITED |= {"named_parameters", "named_buffers", "named_modules", "named_children"}
+_INHERITED |= {"register_parameter", "register_buffer"}
+
+
+class Use(NamedTuple):
+    line: int
+    text: str  # as written
+    owner: Origin  # the module or class that lost the name
+    name: str
+
+
+def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+    """One problem for each (file, owner, name) that is used and no longer there."""
+    losses = Losses(before, after)
+    problems: list[Problem] = []
+    for path, summary in after.summaries.items():
+        if summary.error is None and losses.concern(summary, after.snapshot[path]):
+            uses = {(u.owner, u.name): u for u in sorted(_uses(path, summary, losses), reverse=True)}
+            problems += [_problem(path, use, losses, manifest, explained) for use in sorted(uses.values())]
+    return problems
+
+
+class Losses:
+    """What upstream's modules and classes had and the output's have not."""
+
+    def __init__(self, before: World, after: World) -> None:
+        self.before, self.after = before, after
+        self._modules: dict[str, frozenset[str]] = {}
+        self._names: dict[tuple[str, str], frozenset[str]] = {}
+        self._classes: dict[Origin, frozenset[str]] = {}
+
+    def module(self, module: str) -> frozenset[str]:
+        """The names that a module lost."""
+        found = self._modules.get(module)
+        if found is None:
+            old, new = self.before.index.names(module), self.after.index.names(module)
+            found = self._modules[module] = old - new
+        return found
+
+    @cached_property
+    def members(self) -> dict[str, list[Origin]]:
+        """name -> the classes still in the output that lost it, as a member or as `self.name`."""
+        found: dict[str, list[Origin]] = {}
+        for path, new in self.after.summaries.items():
+            old = self.before.summaries.get(path)
+            if old is None or old is new or not new.module or new.error or old.error:
+                continue
+            for owner in sorted(set(old.bases) & set(new.bases)):
+                for name in sorted(_own(old, owner) - _own(new, owner)):
+                    found.setdefault(name, []).append(Origin(new.module, owner))
+        return found
+
+    @cached_property
+    def nowhere(self) -> frozenset[str]:
+        """Lost members whose names nothing in the output defines or stores."""
+        defined: set[str] = set()
+        for summary in self.after.summaries.values():
+            defined.update(summary.names, summary.stores)
+            defined.update(name.rpartition(".")[2] for name in summary.members)
+            for names in summary.attributes.values():
+                defined.update(names)
+        return frozenset(set(self.members) - defined)
+
+    def concern(self, summary: Summary, data: bytes) -> bool:
+        """The text has an attribute that this file may have lost (then its tree is worth reading)."""
+        names: set[str] = set(self.nowhere)
+        index = self.after.index
+        for item in summary.imports:
+            if index.has_module(item.target):
+                names |= self.module(item.target)
+                if item.name and index.has_module(f"{item.target}.{item.name}"):
+                    names |= self.module(f"{item.target}.{item.name}")
+                elif item.name and self.members:
+                    names |= self._by_name(item.target, item.name)
+        if self.members and summary.module:
+            for owner in summary.bases:
+                names |= self._inherited(Origin(summary.module, owner))
+        if not names:
+            return False
+        used = {m.decode() for m in _ATTRIBUTE.findall(data)}
+        if not names.isdisjoint(used):
+            return True
+        return bool(self.nowhere) and any(m.decode() in self.nowhere for m in _GETATTR.findall(data))
+
+    def _by_name(self, module: str, name: str) -> frozenset[str]:
+        found = self._names.get((module, name))
+        if found is None:
+            origin = self.after.index.origin(module, name)
+            found = self._inherited(origin) if origin and origin.qualname else frozenset()
+            self._names[module, name] = found
+        return found
+
+    def _inherited(self, owner: Origin) -> frozenset[str]:
+        """What a class and its bases inside the packages lost."""
+        found = self._classes.get(owner)
+        if found is None:
+            order, _ = self.after.index.lineage(owner)
+            found = frozenset(n for base in order for n in self.lost.get(base, ()))
+            self._classes[owner] = found
+        return found
+
+    @cached_property
+    def lost(self) -> dict[Origin, set[str]]:
+        """class -> the names it lost."""
+        found: dict[Origin, set[str]] = {}
+        for name, owners in self.members.items():
+            for owner in owners:
+                found.setdefault(owner, set()).add(name)
+        return found
+
+    def by_class(self, owner: Origin, name: str) -> bool:
+        """Upstream's class had the name, and the output's has it neither itself nor from a base."""
+        if self.before.index.has_member(owner, name) is not True:
+            return False
+        there = self.after.index.has_member(owner, name)
+        return there is False or (there is None and name not in _INHERITED)
+
+
+def _own(summary: Summary, owner: str) -> set[str]:
+    prefix = owner + "."
+    below = {n[len(prefix) :] for n in summary.members if n.startswith(prefix)}
+    return {n for n in below if "." not in n} | set(summary.attributes.get(owner, ()))
+
+
+def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
+    index = losses.after.index
+    roots: dict[str, Origin | None] = {}
+    for name, definition in summary.names.items():
+        if definition.kind == "class" and summary.module:
+            roots[name] = Origin(summary.module, name)
+    for item in summary.imports:
+        if not index.internal(item.target):
+            roots[item.bound] = None  # external: nothing is known about its attributes
+        elif item.name is None:
+            roots[item.bound] = Origin(item.target if item.asname else item.bound)
+        elif found := index.origin(item.target, item.name):
+            roots[item.bound] = found
+    tree = ast.parse(losses.after.snapshot[path])
+    for node, owner, me in _attributes(tree.body, "", ""):
+        if isinstance(node, ast.Call):
+            yield from _call(node, roots, losses)
+            continue
+        parts = _chain(node)
+        root = parts[0] if parts else ""
+        if root and root == me and owner and summary.module:
+            origin = Origin(summary.module, owner)
+            if losses.by_class(origin, parts[1]) and not _below(origin, parts[1], losses):
+                yield Use(node.lineno, ".".join(parts[:2]), origin, parts[1])
+                continue
+        elif root in roots:
+            start = roots[root]
+            if start is not None:
+                yield from _follow(start, parts, node.lineno, losses)
+                continue
+            if len(parts) == 2 or root != me:
+                continue
+        if isinstance(node.ctx, ast.Load) and node.attr in losses.nowhere:
+            text = ast.unparse(node)
+            yield Use(node.lineno, text, losses.members[node.attr][0], node.attr)
+
+
+def _call(node: ast.Call, roots: dict[str, Origin | None], losses: Losses) -> Iterator[Use]:
+    """`getattr(x, "name")` without a default, and `Class(field=...)`."""
+    if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) == 2:
+        name = node.args[1]
+        if isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value in losses.nowhere:
+            yield Use(node.lineno, ast.unparse(node), losses.members[name.value][0], name.value)
+        return
+    owner = roots.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    if owner is None or not owner.qualname:
+        return
+    old = losses.before.index.modules.get(owner.module)
+    for keyword in node.keywords:
+        field = old.members.get(f"{owner.qualname}.{keyword.arg}") if old and keyword.arg else None
+        if field and field.kind == "constant" and keyword.arg and losses.by_class(owner, keyword.arg):
+            text = f"{owner.qualname}({keyword.arg}=...)"
+            yield Use(keyword.value.lineno, text, owner, keyword.arg)
+
+
+def _follow(start: Origin, parts: list[str], line: int, losses: Losses) -> Iterator[Use]:
+    """Walk `parts` from a module or class and stop at the first name that is lost."""
+    before, after = losses.before.index, losses.after.index
+    current = start
+    for position, name in enumerate(parts[1:], 2):
+        written = ".".join(parts[:position])
+        if not current.qualname:
+            below = f"{current.module}.{name}"
+            if after.has_module(below):
+                current = Origin(below)
+                continue
+            if not after.has_module(current.module):
+                return  # the import itself is dangling: another gate says so
+            if after.resolves(current.module, name) is False:
+                if before.has_module(current.module) and before.resolves(current.module, name) is not False:
+                    yield Use(line, written, current, name)
+                return
+            found = after.origin(current.module, name)
+            if found is None:
+                return
+            current = found
+            continue
+        holder = after.modules.get(current.module)
+        if holder is None or current.qualname not in holder.bases:
+            return
+        if losses.by_class(current, name):
+            yield Use(line, written, current, name)
+            return
+        current = Origin(current.module, f"{current.qualname}.{name}")
+
+
+def _below(owner: Origin, name: str, losses: Losses) -> bool:
+    """A class of the output that has `owner` among its bases defines the name."""
+    index = losses.after.index
+    for summary in losses.after.summaries.values():
+        for other in summary.bases:
+            if other and summary.module and name in _own(summary, other):
+                lineage, _ = index.lineage(Origin(summary.module, other))
+                if owner in lineage:
+                    return True
+    return False
+
+
+def _attributes(
+    body: Iterable[ast.AST], owner: str, me: str
+) -> Iterator[tuple[ast.Attribute | ast.Call, str, str]]:
+    """Every outermost attribute chain and every call, with the class and receiver it stands in."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            inner = f"{owner}.{node.name}" if owner else node.name
+            yield from _attributes(ast.iter_child_nodes(node), inner, "")
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and owner and not me:
+            first = node.args.posonlyargs or node.args.args
+            static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
+            receiver = first[0].arg if first and not static else ""
+            yield from _attributes(ast.iter_child_nodes(node), owner, receiver)
+        elif isinstance(node, ast.Attribute):
+            yield node, owner, me
+            # the parts of a plain chain are read together; below anything else, start again
+            inner_node: ast.expr = node
+            while isinstance(inner_node, ast.Attribute):
+                inner_node = inner_node.value
+                if not isinstance(inner_node, (ast.Attribute, ast.Name)):
+                    yield from _attributes([inner_node], owner, me)
+                elif isinstance(inner_node, ast.Attribute):
+                    yield inner_node, owner, me
+        else:
+            if isinstance(node, ast.Call):
+                yield node, owner, me
+            yield from _attributes(ast.iter_child_nodes(node), owner, me)
+
+
+def _chain(node: ast.Attribute | ast.expr) -> list[str]:
+    """`a.b.c` as its names; empty when it does not start with a name."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
+
+
+def _problem(path: str, use: Use, losses: Losses, manifest: Manifest, explained: Explained) -> Problem:
+    gone = (
+        Origin(use.owner.module, f"{use.owner.qualname}.{use.name}")
+        if use.owner.qualname
+        else Origin(use.owner.module, use.name)
+    )
+    reason = missing(losses.after, gone, explained, manifest.packages)
+    if reason is None and not use.owner.qualname:
+        source = losses.before.index.origin(use.owner.module, use.name)
+        reason = missing(losses.after, source, explained, manifest.packages) if source else None
+    holder = losses.after.index.modules.get(use.owner.module)
+    if use.owner.qualname and holder is not None:
+        have: Iterable[str] = _own(holder, use.owner.qualname)
+    else:
+        have = losses.after.index.names(use.owner.module)
+    return Problem(
+        "G004",
+        f"{path}:{use.line}: {use.text} needs {use.name!r}, which {use.owner} no longer has{because(reason)}",
+        mark=reason.mark if reason else None,
+        upstream=Mark(path, use.line),
+        excerpt=line_of(losses.after, path, use.line),
+        hint=(None if reason else nearest(use.name, have)) or "edit this use, or keep what it names",
+    )

@@ -1,0 +1,62 @@
+"""Which distribution an import comes from, where the two names differ."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+#: Imported module (the longest prefix wins) -> distributions that may provide it.
+_PROVIDED: dict[str, tuple[str, ...]] = {
+    "PIL": ("pillow",),
+    "attr": ("attrs",),
+    "bs4": ("beautifulsoup4",),
+    "cuda": ("cuda-python",),
+    "cutlass": ("nvidia-cutlass-dsl",),
+    "cv2": ("opencv-python-headless", "opencv-python"),
+    "dateutil": ("python-dateutil",),
+    "decord": ("decord2", "decord"),
+    "dotenv": ("python-dotenv",),
+    "flashinfer": ("flashinfer-python", "flashinfer-cubin"),
+    "git": ("gitpython",),
+    "google.protobuf": ("protobuf",),
+    "grpc": ("grpcio",),
+    "grpc_health": ("grpcio-health-checking",),
+    "grpc_reflection": ("grpcio-reflection",),
+    "grpc_tools": ("grpcio-tools",),
+    "imageio": ("imageio", "imageio-ffmpeg"),
+    "jwt": ("pyjwt",),
+    "kernels": ("kernels",),
+    "multipart": ("python-multipart",),
+    "opentelemetry": ("opentelemetry-api",),
+    "opentelemetry.exporter.otlp": ("opentelemetry-exporter-otlp",),
+    "opentelemetry.exporter.otlp.proto.grpc": (
+        "opentelemetry-exporter-otlp",
+        "opentelemetry-exporter-otlp-proto-grpc",
+    ),
+    "opentelemetry.sdk": ("opentelemetry-sdk",),
+    "pkg_resources": ("setuptools",),
+    "pynvml": ("nvidia-ml-py",),
+    "runai_model_streamer": ("runai-model-streamer",),
+    "sgl_kernel": ("sgl-kernel", "sglang-kernel"),
+    "skimage": ("scikit-image",),
+    "sklearn": ("scikit-learn",),
+    "yaml": ("pyyaml",),
+    "zmq": ("pyzmq",),
+}
+
+
+def requirement_name(text: str) -> str:
+    """The normalised name of a PEP 508 requirement: lower case, with runs of `-_.` as one dash."""
+    match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", text)
+    return re.sub(r"[-_.]+", "-", match[1]).rstrip("-").lower() if match else ""
+
+
+@lru_cache(maxsize=4096)
+def provided_by(module: str) -> tuple[str, ...]:
+    """The normalised names of the distributions that may provide a module."""
+    name = module
+    while name:
+        if name in _PROVIDED:
+            return _PROVIDED[name]
+        name = name.rpartition(".")[0]
+    return (requirement_name(module.partition(".")[0]),)

@@ -1,0 +1,28 @@
+"""G009: the builder on its own output changes nothing; the pipeline builds twice, this compares."""
+
+from __future__ import annotations
+
+from builder.errors import Mark, Problem
+from builder.tree import Tree
+
+#: Paths that are listed one by one; the others are counted.
+SHOWN = 20
+
+
+def compare(first: Tree, second: Tree) -> list[Problem]:
+    """One problem for each path on which the output and the output of the output differ."""
+    if first.id == second.id:
+        return []
+    paths = [p for p in sorted({*first, *second}) if first.get(p) != second.get(p)]
+    problems = []
+    for path in paths[:SHOWN]:
+        if path not in second:
+            text = "is removed by a second run"
+        elif path not in first:
+            text = "is added by a second run"
+        else:
+            text = "is changed again by a second run"
+        problems.append(Problem("G009", f"{path} {text}", upstream=Mark(path)))
+    if len(paths) > SHOWN:
+        problems.append(Problem("G009", f"a second run changes {len(paths)} paths; {SHOWN} are listed"))
+    return problems

@@ -1,0 +1,136 @@
+"""G003: no undefined name, undefined export or redefinition that upstream did not have (ruff)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from builder.errors import Mark, Problem, fail
+from builder.gates.imports import line_of
+from builder.gates.world import Explained, World, because, missing
+from builder.graph.modules import python_paths
+from builder.manifest.model import Manifest
+
+RULES = "F821,F822,F811"
+
+
+class Finding(NamedTuple):
+    path: str
+    code: str
+    symbol: str
+    line: int
+
+
+def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+    """One problem for each (file, rule, symbol) that ruff finds in the output and not upstream.
+
+    Files with upstream's own bytes have upstream's own findings, so only the others are read.
+    """
+    old, new = before.snapshot.tree, after.snapshot.tree
+    changed = [p for p in python_paths(after.snapshot) if p not in old or old[p].blob != new[p].blob]
+    if not changed:
+        return []
+    files = {f"after/{p}": after.snapshot[p] for p in changed}
+    files |= {f"before/{p}": before.snapshot[p] for p in changed if p in old}
+    found = findings(files)
+    known = {(f.path[7:], f.code, f.symbol) for f in found if f.path.startswith("before/")}
+    seen: set[tuple[str, str, str]] = set()
+    problems: list[Problem] = []
+    for item in found:
+        key = (item.path.removeprefix("after/"), item.code, item.symbol)
+        if item.path.startswith("before/") or key in known or key in seen:
+            continue
+        seen.add(key)
+        problems.append(_problem(*key, item.line, before, after, explained, manifest))
+    return problems
+
+
+def _problem(
+    path: str,
+    code: str,
+    symbol: str,
+    line: int,
+    before: World,
+    after: World,
+    explained: Explained,
+    manifest: Manifest,
+) -> Problem:
+    where = f"{path}:{line}: "
+    old = before.summaries.get(path)
+    bound = old.names.get(symbol) if old else None
+    if code == "F811":
+        text, tail = f"{symbol!r} is defined twice", ", and upstream defines it once"
+        reason = None
+    else:
+        text = f"{symbol!r} is listed in __all__ and" if code == "F822" else f"{symbol!r} is used and"
+        text += " not defined"
+        reason = explained.symbol(f"{old.module}.{symbol}") if old and old.module else None
+        if reason is None and old:
+            source = before.index.origin(old.module, symbol)
+            reason = missing(after, source, explained, manifest.packages) if source else None
+        at = f" (upstream: {bound.kind} in line {bound.line})" if bound else ""
+        tail = f"{at}{because(reason)}"
+    return Problem(
+        "G003",
+        where + text + tail,
+        mark=reason.mark if reason else None,
+        upstream=Mark(path, line),
+        excerpt=line_of(after, path, line),
+        hint=None if code == "F811" else "its uses must leave with it, or it must stay",
+    )
+
+
+def findings(files: Mapping[str, bytes]) -> list[Finding]:
+    """What ruff says about these files, sorted. One subprocess, in a folder that is gone afterwards.
+
+    Raises BuildError E003 when ruff is missing, or does not answer in JSON.
+    """
+    with tempfile.TemporaryDirectory(prefix="gate-") as folder:
+        root = Path(folder).resolve()
+        for parent in sorted({os.path.dirname(p) for p in files}):
+            (root / parent).mkdir(parents=True, exist_ok=True)
+        for path, data in files.items():
+            (root / path).write_bytes(data)
+        command = [
+            _ruff(), "check", "--isolated", "--no-cache", "--ignore-noqa", "--no-respect-gitignore",
+            "--target-version", "py310", "--select", RULES, "--output-format", "json", "--exit-zero",
+            "--config", "exclude = []", ".",
+        ]  # fmt: skip
+        try:
+            done = subprocess.run(command, cwd=root, capture_output=True, check=False)
+        except OSError as error:
+            raise fail("E003", f"ruff cannot be run: {error}", hint="make setup installs it") from None
+        try:
+            rows = json.loads(done.stdout)
+        except ValueError:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise fail("E003", f"ruff gave no JSON: {said[0] if said else done.returncode}") from None
+        found = []
+        for row in rows:
+            if row["code"] not in RULES.split(","):
+                continue  # syntax errors are G001's
+            symbol = re.search(r"`([^`]*)`", row["message"])
+            path = Path(row["filename"]).relative_to(root).as_posix()
+            found.append(
+                Finding(path, row["code"], symbol[1] if symbol else row["message"], row["location"]["row"])
+            )
+        return sorted(found, key=lambda f: (f.path, f.line, f.code, f.symbol))
+
+
+def _ruff() -> str:
+    beside = Path(sys.executable).with_name("ruff")
+    if beside.is_file():
+        return str(beside)
+    try:
+        from ruff import find_ruff_bin  # type: ignore[import-untyped]
+
+        return str(find_ruff_bin())
+    except (ImportError, FileNotFoundError):
+        return "ruff"

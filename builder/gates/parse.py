@@ -1,0 +1,31 @@
+"""G001: every Python file of the output parses."""
+
+from __future__ import annotations
+
+from builder.errors import Mark, Problem
+from builder.gates.world import Explained, World
+from builder.manifest.model import Manifest
+
+
+def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+    """One problem for each file that does not parse and that parsed upstream, or is new."""
+    problems: list[Problem] = []
+    for path, summary in after.summaries.items():
+        old = before.summaries.get(path)
+        if summary.error is None or (old is not None and old.error is not None):
+            continue
+        line, text = summary.error
+        lines = after.snapshot[path].decode("utf-8", "replace").splitlines()
+        edited = [f.overlay for b in manifest.batches for f in b.files if f.path == path]
+        source = f"the overlay {edited[-1]}" if edited else "the edits of this file" if old else "this file"
+        problems.append(
+            Problem(
+                "G001",
+                f"{path}:{line}: {source} does not parse: {text}"
+                if edited or not old
+                else f"{path}:{line}: {source} give text that does not parse: {text}",
+                upstream=Mark(path, line),
+                excerpt=lines[line - 1] if 0 < line <= len(lines) else None,
+            )
+        )
+    return problems

@@ -1,0 +1,95 @@
+"""G005: no function, class, method or constant of a kept file vanishes without a rule that names it."""
+
+from __future__ import annotations
+
+import re
+
+from builder.errors import Mark, Problem
+from builder.gates.world import Explained, World
+from builder.graph.modules import Definition, Summary
+from builder.manifest.model import Manifest
+
+_HEADING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+
+#: Share of a file's definitions whose loss is said first, as one problem about the file.
+MOST = 0.5
+
+
+def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+    """One problem for each definition that left a kept file unexplained, and one more, first, for a
+    file that lost more than half of its definitions unexplained.
+
+    A file that an overlay replaces whole is accounted for by that overlay: what others still import
+    from it is checked by the other gates.
+    """
+    whole = {f.path for b in manifest.batches for f in b.files}
+    problems: list[Problem] = []
+    for path, new in after.summaries.items():
+        old = before.summaries.get(path)
+        if old is None or old is new or path in whole or old.error:
+            continue
+        if before.snapshot.tree[path].blob == after.snapshot.tree[path].blob:
+            continue
+        lost = _unreadable(old, after.snapshot[path], explained) if new.error else _lost(old, new, explained)
+        if not lost:
+            continue
+        total = sum(not new.error or d.kind in ("function", "class") for d in old.definitions.values())
+        if len(lost) > MOST * total:
+            problems.append(_mostly(path, old, before, after, len(lost), total))
+        problems.extend(_problem(old, name, definition) for name, definition in _outermost(lost))
+    return problems
+
+
+def _prefix(summary: Summary) -> str:
+    return f"{summary.module}." if summary.module else f"{summary.path}:"
+
+
+def _lost(old: Summary, new: Summary, explained: Explained) -> dict[str, Definition]:
+    kept = new.definitions
+    prefix = _prefix(old)
+    return {
+        name: definition
+        for name, definition in old.definitions.items()
+        # a definition that became an import of the same name is still there for everyone
+        if name not in kept and name not in new.names and explained.symbol(prefix + name) is None
+    }
+
+
+def _unreadable(old: Summary, new: bytes, explained: Explained) -> dict[str, Definition]:
+    """The same by text, for a file that does not parse: classes and functions with no heading left."""
+    there = {heading.decode() for heading in _HEADING.findall(new)}
+    return {
+        name: definition
+        for name, definition in old.definitions.items()
+        if definition.kind in ("function", "class")
+        and name.rpartition(".")[2] not in there
+        and explained.symbol(_prefix(old) + name) is None
+    }
+
+
+def _outermost(lost: dict[str, Definition]) -> list[tuple[str, Definition]]:
+    """Without the members of what is lost as a whole; in the order of the upstream file."""
+    rows = [(n, d) for n, d in lost.items() if n.rpartition(".")[0] not in lost]
+    return sorted(rows, key=lambda row: (row[1].line, row[0]))
+
+
+def _mostly(path: str, old: Summary, before: World, after: World, lost: int, total: int) -> Problem:
+    was, now = (w.snapshot[path].count(b"\n") for w in (before, after))
+    return Problem(
+        "G005",
+        f"{path}: the file lost {lost} of its {total} definitions and {was - now} of its {was} lines "
+        "unexplained: it looks truncated",
+        upstream=Mark(path),
+        hint=f"remove the file by a rule, replace it by an overlay, or restore it ({old.module or path})",
+    )
+
+
+def _problem(old: Summary, name: str, definition: Definition) -> Problem:
+    qualified = _prefix(old) + name
+    kind = "method" if "." in name and definition.kind == "function" else definition.kind
+    return Problem(
+        "G005",
+        f"{old.path}:{definition.line}: {kind} {name} vanished and no rule names it",
+        upstream=Mark(old.path, definition.line),
+        hint=f"if it should go, say so: edits: [{{drop: {qualified}, why: ...}}]",
+    )

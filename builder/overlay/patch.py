@@ -142,6 +142,7 @@ def _mismatch(part: FilePatch, hunk: Hunk, lines: Sequence[bytes], at: int, inde
     message = f"{part.path}:{at + 1} is {have}, and the patch expects {_shown(want.text)}"
     block = [line.text for line in hunk.old]
     places = [n + 1 for n in range(len(lines) - len(block) + 1) if list(lines[n : n + len(block)]) == block]
+    hint: str | None
     if places:
         hint = (
             f"The text of the hunk stands at line {', '.join(map(str, places[:4]))}; offsets are not taken."

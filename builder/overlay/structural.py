@@ -159,7 +159,8 @@ def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op]
             edit = next(e for e, h in hits if group[0] in h.ops)
             problems.append(Problem("R008", wrong, edit.mark, _mark(module, node)))
             continue
-        ops.extend(sorted(group, key=_index))
+        group.sort(key=_index)
+        ops += group
     return ops, problems
 
 

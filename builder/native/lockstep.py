@@ -1,0 +1,277 @@
+"""What follows from removed native files: sources, declarations and bindings that leave with them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from builder.errors import Mark, Problem
+from builder.native import cpp, layout
+from builder.native.symbols import Binding, bindings, defined, symbols
+from builder.native.text import Cut, apply, blank, decode, encode
+
+ROOT = "sgl-kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """One thing that left a kept file because of removed files. `before` is the sha256 of its text."""
+
+    what: str  # source, include, declaration, binding, namespace
+    name: str
+    file: str
+    line: int
+    batch: str  # of the removed file that caused it; empty: several
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The files that change, why, and what cannot be decided here."""
+
+    files: Mapping[str, bytes]
+    consequences: tuple[Consequence, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """Functions whose only definitions were removed, and the batch of each."""
+
+    names: Mapping[str, str]
+
+
+def follow(
+    current: Mapping[str, bytes],
+    upstream: Mapping[str, bytes],
+    removed: Mapping[str, str],
+    root: str = ROOT,
+) -> Followed:
+    """The consequences of `removed` (path -> batch) for the files of `current`.
+
+    `current` holds the kept files as they are after earlier edits; `upstream` holds every file of
+    the pin. Applied to its own result it changes nothing.
+    """
+    gone = {p: b for p, b in removed.items() if p.startswith(f"{root}/") and p not in current}
+    kept = {p: current[p] for p in sorted(current) if p.startswith(f"{root}/")}
+    cuts: dict[str, list[Cut]] = {}
+    found: list[Consequence] = []
+    problems: list[Problem] = []
+    for path in layout.cmakes(kept, root):
+        more, what, wrong = _cmake(path, kept[path], upstream, gone, root)
+        _note(path, kept[path], more, what, cuts, found)
+        problems += wrong
+    loss = _lost(kept, upstream, gone, root)
+    for path, rows in _bindings(kept, loss, root).items():
+        _note(
+            path,
+            kept[path],
+            [Cut(b.start, b.end) for b, _ in rows],
+            [_told(b, w) for b, w in rows],
+            cuts,
+            found,
+        )
+    left = {p: encode(apply(cpp.scan(decode(kept[p])), cuts.get(p, []))) for p in layout.natives(kept, root)}
+    declared, wrong = _declarations(kept, left, upstream, loss, root)
+    problems += wrong
+    for path, (more, what) in declared.items():
+        _note(path, kept[path], more, what, cuts, found)
+    problems += _includes(left, gone, root)
+    files = {}
+    for path in sorted(cuts):
+        text = decode(kept[path])
+        scanned = layout.listing(text).scanned if path in set(layout.cmakes(kept, root)) else cpp.scan(text)
+        files[path] = encode(apply(scanned, cuts[path]))
+    return Followed(
+        files, tuple(sorted(found, key=lambda c: (c.file, c.line, c.what, c.name))), tuple(problems)
+    )
+
+
+def _note(
+    path: str,
+    data: bytes,
+    more: Iterable[Cut],
+    what: Iterable[tuple[str, str, str]],
+    cuts: dict[str, list[Cut]],
+    found: list[Consequence],
+) -> None:
+    for cut, (kind, name, batch) in zip(more, what, strict=True):
+        cuts.setdefault(path, []).append(cut)
+        line = data.count(b"\n", 0, cut.start) + 1
+        before = hashlib.sha256(data[cut.start : cut.end]).hexdigest()
+        found.append(Consequence(kind, name, path, line, batch, before))
+
+
+def _told(binding: Binding, batch: str) -> tuple[str, str, str]:
+    return "binding", f"{binding.verb} {binding.operator}", batch
+
+
+def _cmake(
+    path: str, data: bytes, upstream: Mapping[str, bytes], gone: Mapping[str, str], root: str
+) -> tuple[list[Cut], list[tuple[str, str, str]], list[Problem]]:
+    """Arguments that name removed files leave, and includes of removed CMake files."""
+    cuts: list[Cut] = []
+    what: list[tuple[str, str, str]] = []
+    problems: list[Problem] = []
+    local: dict[int, list[bool]] = {}
+    emptied: dict[int, layout.Named] = {}
+    for one in layout.named(path, data, upstream, root):
+        target = one.path
+        if one.command.name == "add_subdirectory":
+            target = f"{one.path}/CMakeLists.txt"
+        if target in gone and one.command.name in ("include", "add_subdirectory"):
+            cuts.append(Cut(one.command.start, one.command.end))
+            what.append(("include", target, gone[target]))
+        elif target in gone:
+            cuts.append(Cut(one.token.start, one.token.end))
+            what.append(("source", target, gone[target]))
+        if one.command.name not in ("include", "add_subdirectory") and target in upstream:
+            local.setdefault(one.command.start, []).append(target in gone)
+            emptied.setdefault(one.command.start, one)
+    scanned = layout.listing(decode(data)).scanned
+    for start, states in local.items():
+        if all(states):
+            problems.append(_emptied(path, scanned.line(start), emptied[start], decode(data), gone))
+    return cuts, what, problems
+
+
+def _emptied(path: str, line: int, one: layout.Named, text: str, gone: Mapping[str, str]) -> Problem:
+    """A list of sources without a source of the package: what becomes of its target is a decision."""
+    first = one.command.arguments[0].value if one.command.arguments else ""
+    listing = layout.listing(text)
+    users = sorted(
+        {
+            listing.scanned.line(c.start)
+            for c in listing.commands
+            if any(f"${{{first}}}" in a.value for a in c.arguments) and c.start != one.command.start
+        }
+    )
+    message = f"`{one.command.name}({first} ...)` of {path} loses its last source of this package, {one.path}"
+    message += f" (batch {gone[one.path]})."
+    used = f" Used at line {', '.join(map(str, users))}." if users else ""
+    hint = f"Say with an anchored edit (command, block) what becomes of it.{used}"
+    return Problem("R008", message, upstream=Mark(path, line), hint=hint)
+
+
+def _lost(
+    kept: Mapping[str, bytes], upstream: Mapping[str, bytes], gone: Mapping[str, str], root: str
+) -> _Loss:
+    here = {name for p in layout.natives(kept, root) for name in defined(decode(kept[p]))}
+    names: dict[str, str] = {}
+    for path in sorted(gone):
+        if path in upstream and path.endswith(cpp.SUFFIXES):
+            for name in sorted(defined(decode(upstream[path])) - here):
+                names[name] = gone[path] if names.get(name, gone[path]) == gone[path] else ""
+    return _Loss(names)
+
+
+def _bindings(kept: Mapping[str, bytes], loss: _Loss, root: str) -> dict[str, list[tuple[Binding, str]]]:
+    """Bindings of lost functions, and the other half of each operator that is left without one."""
+    every = [(p, b) for p in layout.natives(kept, root) for b in bindings(decode(kept[p]))]
+    doomed = {(p, b): loss.names[b.function] for p, b in every if b.function and b.function in loss.names}
+    impls: dict[tuple[str, str], list[tuple[str, Binding]]] = {}
+    for path, binding in every:
+        impls.setdefault((binding.library, binding.operator), []).append((path, binding))
+    for rows in impls.values():
+        causes = {doomed[row] for row in rows if row in doomed}
+        batch = causes.pop() if len(causes) == 1 else ""
+        live = [b for row in rows if row not in doomed for b in (row[1],)]
+        defs_gone = any(b.verb == "def" and (p, b) in doomed for p, b in rows)
+        impls_gone = any(b.verb == "impl" and (p, b) in doomed for p, b in rows)
+        no_impl = impls_gone and not any(b.verb == "impl" or b.function for b in live)
+        no_def = defs_gone and not any(b.verb == "def" for b in live)
+        if no_impl or no_def:
+            doomed.update({row: batch for row in rows if row not in doomed})
+    out: dict[str, list[tuple[Binding, str]]] = {}
+    for path, binding in every:
+        if (path, binding) in doomed:
+            out.setdefault(path, []).append((binding, doomed[path, binding]))
+    return out
+
+
+def _declarations(
+    kept: Mapping[str, bytes],
+    left: Mapping[str, bytes],
+    upstream: Mapping[str, bytes],
+    loss: _Loss,
+    root: str,
+) -> tuple[dict[str, tuple[list[Cut], list[tuple[str, str, str]]]], list[Problem]]:
+    """Declarations of functions that nothing of the package defines or uses any more."""
+    problems: list[Problem] = []
+    out: dict[str, tuple[list[Cut], list[tuple[str, str, str]]]] = {}
+    here = {name for data in left.values() for name in defined(decode(data))}
+    wanted = {
+        f.name for data in left.values() for f in symbols(decode(data)).functions if not f.defined
+    } - here
+    used = _uses(left, wanted)
+    once = _uses({p: upstream[p] for p in layout.natives(upstream, root)}, wanted)
+    for path, data in left.items():
+        text = decode(kept[path])
+        cuts: list[Cut] = []
+        what: list[tuple[str, str, str]] = []
+        for function in symbols(text).functions:
+            if function.defined or function.name not in wanted:
+                continue
+            name = function.name
+            if name in loss.names and name in used:
+                problems.append(_still_used(name, used[name], loss.names[name]))
+            elif name not in used and (name in loss.names or name in once):
+                cuts.append(Cut(function.start, function.end))
+                what.append(("declaration", name, loss.names.get(name, "")))
+        for space in _emptied_spaces(text, cuts):
+            cuts.append(space)
+            what.append(("namespace", " ".join(text[space.start : space.end].split()[:2]), ""))
+        if cuts:
+            out[path] = (cuts, what)
+        assert data is not None
+    return out, sorted(set(problems), key=lambda p: p.message)
+
+
+def _uses(files: Mapping[str, bytes], names: set[str]) -> dict[str, Mark]:
+    """The first use of each name outside the declarations of functions."""
+    found: dict[str, Mark] = {}
+    for path in sorted(files):
+        text = decode(files[path])
+        if not any(name in text for name in names):
+            continue
+        spans = [(f.start, f.end) for f in symbols(text).functions if not f.defined]
+        code = blank(cpp.scan(text).code, spans)
+        for match in re.finditer(r"[A-Za-z_]\w*", code, re.ASCII):
+            if match.group() in names and match.group() not in found:
+                found[match.group()] = Mark(path, text.count("\n", 0, match.start()) + 1)
+    return found
+
+
+def _still_used(name: str, where: Mark, batch: str) -> Problem:
+    message = f"`{name}` is used, and its only definition was removed (batch {batch or 'several'})."
+    return Problem(
+        "R008", message, upstream=where, hint="Remove the use with an anchored edit, or keep the file."
+    )
+
+
+def _emptied_spaces(text: str, cuts: Iterable[Cut]) -> list[Cut]:
+    spans = [(c.start, c.end) for c in cuts]
+    if not spans:
+        return []
+    code = blank(cpp.plain(text), sorted(spans))
+    found = []
+    for space in symbols(text).namespaces:
+        if any(space.body <= a and b < space.end for a, b in spans):
+            inside = blank(code[space.body : space.end - 1], [])
+            if not re.sub(r"\bnamespace\b[\w\s:]*|[{}]", "", inside).strip():
+                found.append(Cut(space.start, space.end))
+    return found
+
+
+def _includes(left: Mapping[str, bytes], gone: Mapping[str, str], root: str) -> list[Problem]:
+    problems = []
+    for path, data in left.items():
+        for text, line, paths in layout.includes(path, data, root):
+            exists = any(p in left for p in paths)
+            lost = next((p for p in paths if p in gone), None)
+            if lost and not exists:
+                message = f'{path} includes "{text}", and batch {gone[lost]} removed {lost}.'
+                problems.append(Problem("R008", message, upstream=Mark(path, line)))
+    return problems

@@ -1,0 +1,220 @@
+"""C++ names at namespace level: what a file declares, what it defines, what it binds for PyTorch.
+
+Names are compared without their namespaces, so that an overload or a namesake anywhere keeps a
+name alive: the answer "defined nowhere" is never too broad.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from builder.native.cpp import plain, scan
+from builder.native.text import Scanned
+
+_CALL = re.compile(r"(?:\b(?P<word>[A-Za-z_]\w*)|(?P<operator>\boperator\b[^\w\s(]*))\s*\(", re.ASCII)
+_NOT_NAMES = frozenset(
+    (
+        *("__launch_bounds__", "__attribute__", "__declspec", "__cluster_dims__", "__align__", "alignas"),
+        *("decltype", "noexcept", "requires", "explicit", "sizeof", "static_assert", "throw", "defined"),
+        *("if", "for", "while", "switch", "return"),
+    )
+)
+_BINDING = re.compile(r"\b(?P<library>[A-Za-z_]\w*)\s*\.\s*(?P<verb>def|impl)\s*\(", re.ASCII)
+_LIBRARY = re.compile(
+    r"\bTORCH_LIBRARY(?P<kind>\w*)\s*\(\s*(?P<name>\w+)\s*,(?:[^()]*,)?\s*(?P<variable>\w+)\s*\)\s*\{",
+    re.ASCII,
+)
+_POINTER = re.compile(r"&\s*((?:\w+\s*::\s*)*\w+)|\bTORCH_FN\s*\(\s*((?:\w+\s*::\s*)*\w+)", re.ASCII)
+_STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
+_TEMPLATE = re.compile(r"\s*template\s*<")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A declaration or a definition of a function at namespace level."""
+
+    name: str
+    start: int
+    end: int
+    defined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """`namespace name {` ... `}`; its inside lies between `body` and `end - 1`."""
+
+    start: int
+    body: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One `m.def(...)` or `m.impl(...)` statement of a TORCH_LIBRARY block."""
+
+    verb: str
+    library: str  # the name the operators are registered under
+    operator: str
+    function: str | None  # the C++ function, without its namespace
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    functions: tuple[Function, ...]
+    namespaces: tuple[Namespace, ...]
+
+
+@lru_cache(maxsize=2048)
+def symbols(text: str) -> Symbols:
+    """The functions and namespaces of a text."""
+    code = plain(text)
+    functions: list[Function] = []
+    namespaces: list[Namespace] = []
+    open_spaces: list[tuple[int, int]] = []
+    at = start = 0
+    while at < len(code):
+        char = code[at]
+        if char == "(" or char == "[":
+            at = _close(code, at)
+            continue
+        if char == ";":
+            functions += _function(code, start, at, False)
+            start = at + 1
+        elif char == "{":
+            head = code[start:at]
+            if _is_space(head):
+                open_spaces.append((start + len(head) - len(head.lstrip()), at + 1))
+                start = at + 1
+            else:
+                end = _close(code, at)
+                made = _function(code, start, at, True)
+                if made or not _continues(code, end, head):
+                    functions += made
+                    start = end
+                at = end
+                continue
+        elif char == "}":
+            if open_spaces:
+                first, body = open_spaces.pop()
+                namespaces.append(Namespace(first, body, at + 1))
+            start = at + 1
+        at += 1
+    return Symbols(tuple(functions), tuple(sorted(namespaces, key=lambda n: n.start)))
+
+
+def defined(text: str) -> frozenset[str]:
+    """The names of the functions that a text defines."""
+    return frozenset(f.name for f in symbols(text).functions if f.defined)
+
+
+@lru_cache(maxsize=256)
+def bindings(text: str) -> tuple[Binding, ...]:
+    """The operators that a text registers, in order."""
+    if "TORCH_LIBRARY" not in text:
+        return ()
+    scanned, code = scan(text), plain(text)
+    found: list[Binding] = []
+    for library in _LIBRARY.finditer(code):
+        end = _close(code, library.end() - 1)
+        for match in _BINDING.finditer(code, library.end(), end):
+            if match["library"] == library["variable"]:
+                found.append(_binding(scanned, code, match, library["name"]))
+    return tuple(found)
+
+
+def words(scanned: Scanned) -> frozenset[str]:
+    """Every identifier in the code of a text."""
+    return frozenset(re.findall(r"[A-Za-z_]\w*", scanned.code, re.ASCII))
+
+
+def _binding(scanned: Scanned, code: str, match: re.Match[str], library: str) -> Binding:
+    end = _close(code, match.end() - 1)
+    stop = code.find(";", end) + 1 or end
+    inside = scanned.bare[match.end() : end - 1]
+    first = _STRING.search(inside)
+    operator = first[1].split("(")[0].split("::")[-1].strip() if first else ""
+    pointer = _POINTER.search(code[match.end() : end])
+    function = next((g for g in pointer.groups() if g), None) if pointer else None
+    return Binding(
+        match["verb"],
+        library,
+        operator,
+        function.replace(" ", "").split("::")[-1] if function else None,
+        match.start(),
+        stop,
+    )
+
+
+def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
+    head = code[start:end]
+    lead = len(head) - len(head.lstrip())
+    if not head.strip():
+        return []
+    outer = _outer(head)
+    if "=" in outer.split("(", 1)[0].replace("operator=", "") or re.match(r"\s*(?:using|typedef)\b", outer):
+        return []
+    if body and re.match(r"\s*(?:struct|class|union|enum)\b[^(]*\Z", outer):
+        return []
+    for match in _CALL.finditer(outer):
+        name = match["word"] or match["operator"]
+        if name in _NOT_NAMES:
+            continue
+        stop = _close(code, start + match.end() - 1)
+        last = _close(code, end) if body else end + 1
+        if stop <= end:
+            return [Function(name, start + lead, last, body)]
+    return []
+
+
+def _outer(head: str) -> str:
+    """The head with blanks for template parameter lists and for what is inside parentheses."""
+    out = list(head)
+    match = _TEMPLATE.match(head)
+    while match:
+        depth, at = 1, match.end()
+        while at < len(head) and depth:
+            depth += {"<": 1, ">": -1}.get(head[at], 0)
+            at += 1
+        out[match.start() : at] = " " * (at - match.start())
+        match = _TEMPLATE.match("".join(out))
+    depth = 0
+    for at, char in enumerate(out):
+        if char == ")":
+            depth -= 1
+        if depth > 0:
+            out[at] = " "
+        if char == "(":
+            depth += 1
+    return "".join(out)
+
+
+def _is_space(head: str) -> bool:
+    return bool(re.search(r"\bnamespace\b[^()=;]*\Z|\bextern\s+\"\s*\"\s*\Z", head))
+
+
+def _continues(code: str, end: int, head: str) -> bool:
+    """Whether a statement goes on behind a closing brace (a type, an initializer)."""
+    rest = code[end:].lstrip()[:1]
+    return rest in tuple(";,=()[") or bool(re.match(r"\s*(?:typedef|struct|class|union|enum)\b", head))
+
+
+def _close(code: str, at: int) -> int:
+    """After the bracket that closes the one at an offset; the end of the text when none does."""
+    opener = code[at]
+    closer = {"(": ")", "[": "]", "{": "}"}[opener]
+    depth = 0
+    for match in re.compile(f"[{re.escape(opener + closer)}]").finditer(code, at):
+        depth += 1 if match.group() == opener else -1
+        if depth == 0:
+            return match.end()
+    return len(code)
+
+
+def functions_in(text: str) -> Iterator[Function]:
+    """The functions of a text, in order."""
+    return iter(symbols(text).functions)

@@ -1,0 +1,134 @@
+"""`upstream.diff`: everything that was done to upstream, as one diff that plain `git apply` accepts.
+
+Applied to a checkout of the upstream tree it gives the tree with the output's id: a proof that needs
+git and no trust in this builder. It is complete (full object ids, modes, symlinks, binary files), so a
+pre-image that differs by one byte is refused. Binary files that leave are named by their full id; git
+checks the id and needs no content.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterator
+
+from builder.emit.figures import count, is_text
+from builder.emit.textdiff import hunks
+from builder.tree import GITLINK, SYMLINK, Entry, Snapshot
+
+_NULL = b"0" * 40
+_ESCAPES = {7: b"\\a", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f", 13: b"\\r"}
+_ESCAPES |= {34: b'\\"', 92: b"\\\\"}
+
+
+def upstream_diff(upstream: Snapshot, output: Snapshot) -> bytes:
+    """The diff from upstream to the output, files in order of their names' bytes."""
+    before, after = upstream.tree, output.tree
+    changed = [p for p in before.keys() | after.keys() if before.get(p) != after.get(p)]
+    out: list[bytes] = []
+    for path in sorted(changed, key=_raw):
+        left, right = before.get(path), after.get(path)
+        if left and right and _kind(left) != _kind(right):
+            # git has no edit from a file to a symlink: one leaves and the other comes
+            out += _file(path, left, upstream, None, output)
+            out += _file(path, None, upstream, right, output)
+        else:
+            out += _file(path, left, upstream, right, output)
+    return b"".join(out)
+
+
+def _kind(entry: Entry) -> str:
+    return entry.mode if entry.mode in (SYMLINK, GITLINK) else "file"
+
+
+def _raw(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _content(snapshot: Snapshot, path: str, entry: Entry) -> bytes:
+    return b"Subproject commit %s\n" % entry.blob.encode() if entry.mode == GITLINK else snapshot[path]
+
+
+def _file(
+    path: str, left: Entry | None, upstream: Snapshot, right: Entry | None, output: Snapshot
+) -> Iterator[bytes]:
+    old_name, new_name = quoted(b"a/" + _raw(path)), quoted(b"b/" + _raw(path))
+    yield b"diff --git %s %s\n" % (old_name, new_name)
+    mode = b""
+    if left is None and right is not None:
+        yield b"new file mode %s\n" % right.mode.encode()
+    elif right is None and left is not None:
+        yield b"deleted file mode %s\n" % left.mode.encode()
+    elif left is not None and right is not None:
+        if left.mode != right.mode:
+            yield b"old mode %s\nnew mode %s\n" % (left.mode.encode(), right.mode.encode())
+        else:
+            mode = b" " + left.mode.encode()
+    old = left.blob.encode() if left else _NULL
+    new = right.blob.encode() if right else _NULL
+    if old == new:
+        return
+    yield b"index %s..%s%s\n" % (old, new, mode)
+    before = _content(upstream, path, left) if left else b""
+    after = _content(output, path, right) if right else b""
+    # git looks at the first bytes only; a patch's reader is safer with a NUL nowhere
+    if b"\0" in before or b"\0" in after or not (is_text(before) and is_text(after)):
+        yield _binary(None if right is None else after)
+        return
+    body = _whole(b"-", before) if right is None else _whole(b"+", after) if left is None else None
+    body = hunks(before, after) if body is None else body
+    if body:
+        yield b"--- %s\n+++ %s\n" % (
+            _heading(old_name) if left else b"/dev/null",
+            _heading(new_name) if right else b"/dev/null",
+        )
+        yield body
+
+
+def _heading(name: bytes) -> bytes:
+    # as git does: without the tab, some tools end an unquoted name at its first space
+    return name + b"\t" if b" " in name and not name.startswith(b'"') else name
+
+
+def _whole(sign: bytes, text: bytes) -> bytes:
+    """The one hunk of a file that comes or leaves; one replace, because there are 20 MB of these."""
+    if not text:
+        return b""
+    lines = count(text)
+    span = b"1" if lines == 1 else b"1,%d" % lines
+    heading = b"@@ -%s +0,0 @@\n" % span if sign == b"-" else b"@@ -0,0 +%s @@\n" % span
+    if text.endswith(b"\n"):
+        return heading + sign + text[:-1].replace(b"\n", b"\n" + sign) + b"\n"
+    return heading + sign + text.replace(b"\n", b"\n" + sign) + b"\n\\ No newline at end of file\n"
+
+
+def quoted(name: bytes) -> bytes:
+    """A path as git prints it: C-quoted when it has quotes, backslashes, control or non-ASCII bytes."""
+    if all(32 <= byte < 127 and byte not in (34, 92) for byte in name):
+        return name
+    parts = (_ESCAPES.get(byte) or (bytes([byte]) if 32 <= byte < 127 else b"\\%03o" % byte) for byte in name)
+    return b'"' + b"".join(parts) + b'"'
+
+
+def _binary(data: bytes | None) -> bytes:
+    data = data or b""
+    packed = stored_zlib(data)
+    lines = [b"GIT binary patch\n", b"literal %d\n" % len(data)]
+    for at in range(0, len(packed), 52):
+        piece = packed[at : at + 52]
+        size = len(piece)
+        letter = bytes([size + 64 if size <= 26 else size - 26 + 96])
+        lines.append(letter + base64.b85encode(piece, pad=True) + b"\n")
+    return b"".join(lines) + b"\n"
+
+
+def stored_zlib(data: bytes) -> bytes:
+    """A zlib stream of stored blocks: the same bytes whichever zlib this Python has."""
+    blocks = [data[at : at + 0xFFFF] for at in range(0, len(data), 0xFFFF)] or [b""]
+    out = [b"\x78\x01"]
+    for number, block in enumerate(blocks, 1):
+        size = len(block)
+        out.append(bytes([number == len(blocks)]) + size.to_bytes(2, "little"))
+        out.append((size ^ 0xFFFF).to_bytes(2, "little") + block)
+    out.append(zlib.adler32(data).to_bytes(4, "big"))
+    return b"".join(out)

@@ -1,0 +1,122 @@
+"""Lines and files, counted one way on both sides.
+
+A line is a newline byte, plus one for a last line without it. Only regular files count: a symlink is
+a name, and a binary file (a NUL among its first 8,000 bytes, git's own test) has no lines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from builder.tree import EXECUTABLE, FILE, Snapshot
+
+if TYPE_CHECKING:
+    from builder.emit.ledger import Row
+
+#: the extensions whose lines are the size of the distribution
+EXTENSIONS = ("py", "cu", "cuh", "h", "hpp", "cpp", "cc")
+#: keys of a count beside the extensions: the sum of the seven, and every text file
+CODE, TEXT = "code", "text"
+#: how far git looks for a NUL before it calls a file text
+_PROBE = 8000
+
+
+def is_text(data: bytes) -> bool:
+    """Whether git would show this content as text."""
+    return b"\0" not in data[:_PROBE]
+
+
+def count(data: bytes) -> int:
+    """Lines of a text file's content."""
+    return data.count(b"\n") + (1 if data and not data.endswith(b"\n") else 0)
+
+
+def extension(path: str) -> str:
+    """The extension of a path, without its dot, or nothing."""
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[2] if "." in name[1:] else ""
+
+
+def line_counts(snapshot: Snapshot) -> dict[str, int]:
+    """path -> lines, for every regular text file of the snapshot."""
+    return {path: lines for path in snapshot if (lines := lines_of(snapshot, path)) is not None}
+
+
+def lines_of(snapshot: Snapshot, path: str) -> int | None:
+    """Lines of one path; None for what has no lines: a symlink, a gitlink, a binary file."""
+    if snapshot.tree[path].mode not in (FILE, EXECUTABLE):
+        return None
+    data = snapshot[path]
+    return count(data) if is_text(data) else None
+
+
+def by_extension(lines: Mapping[str, int]) -> dict[str, int]:
+    """Sums of a path -> lines mapping: one of each of `EXTENSIONS`, then `code` and `text`."""
+    sums: Counter[str] = Counter()
+    for path, number in lines.items():
+        sums[extension(path)] += number
+    code = {name: sums[name] for name in EXTENSIONS}
+    return {**code, CODE: sum(code.values()), TEXT: sum(lines.values())}
+
+
+def before_after(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """extension -> {before, after}, from the path -> lines mappings of both sides."""
+    left, right = by_extension(before), by_extension(after)
+    return {name: {"before": left[name], "after": right[name]} for name in left}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFigures:
+    """What one batch did. An edited file counts for the batch that its ledger row names first."""
+
+    id: str
+    files_removed: int = 0
+    files_edited: int = 0
+    files_added: int = 0
+    lines_removed: int = 0  # of removed files
+    lines_edited_away: int = 0  # lines before - after of edited files; negative when they grew
+    lines_added: int = 0  # of added files
+    removed_by_extension: Mapping[str, int] = field(default_factory=dict)  # of removed and edited files
+
+    @property
+    def lines(self) -> int:
+        """Lines by which the tree shrank through this batch."""
+        return self.lines_removed + self.lines_edited_away - self.lines_added
+
+
+def batch_figures(rows: Iterable[Row], order: Sequence[str] = ()) -> tuple[BatchFigures, ...]:
+    """Figures of every batch, in the given order; batches it does not name follow by id."""
+    grouped: dict[str, list[Row]] = {name: [] for name in order}
+    for row in rows:
+        grouped.setdefault(row.batch, []).append(row)
+    rest = sorted(set(grouped) - set(order))
+    return tuple(_figures(name, grouped[name]) for name in (*dict.fromkeys(order), *rest))
+
+
+def _figures(name: str, rows: Sequence[Row]) -> BatchFigures:
+    def total(verdict: str, lost: bool = True) -> int:
+        return sum((r.lost if lost else -r.lost) for r in rows if r.verdict == verdict)
+
+    def files(verdict: str) -> int:
+        return sum(r.verdict == verdict for r in rows)
+
+    gone = {r.path: r.lost for r in rows if r.verdict in ("removed", "edited")}
+    return BatchFigures(
+        id=name,
+        files_removed=files("removed"),
+        files_edited=files("edited"),
+        files_added=files("added"),
+        lines_removed=total("removed"),
+        lines_edited_away=total("edited"),
+        lines_added=total("added", lost=False),
+        removed_by_extension=by_extension(gone),
+    )
+
+
+def verdict_counts(rows: Iterable[Row]) -> dict[str, int]:
+    """verdict -> paths, all four verdicts named."""
+    counts = Counter(row.verdict for row in rows)
+    return {verdict: counts[verdict] for verdict in ("kept", "edited", "removed", "added")}

@@ -1,0 +1,133 @@
+"""The ledger: one line for every path of upstream and of the output, saying what happened and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from builder.errors import BuildError, Mark, Problem
+from builder.tree import Entry, Tree
+
+Verdict = Literal["kept", "edited", "removed", "added"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a path is as it is: a batch, its rule (a pattern, or an edit in words) and the rule's place."""
+
+    batch: str
+    rule: str
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One path. The first reason decided; `also` are the other rules that had a hand in an edited file."""
+
+    path: str
+    verdict: Verdict
+    reason: Reason
+    mode: str  # in the output, or upstream's for a removed path
+    before: str | None  # upstream's blob
+    after: str | None  # the output's blob
+    lines_before: int | None = None  # None: not in upstream, or nothing that has lines
+    lines_after: int | None = None
+    mode_before: str | None = None  # only where the mode changed
+    also: tuple[Reason, ...] = ()
+
+    @property
+    def batch(self) -> str:
+        return self.reason.batch
+
+    @property
+    def lost(self) -> int:
+        """Lines by which this path shrank; negative when it grew."""
+        return (self.lines_before or 0) - (self.lines_after or 0)
+
+
+def verdict(before: Entry | None, after: Entry | None) -> Verdict:
+    """What happened to a path that is on at least one side."""
+    if after is None:
+        return "removed"
+    if before is None:
+        return "added"
+    return "kept" if before == after else "edited"
+
+
+def rows(
+    upstream: Tree,
+    output: Tree,
+    reasons: Mapping[str, Sequence[Reason]],
+    lines_before: Mapping[str, int],
+    lines_after: Mapping[str, int],
+) -> tuple[Row, ...]:
+    """A row a path, sorted by path. `reasons` names at least one reason a path, the deciding one first.
+
+    Raises BuildError (E070) naming every path that nothing explains: no path is ever unaccounted for.
+    """
+    result: list[Row] = []
+    unexplained: list[str] = []
+    for path in sorted(upstream.keys() | output.keys()):
+        before, after = upstream.get(path), output.get(path)
+        why = reasons.get(path, ())
+        if not why:
+            unexplained.append(path)
+            continue
+        here = after or before
+        assert here is not None
+        changed = before is not None and after is not None and before.mode != after.mode
+        result.append(
+            Row(
+                path=path,
+                verdict=verdict(before, after),
+                reason=why[0],
+                mode=here.mode,
+                before=before.blob if before else None,
+                after=after.blob if after else None,
+                lines_before=lines_before.get(path) if before else None,
+                lines_after=lines_after.get(path) if after else None,
+                mode_before=before.mode if changed and before else None,
+                also=tuple(dict.fromkeys(r for r in why[1:] if r != why[0])),
+            )
+        )
+    if unexplained:
+        raise BuildError(
+            Problem("E070", f"Nothing explains what happened to '{path}'.") for path in unexplained
+        )
+    return tuple(result)
+
+
+def to_bytes(rows: Iterable[Row]) -> bytes:
+    """`ledger.jsonl`: compact JSON, one line a path, in the order of the rows (schema/ledger.schema.json)."""
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    text = "".join(encode(_record(row)) + "\n" for row in rows)
+    # a name that is not UTF-8 stays one line of valid JSON: its odd bytes become \udcXX escapes
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _record(row: Row) -> dict[str, object]:
+    record: dict[str, object] = {
+        "path": row.path,
+        "verdict": row.verdict,
+        **_reason(row.reason),
+        "mode": row.mode,
+        "before": row.before,
+        "after": row.after,
+        "lines_before": row.lines_before,
+        "lines_after": row.lines_after,
+    }
+    if row.mode_before:
+        record["mode_before"] = row.mode_before
+    if row.also:
+        record["also"] = [_reason(reason) for reason in row.also]
+    return record
+
+
+def _reason(reason: Reason) -> dict[str, str | None]:
+    return {
+        "batch": reason.batch,
+        "rule": reason.rule,
+        "mark": str(reason.mark) if reason.mark else None,
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from builder.errors import fail
@@ -34,6 +35,8 @@ def find(cache: Path, wanted: Wanted, offline: bool) -> Found | None:
     if not git_dir.is_dir():
         return None
     found = commits.find(git_dir, wanted)
+    if found is None and wanted.kind == "commit" and _complete(git_dir, wanted.value):
+        raise git.GitError(f"commit {wanted.value} is damaged")
     if found is None or not _complete(git_dir, found.commit):
         return None
     if found.ref and found.ref.startswith("refs/remotes/") and not offline:
@@ -46,19 +49,25 @@ def _complete(git_dir: Path, commit: str) -> bool:
     return bool(git.run(git_dir, "for-each-ref", "--", f"refs/builder/{commit}").strip())
 
 
-def fetch(cache: Path, repository: str, wanted: Wanted) -> tuple[Path, Found]:
+def fetch(cache: Path, repository: str, wanted: Wanted, near: Iterable[str] = ()) -> tuple[Path, Found]:
     """Gets one commit from the remote into the clone; returns the clone and the commit.
 
-    The clone is a temporary one if the cache is read-only. Raises GitError if the remote cannot be
+    The clone is a temporary one if the cache is read-only, and a fresh one if it was damaged. `near`
+    are names, beside those of the remote, that may have been meant. Raises GitError if the remote cannot be
     reached, BuildError U002 if it does not have what is asked for.
     """
     if repository.startswith("-") or not repository.isprintable() or not repository:
         raise git.GitError(f"{repository!r} is no address of a repository")
-    found = Found(wanted.value) if wanted.kind == "commit" else _look_up(repository, wanted)
+    found = Found(wanted.value) if wanted.kind == "commit" else _look_up(repository, wanted, near)
     with writing(cache) as folder:
-        git_dir = _prepared(folder)
-        if not _complete(git_dir, found.commit):
-            _fetch_commit(git_dir, repository, wanted, found.commit)
+        git_dir = location(folder)
+        try:
+            _fetch_into(git_dir, folder, repository, wanted, found.commit)
+        except git.GitError:
+            if _sound(git_dir):
+                raise
+            shutil.rmtree(git_dir, ignore_errors=True)
+            _fetch_into(git_dir, folder, repository, wanted, found.commit)
         if found.ref is not None and found.ref.startswith(("refs/tags/", "refs/heads/")):
             local = found.ref.replace("refs/heads/", "refs/remotes/origin/", 1)
             git.run(git_dir, "update-ref", "--", local, found.commit)
@@ -71,7 +80,7 @@ def discard(cache: Path) -> None:
         shutil.rmtree(location(folder), ignore_errors=True)
 
 
-def _look_up(repository: str, wanted: Wanted) -> Found:
+def _look_up(repository: str, wanted: Wanted, near: Iterable[str]) -> Found:
     exact = wanted.value.startswith("refs/") or wanted.value == "HEAD"
     ask = (
         ["--", repository, wanted.value, f"{wanted.value}^{{}}"]
@@ -101,13 +110,11 @@ def _look_up(repository: str, wanted: Wanted) -> Found:
     if digits:
         message = f"{wanted.spec!r} is no tip of the remote, and a remote cannot look up abbreviated commits."
         raise fail("U002", message, wanted.mark, hint="give all 40 digits, or a mirror that has the commit")
-    near = [commits.short_ref(ref) for ref in tips]
+    near = [*near, *(commits.short_ref(ref) for ref in tips)]
     raise spec.unknown(wanted.spec, f"is no tag or branch of {repository}", wanted.mark, near=near)
 
 
-def _prepared(folder: Path) -> Path:
-    """The clone, made if it is not there, without what a killed git left behind."""
-    git_dir = location(folder)
+def _fetch_into(git_dir: Path, folder: Path, repository: str, wanted: Wanted, commit: str) -> None:
     if not git_dir.is_dir():
         with scratch(folder) as temporary:
             # no template: hooks and descriptions of the system are not wanted
@@ -120,7 +127,17 @@ def _prepared(folder: Path) -> Path:
         *git_dir.glob("objects/pack/tmp_*"),
     ):
         left_over.unlink(missing_ok=True)
-    return git_dir
+    if not _complete(git_dir, commit):
+        _fetch_commit(git_dir, repository, wanted, commit)
+
+
+def _sound(git_dir: Path) -> bool:
+    """Whether everything that the refs need is there: tells a damaged clone from a remote that fails."""
+    try:
+        git.run(git_dir, "fsck", "--connectivity-only", "--no-dangling", "--no-progress")
+    except git.GitError:
+        return False
+    return True
 
 
 def _fetch_commit(git_dir: Path, repository: str, wanted: Wanted, commit: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,12 +167,19 @@ def _project(git_dir: Path, tree: Tree) -> Mapping[str, Any]:
 
 def project_table(data: bytes) -> Mapping[str, Any]:
     """A pyproject.toml as plain values; empty when it cannot be read (the gates say so, not we)."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
     try:
-        return tomlkit.parse(data.decode("utf-8")).unwrap()
-    except (TOMLKitError, UnicodeDecodeError):
+        text = data.decode("utf-8")
+        if sys.version_info >= (3, 11):  # five times faster than tomlkit
+            import tomllib
+
+            return tomllib.loads(text)
+        import tomlkit
+        from tomlkit.exceptions import TOMLKitError
+    except (ValueError, RecursionError):
+        return {}
+    try:
+        return tomlkit.parse(text).unwrap()
+    except (ValueError, RecursionError, TOMLKitError):
         return {}
 
 

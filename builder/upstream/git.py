@@ -171,7 +171,7 @@ def list_tree(git_dir: Path, tree_id: str) -> Tree:
             head, _, name = row.partition(b"\t")
             mode, _, oid = head.decode("ascii").split(" ")
             entries[name.decode("utf-8", "surrogateescape")] = Entry(mode, oid)
-    bad = sorted(p for p in entries if "." in p and not _plain(p))
+    bad = sorted(p for p in entries if (p[0] == "." or "/." in p) and not _plain(p))
     if bad:
         raise GitError(f"the tree {tree_id} holds {bad[0]!r}, which is not a plain path")
     tree = Tree(entries)
@@ -181,7 +181,7 @@ def list_tree(git_dir: Path, tree_id: str) -> Tree:
 
 
 def _plain(path: str) -> bool:
-    return not any(part.lower() in {"", ".", "..", ".git"} for part in path.split("/"))
+    return not any(part.lower() in {".", "..", ".git"} for part in path.split("/"))
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class _Search:
 
 
 def _search(wanted: Wanted, where: Sources) -> Upstream:
-    search = _Search()
+    search = _Search(names=list(where.pins))
     for look in (_in_mirror, _in_clone, _at_remote):
         upstream = look(wanted, where, search)
         if upstream is not None:
@@ -105,7 +105,7 @@ def _at_remote(wanted: Wanted, where: Sources, search: _Search) -> Upstream | No
         search.tried.append("remote: not asked (offline)")
         return None
     try:
-        git_dir, found = clone.fetch(where.cache, where.repository, wanted)
+        git_dir, found = clone.fetch(where.cache, where.repository, wanted, search.names)
         repair = _repair(replace(wanted, kind="commit", value=found.commit), where)
         return _upstream(wanted, git_dir, found, f"the remote {where.repository}", repair)
     except git.GitError as error:

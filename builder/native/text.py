@@ -237,32 +237,38 @@ def _whole_lines(scanned: Scanned, gone: bytearray, starts: list[int], replaced:
 
 
 def _tidy_blank_runs(scanned: Scanned, starts: list[int], whole: list[bool]) -> None:
-    """Mark the blank lines that a removal left doubled, or alone beside a bracket or the end."""
-    count = len(whole) - 1
-    row = 0
-    while row < count:
-        if not whole[row]:
-            row += 1
+    """Mark the blank lines that a removal left doubled, or alone beside a bracket, a heading or an end."""
+    kept: list[int] = []
+    gap = False
+    for row in range(len(whole) - 1):
+        if whole[row]:
+            gap = True
             continue
-        first = row
-        while row < count and whole[row]:
-            row += 1
-        before, after = _line(scanned, starts, first - 1), _line(scanned, starts, row)
-        opened = before is None or before.rstrip()[-1:] in ("(", "{", "[")
-        closed = after is None or after.strip()[:1] in (")", "}", "]")
-        if after is not None and not after.strip() and (opened or not (before or "").strip()):
-            while row < count and not (_line(scanned, starts, row) or "x").strip():
+        line = _line(scanned, starts, row)
+        if gap and not line.strip():
+            if not kept or _opens(scanned, starts, kept[-1]):
                 whole[row] = True
-                row += 1
-        elif closed and before is not None and not before.strip():
-            back = first - 1
-            while back >= 0 and not (_line(scanned, starts, back) or "x").strip():
-                whole[back] = True
-                back -= 1
+                continue
+        elif gap and line.strip()[0] in _CLOSE:
+            _drop_blanks(scanned, starts, whole, kept)
+        kept.append(row)
+        gap = False
+    if gap:
+        _drop_blanks(scanned, starts, whole, kept)
 
 
-def _line(scanned: Scanned, starts: list[int], row: int) -> str | None:
-    if row < 0 or row >= len(starts) or starts[row] == len(scanned.text):
-        return None
+def _opens(scanned: Scanned, starts: list[int], row: int) -> bool:
+    """Whether a blank line below this line says nothing: it is blank, a bracket or a heading."""
+    line = _line(scanned, starts, row).rstrip()
+    code = scanned.bare[starts[row] : starts[row] + len(line)].rstrip()
+    return not code or code[-1] in _OPEN
+
+
+def _drop_blanks(scanned: Scanned, starts: list[int], whole: list[bool], kept: list[int]) -> None:
+    while kept and not _line(scanned, starts, kept[-1]).strip():
+        whole[kept.pop()] = True
+
+
+def _line(scanned: Scanned, starts: list[int], row: int) -> str:
     end = starts[row + 1] if row + 1 < len(starts) else len(scanned.text)
     return scanned.text[starts[row] : end]

@@ -61,7 +61,9 @@ class Losses:
         found = self._modules.get(module)
         if found is None:
             old, new = self.before.index.names(module), self.after.index.names(module)
-            found = self._modules[module] = old - new
+            summary = self.after.index.modules.get(module)
+            # of a file that does not parse nothing is known: that is another gate's finding
+            found = self._modules[module] = frozenset() if summary and summary.error else old - new
         return found
 
     @cached_property

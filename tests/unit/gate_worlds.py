@@ -1,0 +1,49 @@
+"""Small trees for the tests of the module index and the gates: files as text, worlds, manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from textwrap import dedent
+
+from builder.errors import Mark
+from builder.gates.world import World, world
+from builder.manifest.model import Guarantees, Manifest, Roots, Rule, Upstream
+from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+
+PACKAGES = {"pkg": "python/pkg"}
+
+
+def snapshot(files: Mapping[str, str | bytes]) -> Snapshot:
+    """A snapshot of regular files; text is dedented."""
+    raw = {p: d if isinstance(d, bytes) else dedent(d).encode() for p, d in files.items()}
+    entries = {p: Entry(FILE, blob_id(d)) for p, d in raw.items()}
+    return Snapshot(Tree(entries), {blob_id(d): d for d in raw.values()})
+
+
+def package(files: Mapping[str, str | bytes]) -> Snapshot:
+    """The same, with every path inside the folder of the package `pkg`."""
+    return snapshot({f"python/pkg/{p}": d for p, d in files.items()})
+
+
+def worlds(before: Mapping[str, str], after: Mapping[str, str | None]) -> tuple[World, World]:
+    """A package before, and with some files replaced, added or (None) removed."""
+    old = package(before)
+    changes = {f"python/pkg/{p}": None if d is None else dedent(d).encode() for p, d in after.items()}
+    return world(old, PACKAGES), world(old.replace(changes), PACKAGES)
+
+
+def manifest(guarantees: Guarantees | None = None, **more: object) -> Manifest:
+    return Manifest(
+        file="manifest.yaml",
+        name="x",
+        label="x",
+        upstream=Upstream("r", {}, "d"),
+        packages=PACKAGES,
+        roots=Roots((), (), ""),
+        batches=more.get("batches", ()),  # type: ignore[arg-type]
+        guarantees=guarantees or Guarantees(),
+    )
+
+
+def rule(pattern: str, batch: str = "models", line: int = 42) -> Rule:
+    return Rule(pattern, "remove", batch, Mark("manifest.yaml", line, 7))

@@ -135,7 +135,7 @@ class _Composer:
         except yaml.YAMLError as error:
             self.problems.append(self._syntax(error))
             whole = False
-        if whole and not self.documents:
+        if whole and self.root is None and not self.problems:
             self.problems.append(Problem("M001", "The file is empty.", Mark(self.file, 1, 1)))
             whole = False
         root = self.root if whole else None

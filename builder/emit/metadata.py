@@ -1,0 +1,171 @@
+"""What a wheel says about itself: METADATA, entry_points.txt, WHEEL, licences, and `_version.py`."""
+
+from __future__ import annotations
+
+import fnmatch
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from builder.emit.members import PROJECT
+from builder.errors import Mark, fail
+from builder.tree import EXECUTABLE, FILE, Snapshot
+
+#: files that setuptools takes for licences when pyproject.toml names none
+_LICENSES = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "AUTHORS*")
+
+WHEEL = b"Wheel-Version: 1.0\nGenerator: sglang-deepseek-builder\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+_VERSION = """\
+# Written by sglang-deepseek-builder in the form that setuptools-scm gives it.
+from __future__ import annotations
+
+__all__ = [
+    "__commit_id__",
+    "__version__",
+    "__version_tuple__",
+    "commit_id",
+    "version",
+    "version_tuple",
+]
+
+version: str
+__version__: str
+__version_tuple__: tuple[int | str, ...]
+version_tuple: tuple[int | str, ...]
+commit_id: str | None
+__commit_id__: str | None
+
+__version__ = version = {version!r}
+__version_tuple__ = version_tuple = {parts!r}
+
+__commit_id__ = commit_id = {commit!r}
+"""
+
+
+def distribution_version(upstream: str, label: str) -> str:
+    """Upstream's version with our label as the local part (`0.5.8` and `deepseek`: `0.5.8+deepseek`).
+
+    Raises BuildError (M004) when they do not make a version (PEP 440).
+    """
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return str(Version(upstream + ("." if "+" in upstream else "+") + label))
+    except InvalidVersion as error:
+        raise fail(
+            "M004",
+            f"'{label}' is no local label for version '{upstream}'.",
+            hint="letters and digits, with dots between them",
+        ) from error
+
+
+def version_module(version: str, commit: str | None) -> bytes:
+    """`_version.py` as setuptools-scm writes it: version, its parts, upstream's commit (`g` + 9 digits)."""
+    from packaging.version import Version
+
+    parsed = Version(version)
+    parts: list[int | str] = [f"{parsed.epoch}!"] if parsed.epoch else []
+    parts += parsed.release
+    if parsed.pre is not None:
+        parts.append(f"{parsed.pre[0]}{parsed.pre[1]}")
+    if parsed.post is not None:
+        parts.append(f"post{parsed.post}")
+    if parsed.dev is not None:
+        parts.append(f"dev{parsed.dev}")
+    if parsed.local is not None:
+        parts.append(parsed.local)
+    short = f"g{commit[:9]}" if commit else None
+    return _VERSION.format(version=str(parsed), parts=tuple(parts), commit=short).replace("'", '"').encode()
+
+
+def version_file(pyproject: Mapping[str, Any]) -> str | None:
+    """Where setuptools-scm would write `_version.py`, relative to the project; None when it would not."""
+    table = pyproject.get("tool", {}).get("setuptools_scm", {})
+    path = table.get("version_file") or table.get("write_to")
+    return str(path) if path else None
+
+
+def licenses(snapshot: Snapshot, pyproject: Mapping[str, Any], project: str = PROJECT) -> dict[str, bytes]:
+    """Name -> text of the licence files: the project's own, and for what it lacks the repository's."""
+    declared = pyproject.get("project", {}).get("license", {})
+    names = [declared["file"]] if isinstance(declared, dict) and "file" in declared else []
+    patterns = pyproject.get("project", {}).get("license-files", [*names, *_LICENSES])
+    found: dict[str, bytes] = {}
+    for folder in ("", project + "/"):  # the project's own wins
+        for path in snapshot:
+            name = path.removeprefix(folder)
+            plain = snapshot.tree[path].mode in (FILE, EXECUTABLE) and path.startswith(folder)
+            if plain and "/" not in name and any(fnmatch.fnmatchcase(name, p) for p in patterns):
+                found[name] = snapshot[path]
+    return dict(sorted(found.items()))
+
+
+def metadata(
+    snapshot: Snapshot,
+    pyproject: Mapping[str, Any],
+    version: str,
+    license_names: list[str],
+    project: str = PROJECT,
+) -> bytes:
+    """METADATA. Raises BuildError (G008) when pyproject.toml's [project] breaks the standard."""
+    from pathlib import PurePosixPath
+
+    from packaging.version import Version
+    from pyproject_metadata import StandardMetadata
+    from pyproject_metadata.errors import ConfigurationError
+
+    table = dict(pyproject.get("project", {}))
+    # the texts come from the tree, never from a file system; a licence text in METADATA is noise beside
+    # the licence file, which License-File names
+    if isinstance(table.get("license"), dict):
+        del table["license"]
+    table.pop("license-files", None)
+    table["dynamic"] = [name for name in table.get("dynamic", []) if name != "version"]
+    table["version"] = version
+    if "readme" in table:
+        table["readme"] = _readme(snapshot, table["readme"], project)
+    where = f"{project}/pyproject.toml"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # upstream's licence classifier is old, not wrong
+            standard = StandardMetadata.from_pyproject({"project": table}, allow_extra_keys=True)
+            standard.version = Version(version)
+            if license_names:
+                standard.license_files = [PurePosixPath(name) for name in license_names]  # type: ignore[misc]
+            return bytes(standard.as_rfc822())
+    except ConfigurationError as error:
+        raise fail("G008", f"{where} does not describe a project: {error}", upstream=Mark(where)) from error
+
+
+def _readme(snapshot: Snapshot, readme: Any, project: str) -> dict[str, str]:
+    if isinstance(readme, dict) and "text" in readme:
+        return dict(readme)
+    name = readme["file"] if isinstance(readme, dict) else str(readme)
+    kind = readme.get("content-type") if isinstance(readme, dict) else None
+    path = next((p for p in (f"{project}/{name}", name) if p in snapshot), None)
+    if path is None:
+        where = f"{project}/pyproject.toml"
+        raise fail(
+            "G008",
+            f"{where} names the readme '{name}', and neither {project}/ nor the top of the tree has it.",
+            upstream=Mark(where),
+            hint=f"keep {name}",
+        )
+    types = {".md": "text/markdown", ".rst": "text/x-rst"}
+    guess = types.get(name[name.rfind(".") :].lower(), "text/plain")
+    return {"text": snapshot[path].decode("utf-8", "replace"), "content-type": kind or guess}
+
+
+def entry_points(pyproject: Mapping[str, Any]) -> bytes:
+    """entry_points.txt, sorted; nothing when there are none."""
+    table = pyproject.get("project", {})
+    groups: dict[str, Mapping[str, str]] = dict(table.get("entry-points", {}))
+    for key, group in (("scripts", "console_scripts"), ("gui-scripts", "gui_scripts")):
+        if table.get(key):
+            groups[group] = table[key]
+    blocks = []
+    for group in sorted(groups):
+        lines = "".join(f"{name} = {target}\n" for name, target in sorted(groups[group].items()))
+        blocks.append(f"[{group}]\n{lines}")
+    return "\n".join(blocks).encode()

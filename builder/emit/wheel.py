@@ -1,0 +1,113 @@
+"""The wheel, made from the emitted tree's values: no build backend, no staging folder, no clock."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from builder.emit.archive import EPOCH, Member, pack
+from builder.emit.members import PROJECT, read_pyproject, wheel_members
+from builder.emit.metadata import WHEEL, entry_points, licenses, metadata, version_file, version_module
+from builder.tree import EXECUTABLE, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A finished wheel. `content_sha256` is the same on any machine; `sha256` needs the same zlib too."""
+
+    name: str
+    data: bytes
+    sha256: str
+    content_sha256: str
+    files: int
+
+
+def build_wheel(
+    snapshot: Snapshot,
+    version: str,
+    commit: str | None,
+    *,
+    project: str = PROJECT,
+    sboms: Mapping[str, bytes] | None = None,
+    epoch: int = EPOCH,
+    workers: int = 2,
+) -> Wheel:
+    """The wheel of the tree's Python project.
+
+    `version` is the distribution's (see `distribution_version`), `commit` upstream's; `sboms` are files
+    for dist-info/sboms (PEP 770); `epoch` dates the members (seconds since 1970).
+    Raises BuildError (G008) when pyproject.toml cannot be followed.
+    """
+    members, stem = wheel_contents(snapshot, version, commit, project=project, sboms=sboms)
+    data = pack(members, epoch, workers)
+    return Wheel(
+        name=f"{stem}-py3-none-any.whl",
+        data=data,
+        sha256=hashlib.sha256(data).hexdigest(),
+        content_sha256=content_digest(members),
+        files=len(members),
+    )
+
+
+def wheel_contents(
+    snapshot: Snapshot,
+    version: str,
+    commit: str | None,
+    *,
+    project: str = PROJECT,
+    sboms: Mapping[str, bytes] | None = None,
+) -> tuple[dict[str, Member], str]:
+    """Members of the wheel in archive order (dist-info last, RECORD at the end), and `name-version`."""
+    pyproject = read_pyproject(snapshot, project)
+    files = {
+        path: Member(snapshot[source], snapshot.tree[source].mode == EXECUTABLE)
+        for path, source in wheel_members(snapshot, project).items()
+    }
+    generated = version_file(pyproject)
+    if generated:
+        files[generated] = Member(version_module(version, commit))
+    name = re.sub(r"[-_.]+", "_", str(pyproject.get("project", {}).get("name", "unknown"))).lower()
+    stem = f"{name}-{version.replace('-', '_')}"
+    info = f"{stem}.dist-info"
+    texts = licenses(snapshot, pyproject, project)
+    about = {
+        f"{info}/METADATA": metadata(snapshot, pyproject, version, list(texts), project),
+        f"{info}/WHEEL": WHEEL,
+        **{f"{info}/licenses/{path}": text for path, text in texts.items()},
+        **{f"{info}/sboms/{path}": text for path, text in (sboms or {}).items()},
+    }
+    if points := entry_points(pyproject):
+        about[f"{info}/entry_points.txt"] = points
+    members = dict(sorted(files.items()))
+    members |= {path: Member(text) for path, text in sorted(about.items())}
+    members[f"{info}/RECORD"] = Member(record(members, f"{info}/RECORD"))
+    return members, stem
+
+
+def record(members: Mapping[str, Member], own: str) -> bytes:
+    """RECORD: path, sha256 and size of every member, and of itself only the path."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    for path, member in members.items():
+        digest = base64.urlsafe_b64encode(_sha256(member.data)).rstrip(b"=")
+        table.writerow((path, f"sha256={digest.decode()}", len(member.data)))
+    table.writerow((own, "", ""))
+    return out.getvalue().encode()
+
+
+def content_digest(members: Mapping[str, Member]) -> str:
+    """sha256 over one sorted line a member: path, mode (octal), sha256. No compressor has a say in it."""
+    lines = sorted(
+        f"{path}\t{member.mode:o}\t{_sha256(member.data).hex()}\n" for path, member in members.items()
+    )
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()

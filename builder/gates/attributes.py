@@ -93,6 +93,7 @@ class Losses:
     def concern(self, summary: Summary, data: bytes) -> bool:
         """The text has an attribute that this file may have lost (then its tree is worth reading)."""
         names: set[str] = set(self.nowhere)
+        fields: set[str] = set()  # these may be used as keywords, too
         index = self.after.index
         for item in summary.imports:
             if index.has_module(item.target):
@@ -100,12 +101,15 @@ class Losses:
                 if item.name and index.has_module(f"{item.target}.{item.name}"):
                     names |= self.module(f"{item.target}.{item.name}")
                 elif item.name and self.members:
-                    names |= self._by_name(item.target, item.name)
+                    fields |= self._by_name(item.target, item.name)
         if self.members and summary.module:
             for owner in summary.bases:
                 names |= self._inherited(Origin(summary.module, owner))
+        names |= fields
         if not names:
             return False
+        if any(b"%s=" % name.encode() in data for name in fields):
+            return True
         used = {m.decode() for m in _ATTRIBUTE.findall(data)}
         if not names.isdisjoint(used):
             return True

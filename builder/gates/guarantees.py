@@ -118,14 +118,12 @@ def _needles(pattern: str) -> tuple[bytes, ...] | None:
         bare = bare[1:-1].removeprefix("?:")
     if re.search(r"[()\\\[\]]", bare):
         return None
-    needles = []
-    for option in bare.split("|"):
-        # the longest run of plain characters that nothing makes optional
-        runs = re.findall(r"[A-Za-z0-9_ \-]+(?![*?{A-Za-z0-9_ \-])", option)
-        if not runs:
-            return None
-        needles.append(max(runs, key=len).lower().encode())
-    return tuple(needles)
+    # what a quantifier may make optional does not count
+    bare = re.sub(r".(?:[*?]|\{[^}]*\})", ".", bare, flags=re.DOTALL)
+    options = [re.findall(r"[A-Za-z0-9_ \-]+", option) for option in bare.split("|")]
+    if not all(options):
+        return None
+    return tuple(max(runs, key=len).lower().encode() for runs in options)
 
 
 def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:

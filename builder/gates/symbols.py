@@ -47,11 +47,14 @@ def _prefix(summary: Summary) -> str:
 def _lost(old: Summary, new: Summary, explained: Explained) -> dict[str, Definition]:
     kept = new.definitions
     prefix = _prefix(old)
+    imported = {name for name, definition in new.names.items() if definition.kind == "import"}
     return {
         name: definition
         for name, definition in old.definitions.items()
         # a definition that became an import of the same name is still there for everyone
-        if name not in kept and name not in new.names and explained.symbol(prefix + name) is None
+        if name not in kept
+        and name.partition(".")[0] not in imported
+        and explained.symbol(prefix + name) is None
     }
 
 

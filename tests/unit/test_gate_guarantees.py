@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from gate_worlds import manifest, worlds
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.errors import Mark, Problem
+from builder.gates import guarantees
+from builder.gates.guarantees import _needles
+from builder.gates.world import Explained
+from builder.manifest.model import AbsentText, Guarantees, TextException
+
+HERE = Mark("manifest.yaml", 8, 5)
+THERE = Mark("manifest.yaml", 9, 9)
+FILES = {"a.py": "x = 1\nbackend = 'fa3'  # Ascend\n", "b.py": "def f(): ...\n", "c/d.py": "fa3 = 1\n"}
+
+
+def run(stated: Guarantees) -> list[Problem]:
+    before, after = worlds(FILES, {})
+    return guarantees.check(before, after, manifest(stated), Explained())
+
+
+def absent(pattern: str, *exceptions: TextException, paths: tuple[str, ...] = ("python/**",)) -> Guarantees:
+    return Guarantees((AbsentText(pattern, paths, HERE, exceptions),))
+
+
+def test_forbidden_text_is_found_with_file_line_and_text() -> None:
+    first, second = run(absent(r"\bfa3\b"))
+    assert first.message.startswith("python/pkg/a.py:2: ")
+    assert first.mark == HERE
+    assert first.excerpt == "backend = 'fa3'  # Ascend"
+    assert second.message.startswith("python/pkg/c/d.py:1: ")
+
+
+def test_patterns_are_case_sensitive_unless_they_say_otherwise() -> None:
+    assert run(absent(r"\bascend\b")) == []
+    assert len(run(absent(r"(?i)\bascend\b"))) == 1
+
+
+def test_paths_are_patterns() -> None:
+    assert len(run(absent("fa3", paths=("python/pkg/c/",)))) == 1
+    assert len(run(absent("fa3", paths=("python/**", "!python/pkg/a.py")))) == 1
+
+
+def test_paths_that_match_nothing_are_a_problem() -> None:
+    (problem,) = run(absent("zzz", paths=("pyhton/**",)))
+    assert "match no file" in problem.message
+
+
+def test_an_exception_excuses_its_path_and_text_only() -> None:
+    excused = TextException("python/pkg/a.py", "backend", "public name", THERE)
+    (problem,) = run(absent("fa3", excused))
+    assert "python/pkg/c/d.py" in problem.message
+
+
+@pytest.mark.parametrize(
+    "exception",
+    [
+        TextException("python/pkg/b.py", None, "w", THERE),
+        TextException("python/pkg/a.py", "no such text", "w", THERE),
+        TextException("python/pkg/nope.py", None, "w", THERE),
+    ],
+)
+def test_an_exception_that_excuses_nothing_is_a_problem(exception: TextException) -> None:
+    found = [p for p in run(absent("fa3", exception)) if p.mark == THERE]
+    assert len(found) == 1
+    assert "excuses nothing" in found[0].message
+
+
+def test_two_exceptions_for_one_line_are_both_used() -> None:
+    both = [TextException("python/pkg/**", t, "w", THERE) for t in (None, "fa3")]
+    assert run(absent("fa3", *both)) == []
+
+
+def test_a_bad_expression_is_a_problem_and_not_a_crash() -> None:
+    (problem,) = run(absent("fa(3"))
+    assert "not a regular expression" in problem.message
+
+
+def test_many_occurrences_are_counted() -> None:
+    before, after = worlds({"a.py": "bad = 1\n" * 50}, {})
+    found = guarantees.check(before, after, manifest(absent("bad")), Explained())
+    assert len(found) == guarantees.SHOWN + 1
+    assert any("50 times in 1 files" in p.message for p in found)
+
+
+def test_what_must_be_present_is_a_path_or_a_name() -> None:
+    names = ["python/pkg/a.py", "python/pkg/c/", "pkg.b.f", "pkg.c", "pkg.b.nope", "python/pkg/gone.py"]
+    found = run(Guarantees(present=tuple((n, HERE) for n in names)))
+    assert [p.message.split()[0] for p in found] == ["pkg.b.nope", "python/pkg/gone.py"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "needles"),
+    [
+        (r"\bfa3\b", (b"fa3",)),
+        (r"\b(?:fa3|fa4)\b", (b"fa3", b"fa4")),
+        (r"(?i)\bTorch_NPU\b", (b"torch_npu",)),
+        (r"(?<!_)grpc(?!io)", (b"grpc",)),
+        (r"fa[34]", (b"fa",)),
+        (r"is_hip\(\)", None),
+        (r"colou?r", (b"colo",)),
+        (r"(foo)?bar", None),
+        (r"\w+", None),
+        (r"a*", None),
+    ],
+)
+def test_the_literals_of_a_pattern_are_found_where_they_are_obvious(
+    pattern: str, needles: tuple[bytes, ...] | None
+) -> None:
+    assert _needles(pattern) == needles
+
+
+_ATOMS = r"fa3 Ab x _ \b [34] [^a] \w \. . | (?:a|b) (?: ) ? * + {2} {0} (?i) (?!io) (?<!_) ^ $ \( -"
+_ATOM = st.sampled_from([*_ATOMS.split(), " "])
+
+
+@given(st.lists(_ATOM, min_size=1, max_size=6).map("".join), st.text("fa34Abx_.(io- \n", max_size=12))
+def test_the_shortcut_never_hides_a_match(pattern: str, text: str) -> None:
+    try:
+        compiled = re.compile(pattern)
+    except re.error:
+        return
+    needles = _needles(pattern)
+    if needles is not None and compiled.search(text):
+        assert any(n in text.lower().encode() for n in needles)

@@ -125,16 +125,20 @@ def _members(raw: bytes, root: str) -> dict[str, _Member]:
     return found
 
 
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
+_NOT_PLAIN = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?:/|$)", re.IGNORECASE)
+
+
 def _inside(name: str, root: str) -> tuple[str, str | None]:
     """(path below the root, what is wrong with it)."""
     if len(name) > MAX_NAME:
         return "", "has a name that is too long"
-    if "\0" in name or "\\" in name or any(ord(char) < 32 for char in name):
+    if _UNPRINTABLE.search(name):
         return "", "has a name with a control character or a backslash"
     first, _, rest = name.rstrip("/").partition("/")
     if first != root:
         return "", f"is outside {root}/"
-    if rest and any(part.lower() in {"", ".", "..", ".git"} for part in rest.split("/")):
+    if rest and _NOT_PLAIN.search(rest):
         return "", "is not a plain path"
     return rest, None
 

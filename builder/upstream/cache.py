@@ -44,6 +44,7 @@ def writing(cache: Path) -> Iterator[Path]:
     The temporary one is removed when the process ends. Raises BuildError E002 for a cache that can
     neither be used nor is merely read-only.
     """
+    cache = cache.absolute()  # pip and git run in folders of their own
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=cache):

@@ -22,7 +22,7 @@ _NOT_THERE = re.compile(r"not our ref|no such remote ref|couldn't find remote re
 
 def location(cache: Path) -> Path:
     """Where the clone is, or would be."""
-    return cache / "upstream.git"
+    return cache.absolute() / "upstream.git"
 
 
 def find(cache: Path, wanted: Wanted, offline: bool) -> Found | None:

@@ -156,5 +156,7 @@ def _unavailable(wanted: Wanted, where: Sources, search: _Search) -> BuildError:
     releases = [pin for pin in where.pins.values() if pin.sdist is not None]
     if releases and not where.offline:
         hints.append(f"`make dist UPSTREAM={releases[0].name}` needs only pip")
+    if not where.offline and commits.is_release(wanted.value):
+        hints.append(f"`make dist UPSTREAM=pypi:{wanted.value[1:]}` needs only pip")
     message = f"{what}{named} cannot be had: {'; '.join(search.tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints) or "fetch it into the mirror")

@@ -484,6 +484,22 @@ def test_a_cache_that_is_a_file_is_an_error_with_advice(repo: Repo, where: Sourc
     assert (tmp_path / "file").read_text() == "mine"
 
 
+def test_a_cache_and_a_mirror_may_be_named_relative_to_where_one_is(
+    repo: Repo, where: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = repo.commit(FILES, "refs/heads/main")
+    monkeypatch.chdir(tmp_path)
+    here = replace(where, cache=Path("here"), repository=repo.path.as_uri())
+    fetched, mirrored = resolve("main", here), resolve("main", replace(here, mirror=Path(repo.path.name)))
+    again = resolve(commit, replace(here, offline=True))
+    monkeypatch.chdir("/")
+    assert content(fetched) == content(again) == content(mirrored) == FILES
+
+
+def test_a_release_tag_that_cannot_be_had_points_to_the_package_index(where: Sources) -> None:
+    assert "UPSTREAM=pypi:0.5.8" in (problem("v0.5.8", where).hint or "")
+
+
 def test_the_clone_has_no_hooks_and_no_reference_to_the_remote(repo: Repo, where: Sources) -> None:
     _, here = _fetched(repo, where)
     git_dir = clone.location(here.cache)

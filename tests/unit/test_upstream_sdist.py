@@ -401,6 +401,15 @@ def test_a_read_only_cache_does_not_stop_a_release(
     assert list(where.cache.iterdir()) == []
 
 
+def test_a_cache_may_be_named_relative_to_where_one_is(
+    index: Path, where: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (index / f"{ROOT}.tar.gz").write_bytes(sdist())
+    monkeypatch.chdir(tmp_path)
+    assert resolve("pypi:1.0", replace(where, cache=Path("here"))).version == "1.0"
+    assert list((tmp_path / "here" / "sdist").iterdir())
+
+
 def test_nothing_but_the_file_and_the_lock_is_left_in_the_cache(index: Path, where: Sources) -> None:
     (index / f"{ROOT}.tar.gz").write_bytes(sdist())
     resolve("pypi:1.0", where)

@@ -51,7 +51,9 @@ def writing(cache: Path) -> Iterator[Path]:
             pass
     except OSError as error:
         if error.errno not in _READ_ONLY:
-            raise fail("E002", f"The cache {cache} cannot be used: {error.strerror}.", hint=_HINT) from None
+            raise fail(
+                "E002", f"The cache {cache} cannot be used: {error.strerror or error}.", hint=_HINT
+            ) from None
         yield _temporary()
         return
 
@@ -67,7 +69,9 @@ def writing(cache: Path) -> Iterator[Path]:
         shutil.rmtree(cache / "tmp", ignore_errors=True)
         yield cache
     except OSError as error:
-        raise fail("E002", f"The cache {cache} cannot be written: {error.strerror}.", hint=_HINT) from None
+        raise fail(
+            "E002", f"The cache {cache} cannot be written: {error.strerror or error}.", hint=_HINT
+        ) from None
     finally:
         lock.release()
 

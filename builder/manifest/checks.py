@@ -45,7 +45,7 @@ def overlays_named(
                 nearest(f"overlays/{path}", files),
             )
         elif path in others:
-            message, hint = f"The overlay `{path}` is {others[path]}, not a regular file.", None
+            message, hint = f"The overlay `{path}` is {others[path]}.", None
         elif link := next((o for o in others if path.startswith(f"{o}/")), None):
             message, hint = f"The overlay `{path}` is below `{link}`, which is {others[link]}.", None
         elif any(file.startswith(f"{path}/") for file in files):
@@ -65,7 +65,7 @@ def overlays_unused(
             hint = "name it in a batch, or delete it"
             yield Problem("M009", f"No batch uses `{path}`.", Mark(path), hint=hint)
     for path in sorted(set(others) - used):
-        yield Problem("M008", f"`{path}` is {others[path]}, not a regular file.", Mark(path))
+        yield Problem("M008", f"`{path}` is {others[path]}.", Mark(path))
 
 
 def contradictions(manifest: Manifest) -> Iterator[Problem]:

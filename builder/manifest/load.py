@@ -16,7 +16,7 @@ from builder.manifest import checks
 from builder.manifest.build import build
 from builder.manifest.findings import OVERLAYS, Findings
 from builder.manifest.model import BASE, Manifest
-from builder.manifest.nodes import read
+from builder.manifest.nodes import MAX_BYTES, read
 from builder.manifest.schema import nearest, validate
 
 SCHEMA = "schema/manifest.schema.json"
@@ -30,7 +30,8 @@ def load(path: Path) -> Manifest:
     Raises BuildError with every problem there is.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise fail("M001", f"The manifest cannot be read: {_reason(error)}.", Mark(path.name)) from None
     files, others = read_overlays(path.parent)
@@ -105,47 +106,52 @@ def read_schema(root: Path) -> Mapping[str, Any]:
 
 
 def read_overlays(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The regular files below overlays/, and what else lies there; no link is followed."""
+    """The regular files below overlays/, and what lies there that cannot be used, with what it is.
+
+    No link is followed, and nothing but regular files is opened.
+    """
     files: dict[str, bytes] = {}
     others: dict[str, str] = {}
-    top = root / OVERLAYS.rstrip("/")
-    if top.is_symlink():
-        return files, {OVERLAYS.rstrip("/"): "a symbolic link"}
-    waiting = [(top, OVERLAYS.rstrip("/"))] if top.is_dir() else []
+    name = OVERLAYS.rstrip("/")
+    if (root / name).is_symlink():
+        return files, {name: "a symbolic link, not a folder"}
+    waiting = [name] if (root / name).is_dir() else []
     while waiting:
-        folder, prefix = waiting.pop()
-        with os.scandir(folder) as entries:
-            for entry in sorted(entries, key=lambda e: e.name):
-                name = f"{prefix}/{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name != "__pycache__":
-                        waiting.append((Path(entry.path), name))
-                elif what := _not_regular(entry):
-                    others[name] = what
-                else:
-                    files[name] = _read_file(entry.path, name)
+        folder = waiting.pop()
+        try:
+            with os.scandir(root / folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            others[folder] = f"a folder that cannot be read ({_reason(error)})"
+            continue
+        for entry in entries:
+            path = f"{folder}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != "__pycache__":
+                    waiting.append(path)
+                continue
+            content = _content(entry)
+            if isinstance(content, str):
+                others[path] = content
+            else:
+                files[path] = content
     return dict(sorted(files.items())), dict(sorted(others.items()))
 
 
-def _read_file(path: str, name: str) -> bytes:
+def _content(entry: os.DirEntry[str]) -> bytes | str:
+    """The bytes of a regular file, or what it is that has none."""
     try:
+        mode = entry.stat(follow_symlinks=False).st_mode
+        if not stat.S_ISREG(mode):
+            kinds = ((stat.S_ISLNK, "symbolic link"), (stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket"))
+            return f"a {next((what for test, what in kinds if test(mode)), 'device')}, not a regular file"
         # not a link and not a pipe, even if it became one since it was listed
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(handle, "rb") as stream:
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with os.fdopen(os.open(entry.path, flags), "rb") as stream:
             data = stream.read(MAX_OVERLAY_BYTES + 1)
     except OSError as error:
-        raise fail("M008", f"`{name}` cannot be read: {_reason(error)}.", Mark(name)) from None
-    if len(data) > MAX_OVERLAY_BYTES:
-        raise fail("M008", f"`{name}` has more than {MAX_OVERLAY_BYTES:,} bytes.", Mark(name))
-    return data
-
-
-def _not_regular(entry: os.DirEntry[str]) -> str | None:
-    mode = entry.stat(follow_symlinks=False).st_mode
-    if stat.S_ISREG(mode):
-        return None
-    kinds = ((stat.S_ISLNK, "a symbolic link"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
-    return next((what for test, what in kinds if test(mode)), "a device")
+        return f"a file that cannot be read ({_reason(error)})"
+    return data if len(data) <= MAX_OVERLAY_BYTES else f"a file of more than {MAX_OVERLAY_BYTES:,} bytes"
 
 
 def _digest(data: bytes, overlays: Mapping[str, bytes]) -> str:

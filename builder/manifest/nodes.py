@@ -71,7 +71,7 @@ def scalar(text: str) -> bool | int | str | None:
 def _too_big(data: bytes, file: str) -> Problem | None:
     if len(data) <= MAX_BYTES:
         return None
-    return Problem("M001", f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read.", Mark(file))
+    return Problem("M001", f"The file has more than {MAX_BYTES:,} bytes.", Mark(file))
 
 
 def _decode(data: bytes, file: str) -> str | Problem:

@@ -18,6 +18,7 @@ from manifest_text import HEAD, REPOSITORY, manifest, places, problems, schema
 from builder.errors import BuildError, Mark
 from builder.manifest.load import load, parse, switch_off
 from builder.manifest.model import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
+from builder.report import render
 
 #: HEAD has 11 lines: what follows it starts on line 12.
 NEXT = HEAD.count("\n") + 1
@@ -422,6 +423,34 @@ def test_a_pipe_among_the_overlays_does_not_block(tmp_path: Path) -> None:
     with pytest.raises(BuildError) as caught:
         load(path)
     assert "a pipe" in caught.value.problems[0].message
+
+
+def test_an_overlay_that_is_too_big_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builder.manifest.load.MAX_OVERLAY_BYTES", 3)
+    path = folder(tmp_path, batch("files: [{path: a, from: overlays/x}, {path: b, from: overlays/y}]"))
+    (tmp_path / "overlays/x").write_bytes(b"1234")
+    (tmp_path / "overlays/y").write_bytes(b"123")
+    with pytest.raises(BuildError) as caught:
+        load(path)
+    (problem,) = caught.value.problems
+    assert (problem.code, "overlays/x" in problem.message) == ("M008", True)
+
+
+def test_an_overlay_whose_name_is_not_utf_8_is_told_and_not_a_crash(tmp_path: Path) -> None:
+    path = folder(tmp_path)
+    (tmp_path / "overlays" / os.fsdecode(b"\xff.py")).write_bytes(b"")
+    with pytest.raises(BuildError) as caught:
+        load(path)
+    (problem,) = caught.value.problems
+    assert problem.code == "M009"
+    assert render(problem, {}).encode()
+
+
+def test_a_manifest_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "manifest.yaml").symlink_to("/dev/zero")
+    with pytest.raises(BuildError) as caught:
+        load(tmp_path / "manifest.yaml")
+    assert [p.code for p in caught.value.problems] == ["M001"]
 
 
 def test_a_folder_of_overlays_that_is_a_link_is_refused(tmp_path: Path) -> None:

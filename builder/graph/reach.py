@@ -132,6 +132,12 @@ def why(reached: Mapping[str, Edge | None], module: str, index: Index) -> tuple[
     return tuple(reversed(steps))
 
 
+def expand(index: Index, patterns: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """pattern (`a.b`, `a.b.*`) -> the modules that it names, sorted; empty when there are none."""
+    modules = sorted({*index.modules, *index.folders})
+    return {p: tuple(m for m in modules if fnmatchcase(m, p)) for p in patterns}
+
+
 def undeclared(index: Index, declared: Sequence[DynamicEdge], reached: Iterable[str]) -> list[Problem]:
     """R010 for each reached module that imports by value without a declared edge, and R009 for
     each declared edge whose source is not a module or whose target matches no module.

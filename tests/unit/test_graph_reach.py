@@ -7,7 +7,7 @@ from gate_worlds import PACKAGES, package
 
 from builder.errors import Mark
 from builder.graph.modules import summaries
-from builder.graph.reach import EAGER, graph, reach, undeclared, why
+from builder.graph.reach import EAGER, expand, graph, reach, undeclared, why
 from builder.graph.resolve import Index, Origin
 from builder.manifest.model import DynamicEdge
 
@@ -82,7 +82,10 @@ def test_a_name_is_traced_to_its_definition() -> None:
 
 def test_dotted_names_are_located_down_to_members() -> None:
     found = index(
-        {"a.py": "class C:\n    x: int\n    def m(self):\n        self.y = 1\n", "b.py": "from pkg.a import C\n"}
+        {
+            "a.py": "class C:\n    x: int\n    def m(self):\n        self.y = 1\n",
+            "b.py": "from pkg.a import C\n",
+        }
     )
     assert found.locate("pkg.a.C.m") == Origin("pkg.a", "C.m")
     assert found.locate("pkg.b.C.m") == Origin("pkg.a", "C.m")
@@ -138,7 +141,9 @@ def test_why_is_the_shortest_way_with_lines() -> None:
 
 
 def test_a_submodule_is_an_edge_unless_the_package_binds_the_name() -> None:
-    found = index({"p/__init__.py": "x = 1\n", "p/x.py": "", "p/y.py": "", "u.py": "from pkg.p import x, y\n"})
+    found = index(
+        {"p/__init__.py": "x = 1\n", "p/x.py": "", "p/y.py": "", "u.py": "from pkg.p import x, y\n"}
+    )
     assert [e.target for e in graph(found)["pkg.u"] if e.kind == "eager"] == ["pkg.p", "pkg.p.y"]
 
 
@@ -169,3 +174,12 @@ def test_the_graph_does_not_depend_on_the_order_of_files() -> None:
     b = graph(index(dict(reversed(FILES.items()))))
     assert a == b
     assert list(a) == list(b)
+
+
+def test_root_patterns_name_modules() -> None:
+    found = expand(index(FILES), ["pkg.plug.*", "pkg.main", "pkg.nope"])
+    assert found == {
+        "pkg.plug.*": ("pkg.plug.one", "pkg.plug.two"),
+        "pkg.main": ("pkg.main",),
+        "pkg.nope": (),
+    }

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import pytest
+from gate_worlds import PACKAGES, manifest, snapshot
+
+from builder.errors import Mark, Problem
+from builder.gates import packaging
+from builder.gates.distributions import provided_by, requirement_name
+from builder.gates.world import Explained, world
+from builder.manifest.model import Guarantees
+
+HERE = Mark("manifest.yaml", 8, 5)
+PYPROJECT = """
+[project]
+name = "pkg"
+dependencies = ["pillow", "pyzmq>=25", "gguf", "ninja"]
+
+[project.optional-dependencies]
+trace = ["opentelemetry-sdk"]
+
+[project.scripts]
+run = "pkg.main:go"
+
+[tool.setuptools.package-data]
+pkg = ["csrc/*.cuh", "configs/*/*.json"]
+"""
+FILES = {
+    "python/pyproject.toml": PYPROJECT,
+    "python/pkg/main.py": "import zmq\nfrom PIL import Image\n\n\ndef go():\n    load('k.cuh')\n",
+    "python/pkg/quant.py": "import gguf\nfrom opentelemetry.sdk.trace import T\n",
+    "python/pkg/csrc/k.cuh": "",
+    "python/pkg/configs/a/one.json": "{}",
+}
+
+
+def run(changes: dict[str, str | None], present: tuple[str, ...] = ()) -> list[Problem]:
+    before = snapshot(FILES)
+    after = before.replace({p: None if d is None else d.encode() for p, d in changes.items()})
+    stated = manifest(Guarantees(present=tuple((n, HERE) for n in present)))
+    return packaging.check(world(before, PACKAGES), world(after, PACKAGES), stated, Explained())
+
+
+def test_an_unchanged_project_has_no_findings() -> None:
+    assert run({}) == []
+
+
+def test_a_dependency_that_nothing_imports_any_more_is_found() -> None:
+    found = run({"python/pkg/quant.py": None})
+    assert [("gguf" in p.message, "extra trace" in p.message) for p in found] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_a_dependency_may_be_guaranteed_to_stay() -> None:
+    assert run({"python/pkg/quant.py": None}, ("dependency:gguf", "dependency:opentelemetry_sdk")) == []
+
+
+def test_a_guaranteed_dependency_must_be_there() -> None:
+    less = PYPROJECT.replace('"gguf", ', "")
+    changes = {"python/pkg/quant.py": "from opentelemetry.sdk import t\n", "python/pyproject.toml": less}
+    (problem,) = run(changes, ("dependency:gguf",))
+    assert problem.mark == HERE
+
+
+def test_a_dependency_that_upstream_never_imports_stays_silently() -> None:
+    assert not any("ninja" in p.message for p in run({"python/pkg/quant.py": None}))
+
+
+def test_an_import_whose_dependency_was_removed_is_found_with_its_line() -> None:
+    (problem,) = run({"python/pyproject.toml": PYPROJECT.replace('"pyzmq>=25", ', "")})
+    assert problem.message.startswith("python/pkg/main.py:1: zmq is imported")
+    assert "pyzmq>=25" in problem.message
+
+
+def test_an_import_that_may_fail_needs_no_dependency() -> None:
+    tried = "try:\n    import zmq\nexcept ImportError:\n    zmq = None\nimport PIL\n\n\ndef go(): ...\n"
+    less = PYPROJECT.replace('"pyzmq>=25", ', "")
+    assert run({"python/pyproject.toml": less, "python/pkg/main.py": tried}) == []
+
+
+def test_a_console_script_must_exist() -> None:
+    (problem,) = run({"python/pkg/main.py": "import zmq\nfrom PIL import Image\n"})
+    assert "console script run names pkg.main:go" in problem.message
+
+
+def test_a_data_file_that_code_names_must_be_packaged() -> None:
+    changes: dict[str, str | None] = {
+        "python/pkg/csrc/deep/new.cuh": '#include "k.cuh"\n',
+        "python/pkg/csrc/deep/unused.cuh": "",
+        "python/pkg/csrc/k.cuh": "#include <deep/new.cuh>\n",
+    }
+    (problem,) = run(changes)
+    assert problem.message.startswith("python/pkg/csrc/deep/new.cuh is used at run time")
+
+
+def test_a_package_data_pattern_that_lost_its_files_is_found() -> None:
+    (problem,) = run({"python/pkg/configs/a/one.json": None})
+    assert "'pkg: configs/*/*.json' matches nothing any more" in problem.message
+
+
+def test_globs_are_read_as_setuptools_reads_them() -> None:
+    deep = "python/pkg/configs/a/b/two.json"
+    tree = snapshot({**FILES, deep: "{}"})
+    (project,) = packaging.projects(tree, PACKAGES)
+    rows = packaging.packaged(project, tree)
+    assert rows["pkg: configs/*/*.json"] == ["python/pkg/configs/a/one.json"]
+    wide = snapshot(
+        {**FILES, deep: "{}", "python/pyproject.toml": PYPROJECT.replace("*/*.json", "**/*.json")}
+    )
+    (project,) = packaging.projects(wide, PACKAGES)
+    assert len(packaging.packaged(project, wide)["pkg: configs/**/*.json"]) == 2
+
+
+def test_a_project_without_setuptools_decides_its_own_data() -> None:
+    text = '[project]\nname = "pkg"\ndependencies = ["pillow", "pyzmq", "gguf", "opentelemetry-sdk"]\n'
+    assert run({"python/pyproject.toml": text, "python/pkg/csrc/k.cuh": '#include "x/k.cuh"'}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Torch_Memory.Saver==0.0.9", "torch-memory-saver"),
+        ("llguidance>=0.7,<0.8", "llguidance"),
+        ("vsa [x] ; sys_platform == 'linux'", "vsa"),
+        ("st_attn ==0.0.7", "st-attn"),
+        ("", ""),
+    ],
+)
+def test_requirements_have_normalised_names(text: str, name: str) -> None:
+    assert requirement_name(text) == name
+
+
+@pytest.mark.parametrize(
+    ("module", "distribution"),
+    [
+        ("PIL.Image", "pillow"),
+        ("sklearn", "scikit-learn"),
+        ("opentelemetry.sdk.trace", "opentelemetry-sdk"),
+        ("opentelemetry.trace", "opentelemetry-api"),
+        ("compressed_tensors.x", "compressed-tensors"),
+        ("flashinfer", "flashinfer-python"),
+    ],
+)
+def test_imports_know_their_distribution(module: str, distribution: str) -> None:
+    assert distribution in provided_by(module)

@@ -180,7 +180,9 @@ def test_dynamic_imports_keep_what_is_constant() -> None:
 
 
 def test_strings_that_name_modules_are_references() -> None:
-    found = scan('x = 1\nregister("k", "pkg.a.b", "C")\ny = "pkg.c:run"\nz = "see pkg.d for more"\nw = "pkgs.e"\n')
+    found = scan(
+        'x = 1\nregister("k", "pkg.a.b", "C")\ny = "pkg.c:run"\nz = "see pkg.d for more"\nw = "pkgs.e"\n'
+    )
     assert [(r.name, r.line) for r in found.references] == [("pkg.a.b", 2), ("pkg.c", 3)]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-#: More wildcards in one name make matching slow on a long path, and nobody needs them.
-MAX_STARS = 4
+#: More `*` in one name, or more `**` in a pattern, make matching slow on a long path; nobody needs them.
+MAX_STARS = 3
+MAX_DEEP = 2
 MAX_NAME_BYTES = 255
 _DRIVE = re.compile(r"[A-Za-z]:")
 _GIT = re.compile(r"\.git|git~[0-9]+", re.IGNORECASE)
@@ -34,7 +35,10 @@ def pattern_fault(pattern: str) -> str | None:
         return "matches everything"
     if fault := _fault(body):
         return fault
-    for name in body.split("/"):
+    names = body.split("/")
+    if names.count("**") > MAX_DEEP:
+        return f"has more than {MAX_DEEP} `**`"
+    for name in names:
         stars = len(re.findall(r"\*+", name))
         if stars > MAX_STARS:
             return f"has {stars} wildcards in one name; at most {MAX_STARS} are allowed"

@@ -92,7 +92,21 @@ def test_a_plain_pattern_is_accepted(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["!a", "#a", "/", "//", "/a/b", "a/**b", "a**", "[z-a]", "a[[]", "[a--b]", "*a*b*c*d*e", "a/b//"],
+    [
+        "!a",
+        "#a",
+        "/",
+        "//",
+        "/a/b",
+        "a/**b",
+        "a**",
+        "[z-a]",
+        "a[[]",
+        "[a--b]",
+        "*a*b*c*d",
+        "**/a/**/b/**/c",
+        "a/b//",
+    ],
 )
 def test_a_pattern_that_would_mean_something_else_is_refused(pattern: str) -> None:
     assert pattern_fault(pattern)

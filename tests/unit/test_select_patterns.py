@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pathspec import PathSpec
 
+from builder.manifest.paths import pattern_fault
 from builder.select.patterns import PatternSet, literal_folder, matches, select_paths
 
 _name = st.sampled_from(["a", "b", "ab", "a.py", "test_a.py", "x-y", "é", "B", "a+b", "(a)", "a$", "{a}"])
@@ -88,3 +91,14 @@ def test_a_match_lies_in_the_literal_folder(pattern: str, path: str) -> None:
 
 def test_paths_are_selected_in_their_order() -> None:
     assert select_paths(["*.py", "a/"], ["z.py", "b.c", "a/x"]) == ["z.py", "a/x"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [("*a*a*ab", "a" * 255), ("**/a/**/a/b", "a/" * 500 + "c"), ("x/**/a*a*a/**/b", "x/" + "aaaa/" * 300)],
+)
+def test_no_pattern_that_is_allowed_is_slow_on_a_hostile_path(pattern: str, path: str) -> None:
+    assert pattern_fault(pattern) is None
+    start = time.perf_counter()
+    assert not matches(pattern, path)
+    assert time.perf_counter() - start < 1

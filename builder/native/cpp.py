@@ -68,11 +68,18 @@ def directives(scanned: Scanned) -> list[re.Match[str]]:
     return list(_DIRECTIVE.finditer(scanned.bare))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def plain(text: str) -> str:
-    """`code` of the text, with the preprocessor lines blanked too."""
+    """`code` of the text, with the preprocessor lines blanked too, and with those later arms of a
+    conditional that open or close a brace of their own (the first arm stands for them)."""
     scanned = scan(text)
-    return blank(scanned.code, (m.span() for m in directives(scanned)))
+    code = blank(scanned.code, (m.span() for m in directives(scanned)))
+    for block in conditionals(scanned):
+        for arm in block.arms[1:]:
+            inside = code[arm.body : arm.end]
+            if inside.count("{") != inside.count("}"):
+                code = blank(code, [(arm.body, arm.end)])
+    return code
 
 
 def conditionals(scanned: Scanned) -> list[Conditional]:

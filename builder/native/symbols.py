@@ -156,9 +156,11 @@ def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
     if not head.strip():
         return []
     outer = _outer(head)
-    if "=" in outer.split("(", 1)[0].replace("operator=", "") or re.match(r"\s*(?:using|typedef)\b", outer):
+    if "=" in re.sub(r"\boperator\s*[^\w\s(]+", "", outer).split("(", 1)[0] or re.match(
+        r"\s*(?:using|typedef)\b", outer
+    ):
         return []
-    if body and re.match(r"\s*(?:struct|class|union|enum)\b[^(]*\Z", outer):
+    if re.match(r"\s*(?:struct|class|union|enum)\b[^(]*(?:\Z|\{)", outer) and (body or "{" in outer):
         return []
     for match in _CALL.finditer(outer):
         name = match["word"] or match["operator"]
@@ -172,7 +174,7 @@ def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
 
 
 def _outer(head: str) -> str:
-    """The head with blanks for template parameter lists and for what is inside parentheses."""
+    """The head with blanks for template parameter lists and for what is inside brackets."""
     out = list(head)
     match = _TEMPLATE.match(head)
     while match:
@@ -184,11 +186,11 @@ def _outer(head: str) -> str:
         match = _TEMPLATE.match("".join(out))
     depth = 0
     for at, char in enumerate(out):
-        if char == ")":
+        if char in ")}":
             depth -= 1
         if depth > 0:
             out[at] = " "
-        if char == "(":
+        if char in "({":
             depth += 1
     return "".join(out)
 

@@ -258,10 +258,11 @@ def _tidy_blank_runs(scanned: Scanned, starts: list[int], whole: list[bool]) -> 
 
 
 def _opens(scanned: Scanned, starts: list[int], row: int) -> bool:
-    """Whether a blank line below this line says nothing: it is blank, a bracket or a heading."""
-    line = _line(scanned, starts, row).rstrip()
-    code = scanned.bare[starts[row] : starts[row] + len(line)].rstrip()
-    return not code or code[-1] in _OPEN
+    """Whether a blank line below this line says nothing: it is blank, opens a bracket or is a heading."""
+    span = slice(starts[row], starts[row] + len(_line(scanned, starts, row)))
+    code = scanned.code[span]
+    opened = sum(map(code.count, _OPEN)) > sum(map(code.count, _CLOSE))
+    return opened or not scanned.bare[span].strip()
 
 
 def _drop_blanks(scanned: Scanned, starts: list[int], whole: list[bool], kept: list[int]) -> None:

@@ -63,7 +63,7 @@ def _edit(data: bytes, item: TomlEdit) -> tuple[bytes, int, str | None, str | No
     text = layout.scanned.text
     gone = "".join(text[c.start : c.end] for c in cuts)
     come = "".join(c.by for c in cuts)
-    return changed, layout.scanned.line(cuts[0].start), gone or None, come or None
+    return changed, layout.scanned.line(min(c.start for c in cuts)), gone or None, come or None
 
 
 def _remove_key(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
@@ -99,61 +99,53 @@ def _table_end(layout: Layout, table: Table) -> int:
 
 def _pair_cut(layout: Layout, pair: Pair) -> Cut:
     outer = [p for p in layout.pairs if p.value < pair.start and pair.end < p.end]
-    if outer:
-        return _member(layout, pair.start, pair.end)
-    return Cut(pair.start, pair.end)
+    return _member(layout, pair.start, pair.end) if outer else Cut(pair.start, pair.end)
 
 
 def _member(layout: Layout, start: int, end: int) -> Cut:
-    """The cut of one member of an array or inline table, with the comma that belongs to it."""
-    code, text = layout.scanned.bare, layout.scanned.text
-    after = end + len(code[end:]) - len(code[end:].lstrip())
-    before = len(code[:start].rstrip())
-    if code[after : after + 1] == ",":
-        stop = after + 1
-        rest = text[stop : (text + "\n").index("\n", stop)]
-        if (
-            rest.strip()
-            and not rest.lstrip().startswith("#")
-            and text[text.rfind("\n", 0, start) + 1 : start].strip()
-        ):
-            stop += len(rest) - len(rest.lstrip())
-        return Cut(start, stop)
-    if code[before - 1 : before] == "," and (
-        "\n" not in text[before:start] or code[after : after + 1] == "}"
-    ):
-        return Cut(before - 1, end)
-    return Cut(start, end)
+    """The cut of one member of an inline table, with the comma that belongs to it."""
+    text = layout.scanned.bare
+    after = end + len(text[end:]) - len(text[end:].lstrip())
+    if text[after] == ",":
+        return Cut(start, after + 1 + len(text[after + 1 :]) - len(text[after + 1 :].lstrip()))
+    before = len(text[:start].rstrip())
+    return Cut(before - 1, end) if text[before - 1] == "," else Cut(start, end)
 
 
 def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
     array = _array(data, key, item)
     pair = _pair(layout, key, item)
-    spans = items(layout.scanned, pair)
-    doomed = [index for index, value in enumerate(array) if _is_item(value, item.value)]
+    doomed = {index for index, value in enumerate(array) if _is_item(value, item.value)}
     if not doomed:
         known = [v for v in array if isinstance(v, str)]
-        hint = suggest(str(item.value), known + [n for n in map(_requirement, known) if n])
+        hint = suggest(str(item.value), known + [n.lower() for n in map(_requirement, known) if n])
         raise _Wrong("R004", f"`{item.key}` holds no item `{item.value}`.", hint, absent=True)
-    cuts = [_member(layout, *spans[index]) for index in doomed]
-    if doomed == list(range(len(spans))):  # the commas between them leave too
-        cuts = [Cut(spans[0][0], max(spans[-1][1], cuts[-1].end))]
-    elif len(spans) - 1 in doomed:
-        cuts = _trailing(layout, spans, doomed, cuts)
     expected = copy.deepcopy(data)
     _array(expected, key, item)[:] = [v for i, v in enumerate(array) if i not in doomed]
-    return cuts, expected
+    return _item_cuts(layout, items(layout.scanned, pair), doomed), expected
 
 
-def _trailing(layout: Layout, spans: list[tuple[int, int]], doomed: list[int], cuts: list[Cut]) -> list[Cut]:
-    """The items at the end of one line leave with the comma before the first of them."""
-    first = len(spans) - 1
-    while first - 1 in doomed:
-        first -= 1
-    text = layout.scanned.text
-    if "\n" in text[spans[first - 1][1] : spans[-1][1]] or text[cuts[-1].end - 1] == ",":
-        return cuts
-    return [*cuts[: doomed.index(first)], Cut(spans[first - 1][1], spans[-1][1])]
+def _item_cuts(layout: Layout, spans: list[tuple[int, int]], doomed: set[int]) -> list[Cut]:
+    """Items leave with the comma behind them; those at the end of a line with the comma before."""
+    code, text = layout.scanned.code, layout.scanned.text
+    cuts: list[Cut] = []
+    last = max((i for i in range(len(spans)) if i not in doomed), default=-1)
+    for index in sorted(doomed):
+        start, end = spans[index]
+        if index + 1 < len(spans):
+            following = spans[index + 1][0]
+            if not text[end:following].strip(", \t"):
+                cuts.append(Cut(start, following))
+                continue
+        cuts.append(Cut(start, end))
+        comma = end + len(code[end:]) - len(code[end:].lstrip())
+        if code[comma] == ",":
+            cuts.append(Cut(comma, comma + 1))
+    tail = spans[last][1], spans[-1][1]
+    closed = code[tail[1] :].lstrip().startswith(",")
+    if 0 <= last < len(spans) - 1 and not closed and "\n" not in text[tail[0] : tail[1]]:
+        cuts = [c for c in cuts if c.start < tail[0]] + [Cut(*tail)]
+    return cuts
 
 
 def _is_item(value: object, wanted: object) -> bool:
@@ -201,7 +193,10 @@ def _add(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut
         stop = bare.index(",", end) + 1 if comma else end
         cuts = []
         newline = newline if comma else f",{newline}"
-    return [*cuts, Cut(stop, stop, f"{newline}{text[line:start]}{rendered}{',' if comma else ''}")], expected
+    more = f"{newline}{text[line:start]}{rendered}{',' if comma else ''}"
+    if cuts and stop == end:
+        return [Cut(end, end, "," + more)], expected
+    return [*cuts, Cut(stop, stop, more)], expected
 
 
 def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:

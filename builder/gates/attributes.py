@@ -75,8 +75,9 @@ class Losses:
             if old is None or old is new or not new.module or new.error or old.error:
                 continue
             for owner in sorted(set(old.bases) & set(new.bases)):
-                for name in sorted(_own(old, owner) - _own(new, owner)):
-                    found.setdefault(name, []).append(Origin(new.module, owner))
+                origin = Origin(new.module, owner)
+                for name in sorted(self.before.index.own(origin) - self.after.index.own(origin)):
+                    found.setdefault(name, []).append(origin)
         return found
 
     @cached_property
@@ -89,6 +90,17 @@ class Losses:
             for names in summary.attributes.values():
                 defined.update(names)
         return frozenset(set(self.members) - defined)
+
+    @cached_property
+    def owners(self) -> dict[str, list[Origin]]:
+        """lost name -> the classes of the output that have it."""
+        found: dict[str, list[Origin]] = {}
+        for module, summary in self.after.index.modules.items():
+            for owner in summary.bases:
+                origin = Origin(module, owner)
+                for name in self.after.index.own(origin) & self.members.keys():
+                    found.setdefault(name, []).append(origin)
+        return found
 
     def concern(self, summary: Summary, data: bytes) -> bool:
         """The text has an attribute that this file may have lost (then its tree is worth reading)."""
@@ -147,12 +159,6 @@ class Losses:
             return False
         there = self.after.index.has_member(owner, name)
         return there is False or (there is None and name not in _INHERITED)
-
-
-def _own(summary: Summary, owner: str) -> set[str]:
-    prefix = owner + "."
-    below = {n[len(prefix) :] for n in summary.members if n.startswith(prefix)}
-    return {n for n in below if "." not in n} | set(summary.attributes.get(owner, ()))
 
 
 def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
@@ -244,13 +250,7 @@ def _follow(start: Origin, parts: list[str], line: int, losses: Losses) -> Itera
 def _below(owner: Origin, name: str, losses: Losses) -> bool:
     """A class of the output that has `owner` among its bases defines the name."""
     index = losses.after.index
-    for summary in losses.after.summaries.values():
-        for other in summary.bases:
-            if other and summary.module and name in _own(summary, other):
-                lineage, _ = index.lineage(Origin(summary.module, other))
-                if owner in lineage:
-                    return True
-    return False
+    return any(owner in index.lineage(other)[0] for other in losses.owners.get(name, ()))
 
 
 def _attributes(
@@ -301,11 +301,8 @@ def _problem(path: str, use: Use, losses: Losses, manifest: Manifest, explained:
     if reason is None and not use.owner.qualname:
         source = losses.before.index.origin(use.owner.module, use.name)
         reason = missing(losses.after, source, explained, manifest.packages) if source else None
-    holder = losses.after.index.modules.get(use.owner.module)
-    if use.owner.qualname and holder is not None:
-        have: Iterable[str] = _own(holder, use.owner.qualname)
-    else:
-        have = losses.after.index.names(use.owner.module)
+    index = losses.after.index
+    have = index.own(use.owner) if use.owner.qualname else index.names(use.owner.module)
     return Problem(
         "G004",
         f"{path}:{use.line}: {use.text} needs {use.name!r}, which {use.owner} no longer has{because(reason)}",

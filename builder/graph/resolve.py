@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from builder.graph.modules import Definition, Summary
+from builder.graph.modules import Definition, Import, Summary
 
 
 class Origin(NamedTuple):
@@ -41,6 +41,10 @@ class Index:
             frozenset(tops) if tops is not None else frozenset(m.partition(".")[0] for m in self.modules)
         )
         self._stars, self._open = self._expand()
+        # what is asked for again and again; a function of the above
+        self._bindings: dict[str, dict[str, Import]] = {}
+        self._lineages: dict[Origin, tuple[tuple[Origin, ...], bool]] = {}
+        self._own: dict[str, dict[str, frozenset[str]]] = {}
 
     def _expand(self) -> tuple[dict[str, dict[str, str]], set[str]]:
         """module -> names that its star imports bring in (each with the module it came from), and
@@ -123,7 +127,7 @@ class Index:
             if summary is not None and bound is not None:
                 if bound.kind != "import":
                     return Origin(module, name)
-                item = next((i for i in reversed(summary.imports) if i.bound == name), None)
+                item = self._binding(summary, name)
                 if item is None or not self.internal(item.target):
                     return None
                 if item.name is None:
@@ -161,9 +165,23 @@ class Index:
         known = f"{outer}.{last}" in holder.members or last in holder.attributes.get(outer, ())
         return Origin(found.module, f"{outer}.{last}") if known else None
 
-    def lineage(self, origin: Origin) -> tuple[list[Origin], bool]:
+    def _binding(self, summary: Summary, name: str) -> Import | None:
+        """The import statement that binds a name at module level; the last one wins."""
+        bindings = self._bindings.get(summary.module)
+        if bindings is None:
+            bindings = {i.bound: i for i in summary.imports if i.kind != "lazy"}
+            self._bindings[summary.module] = bindings
+        return bindings.get(name)
+
+    def lineage(self, origin: Origin) -> tuple[tuple[Origin, ...], bool]:
         """A class and its bases inside the packages, nearest first, and whether all are known
         (`object`, enums, protocols and the like count as known)."""
+        found = self._lineages.get(origin)
+        if found is None:
+            found = self._lineages[origin] = self._lineage(origin)
+        return found
+
+    def _lineage(self, origin: Origin) -> tuple[tuple[Origin, ...], bool]:
         order: list[Origin] = []
         complete, queue = True, [origin]
         while queue:
@@ -190,19 +208,32 @@ class Index:
                     queue.append(found)
                 else:
                     complete = False
-        return order, complete
+        return tuple(order), complete
 
     def has_member(self, origin: Origin, name: str) -> bool | None:
         """Whether a class has this attribute, itself or by inheritance; None when a base is external."""
         order, complete = self.lineage(origin)
-        for item in order:
-            summary = self.modules.get(item.module)
-            if summary is not None and (
-                f"{item.qualname}.{name}" in summary.members
-                or name in summary.attributes.get(item.qualname, ())
-            ):
-                return True
+        if any(name in self.own(item) for item in order):
+            return True
         return False if complete else None
+
+    def own(self, origin: Origin) -> frozenset[str]:
+        """What a class itself defines: members, and what its methods assign to `self`."""
+        classes = self._own.get(origin.module)
+        if classes is None:
+            classes = self._own[origin.module] = self._owned(origin.module)
+        return classes.get(origin.qualname, frozenset())
+
+    def _owned(self, module: str) -> dict[str, frozenset[str]]:
+        summary = self.modules.get(module)
+        found: dict[str, set[str]] = {}
+        if summary is not None:
+            for qualname in summary.members:
+                owner, _, name = qualname.rpartition(".")
+                found.setdefault(owner, set()).add(name)
+            for owner, names in summary.attributes.items():
+                found.setdefault(owner, set()).update(names)
+        return {owner: frozenset(names) for owner, names in found.items()}
 
 
 #: Bases that bring no members of their own that matter here.

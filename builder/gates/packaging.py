@@ -152,6 +152,14 @@ def _data(project: Project, upstream: Project | None, before: World, after: Worl
             hint=f"add a pattern for *{path[path.rindex('.') :]} in {path.rpartition('/')[0]}",
         )
     old = packaged(upstream, before.snapshot) if upstream else {}
+    # files whose names are built at run time are named nowhere, but upstream packs them
+    for path in sorted({p for rows in old.values() for p in rows} - carried):
+        if path in after.snapshot:
+            yield Problem(
+                "G008",
+                f"{path} is packed by upstream, and no package-data pattern of {project.path} packs it",
+                upstream=Mark(project.path),
+            )
     for pattern, rows in matched.items():
         if not rows and old.get(pattern):
             yield Problem(
@@ -163,10 +171,7 @@ def _data(project: Project, upstream: Project | None, before: World, after: Worl
 
 
 def _referenced(paths: Sequence[str], snapshot: Snapshot, folders: Sequence[str]) -> list[str]:
-    """Those of the paths whose name stands in a source file of the packages other than themselves.
-
-    Names built at run time are read by their folder: a JSON file counts when its folder is named.
-    """
+    """Those of the paths whose name stands in a source file of the packages other than themselves."""
     if not paths:
         return []
     sources = [
@@ -182,12 +187,7 @@ def _referenced(paths: Sequence[str], snapshot: Snapshot, folders: Sequence[str]
     for source in sources:
         for name in set(names.findall(snapshot[source])):
             seen.setdefault(name.decode(), set()).add(source)
-    found = [p for p, name in wanted.items() if seen.get(name, set()) - {p}]
-    rest = [p for p in paths if p not in found and p.endswith((".json", ".yaml", ".yml", ".jinja"))]
-    if rest:
-        text = b"\n".join(snapshot[s] for s in sources if s.endswith(".py"))
-        found += [p for p in rest if f'"{p.split("/")[-2]}"'.encode() in text]
-    return sorted(found)
+    return sorted(p for p, name in wanted.items() if seen.get(name, set()) - {p})
 
 
 def _externals(world: World, project: Project) -> dict[str, list[tuple[str, Import]]]:

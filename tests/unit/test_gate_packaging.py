@@ -94,6 +94,11 @@ def test_a_data_file_that_code_names_must_be_packaged() -> None:
     assert problem.message.startswith("python/pkg/csrc/deep/new.cuh is used at run time")
 
 
+def test_a_file_that_upstream_packs_must_stay_packed() -> None:
+    (problem,) = run({"python/pyproject.toml": PYPROJECT.replace(', "configs/*/*.json"', "")})
+    assert problem.message.startswith("python/pkg/configs/a/one.json is packed by upstream")
+
+
 def test_a_package_data_pattern_that_lost_its_files_is_found() -> None:
     (problem,) = run({"python/pkg/configs/a/one.json": None})
     assert "'pkg: configs/*/*.json' matches nothing any more" in problem.message

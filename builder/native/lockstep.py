@@ -36,13 +36,6 @@ class Followed:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Loss:
-    """Functions whose only definitions were removed, and the batch of each."""
-
-    names: Mapping[str, str]
-
-
 def follow(
     current: Mapping[str, bytes],
     upstream: Mapping[str, bytes],
@@ -157,27 +150,30 @@ def _emptied(path: str, line: int, one: layout.Named, text: str, gone: Mapping[s
 
 def _lost(
     kept: Mapping[str, bytes], upstream: Mapping[str, bytes], gone: Mapping[str, str], root: str
-) -> _Loss:
+) -> dict[str, str]:
+    """Functions whose only definitions were removed, and the batch of each (empty: several)."""
     here = {name for p in layout.natives(kept, root) for name in defined(decode(kept[p]))}
     names: dict[str, str] = {}
     for path in sorted(gone):
         if path in upstream and path.endswith(cpp.SUFFIXES):
             for name in sorted(defined(decode(upstream[path])) - here):
                 names[name] = gone[path] if names.get(name, gone[path]) == gone[path] else ""
-    return _Loss(names)
+    return names
 
 
-def _bindings(kept: Mapping[str, bytes], loss: _Loss, root: str) -> dict[str, list[tuple[Binding, str]]]:
+def _bindings(
+    kept: Mapping[str, bytes], loss: Mapping[str, str], root: str
+) -> dict[str, list[tuple[Binding, str]]]:
     """Bindings of lost functions, and the other half of each operator that is left without one."""
     every = [(p, b) for p in layout.natives(kept, root) for b in bindings(decode(kept[p]))]
-    doomed = {(p, b): loss.names[b.function] for p, b in every if b.function and b.function in loss.names}
+    doomed = {(p, b): loss[b.function] for p, b in every if b.function and b.function in loss}
     impls: dict[tuple[str, str], list[tuple[str, Binding]]] = {}
     for path, binding in every:
         impls.setdefault((binding.library, binding.operator), []).append((path, binding))
     for rows in impls.values():
         causes = {doomed[row] for row in rows if row in doomed}
         batch = causes.pop() if len(causes) == 1 else ""
-        live = [b for row in rows if row not in doomed for b in (row[1],)]
+        live = [row[1] for row in rows if row not in doomed]
         defs_gone = any(b.verb == "def" and (p, b) in doomed for p, b in rows)
         impls_gone = any(b.verb == "impl" and (p, b) in doomed for p, b in rows)
         no_impl = impls_gone and not any(b.verb == "impl" or b.function for b in live)
@@ -195,7 +191,7 @@ def _declarations(
     kept: Mapping[str, bytes],
     left: Mapping[str, bytes],
     upstream: Mapping[str, bytes],
-    loss: _Loss,
+    loss: Mapping[str, str],
     root: str,
 ) -> tuple[dict[str, tuple[list[Cut], list[tuple[str, str, str]]]], list[Problem]]:
     """Declarations of functions that nothing of the package defines or uses any more."""
@@ -207,7 +203,7 @@ def _declarations(
     } - here
     used = _uses(left, wanted)
     once = _uses({p: upstream[p] for p in layout.natives(upstream, root)}, wanted)
-    for path, data in left.items():
+    for path in left:
         text = decode(kept[path])
         cuts: list[Cut] = []
         what: list[tuple[str, str, str]] = []
@@ -215,17 +211,16 @@ def _declarations(
             if function.defined or function.name not in wanted:
                 continue
             name = function.name
-            if name in loss.names and name in used:
-                problems.append(_still_used(name, used[name], loss.names[name]))
-            elif name not in used and (name in loss.names or name in once):
+            if name in loss and name in used:
+                problems.append(_still_used(name, used[name], loss[name]))
+            elif name not in used and (name in loss or name in once):
                 cuts.append(Cut(function.start, function.end))
-                what.append(("declaration", name, loss.names.get(name, "")))
+                what.append(("declaration", name, loss.get(name, "")))
         for space in _emptied_spaces(text, cuts):
             cuts.append(space)
             what.append(("namespace", " ".join(text[space.start : space.end].split()[:2]), ""))
         if cuts:
             out[path] = (cuts, what)
-        assert data is not None
     return out, sorted(set(problems), key=lambda p: p.message)
 
 
@@ -259,7 +254,7 @@ def _emptied_spaces(text: str, cuts: Iterable[Cut]) -> list[Cut]:
     found = []
     for space in symbols(text).namespaces:
         if any(space.body <= a and b < space.end for a, b in spans):
-            inside = blank(code[space.body : space.end - 1], [])
+            inside = code[space.body : space.end - 1]
             if not re.sub(r"\bnamespace\b[\w\s:]*|[{}]", "", inside).strip():
                 found.append(Cut(space.start, space.end))
     return found

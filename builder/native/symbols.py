@@ -7,7 +7,6 @@ name alive: the answer "defined nowhere" is never too broad.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,6 +28,7 @@ _LIBRARY = re.compile(
 )
 _POINTER = re.compile(r"&\s*((?:\w+\s*::\s*)*\w+)|\bTORCH_FN\s*\(\s*((?:\w+\s*::\s*)*\w+)", re.ASCII)
 _STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
+_MARK = re.compile(r"[][(){};]")
 _TEMPLATE = re.compile(r"\s*template\s*<")
 
 
@@ -76,34 +76,32 @@ def symbols(text: str) -> Symbols:
     functions: list[Function] = []
     namespaces: list[Namespace] = []
     open_spaces: list[tuple[int, int]] = []
-    at = start = 0
-    while at < len(code):
-        char = code[at]
-        if char == "(" or char == "[":
-            at = _close(code, at)
-            continue
-        if char == ";":
+    start = 0
+    mark = _MARK.search(code)
+    while mark:
+        char, at = mark.group(), mark.start()
+        after = at + 1
+        if char in "([":
+            after = _close(code, at)
+        elif char == ";":
             functions += _function(code, start, at, False)
-            start = at + 1
-        elif char == "{":
-            head = code[start:at]
-            if _is_space(head):
-                open_spaces.append((start + len(head) - len(head.lstrip()), at + 1))
-                start = at + 1
-            else:
-                end = _close(code, at)
-                made = _function(code, start, at, True)
-                if made or not _continues(code, end, head):
-                    functions += made
-                    start = end
-                at = end
-                continue
+            start = after
         elif char == "}":
             if open_spaces:
                 first, body = open_spaces.pop()
-                namespaces.append(Namespace(first, body, at + 1))
-            start = at + 1
-        at += 1
+                namespaces.append(Namespace(first, body, after))
+            start = after
+        elif _is_space(code[start:at]):
+            head = code[start:at]
+            open_spaces.append((start + len(head) - len(head.lstrip()), after))
+            start = after
+        else:
+            after = _close(code, at)
+            made = _function(code, start, at, True)
+            if made or not _continues(code, after, code[start:at]):
+                functions += made
+                start = after
+        mark = _MARK.search(code, after)
     return Symbols(tuple(functions), tuple(sorted(namespaces, key=lambda n: n.start)))
 
 
@@ -127,11 +125,6 @@ def bindings(text: str) -> tuple[Binding, ...]:
     return tuple(found)
 
 
-def words(scanned: Scanned) -> frozenset[str]:
-    """Every identifier in the code of a text."""
-    return frozenset(re.findall(r"[A-Za-z_]\w*", scanned.code, re.ASCII))
-
-
 def _binding(scanned: Scanned, code: str, match: re.Match[str], library: str) -> Binding:
     end = _close(code, match.end() - 1)
     stop = code.find(";", end) + 1 or end
@@ -153,7 +146,7 @@ def _binding(scanned: Scanned, code: str, match: re.Match[str], library: str) ->
 def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
     head = code[start:end]
     lead = len(head) - len(head.lstrip())
-    if not head.strip():
+    if "(" not in head:
         return []
     outer = _outer(head)
     if "=" in re.sub(r"\boperator\s*[^\w\s(]+", "", outer).split("(", 1)[0] or re.match(
@@ -184,14 +177,15 @@ def _outer(head: str) -> str:
             at += 1
         out[match.start() : at] = " " * (at - match.start())
         match = _TEMPLATE.match("".join(out))
-    depth = 0
-    for at, char in enumerate(out):
-        if char in ")}":
-            depth -= 1
-        if depth > 0:
-            out[at] = " "
-        if char in "({":
+    depth, opened = 0, 0
+    for mark in re.finditer(r"[(){}]", "".join(out)):
+        if mark.group() in "({":
             depth += 1
+            opened = mark.end() if depth == 1 else opened
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                out[opened : mark.start()] = " " * (mark.start() - opened)
     return "".join(out)
 
 
@@ -201,7 +195,8 @@ def _is_space(head: str) -> bool:
 
 def _continues(code: str, end: int, head: str) -> bool:
     """Whether a statement goes on behind a closing brace (a type, an initializer)."""
-    rest = code[end:].lstrip()[:1]
+    found = re.compile(r"\S").search(code, end)
+    rest = found.group() if found else ""
     return rest in tuple(";,=()[") or bool(re.match(r"\s*(?:typedef|struct|class|union|enum)\b", head))
 
 
@@ -215,8 +210,3 @@ def _close(code: str, at: int) -> int:
         if depth == 0:
             return match.end()
     return len(code)
-
-
-def functions_in(text: str) -> Iterator[Function]:
-    """The functions of a text, in order."""
-    return iter(symbols(text).functions)

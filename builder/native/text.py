@@ -5,11 +5,13 @@ Texts are bytes decoded as latin-1, so that offsets are byte offsets and nothing
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _OPEN, _CLOSE = "([{", ")]}"
+_VISIBLE = re.compile(r"[^\n]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -65,7 +67,7 @@ def blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
     parts, at = [], 0
     for start, end in spans:
         parts.append(text[at:start])
-        parts.append("".join(c if c == "\n" else " " for c in text[start:end]))
+        parts.append(_VISIBLE.sub(" ", text[start:end]))
         at = end
     parts.append(text[at:])
     return "".join(parts)

@@ -148,7 +148,7 @@ def _dedent(scanned: Scanned, head: int, start: int, end: int) -> list[Cut]:
         if text[at + width : at + width + 1] not in ("", "\n", "\r") and at + width < end:
             lines.append((at, width))
         at = text.find("\n", at) + 1
-    lines = [(at, width) for at, width in lines if scanned.bare[:at].count('"') % 2 == 0]
+    lines = [(at, width) for at, width in lines if scanned.code[:at].count('"') % 2 == 0]
     step = max(0, min((width for _, width in lines), default=0) - margin)
     return [Cut(at, at + step) for at, _ in lines if step]
 

@@ -131,6 +131,16 @@ def names(scope: Scope) -> list[str]:
     return sorted(found)
 
 
+def imports(scope: Scope, name: str) -> bool:
+    """Whether an import statement of a scope binds a name."""
+    return any(
+        (alias.asname or alias.name.partition(".")[0]) == name
+        for statement in statements(scope)
+        if isinstance(statement, (ast.Import, ast.ImportFrom))
+        for alias in statement.names
+    )
+
+
 def suggest(name: str, known: Iterable[str]) -> str | None:
     """`did you mean ...`, or None when nothing is near."""
     near = difflib.get_close_matches(name, sorted(set(known)), n=3, cutoff=0.6)

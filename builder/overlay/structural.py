@@ -10,7 +10,7 @@ from builder.errors import Mark, Problem
 from builder.manifest.model import Edit
 from builder.overlay import kinds
 from builder.overlay.kinds import Hit, Wrong
-from builder.overlay.locate import Target, find, names, resolve, suggest
+from builder.overlay.locate import Target, find, imports, names, resolve, suggest
 from builder.overlay.record import Record, digest
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
@@ -104,7 +104,10 @@ def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byt
     if not found:
         known = {name for scope in scopes for name in names(scope)}
         message = f"{target.file} defines no `{'.'.join(target.path)}`."
-        raise Wrong("R005", message, hint=suggest(target.path[-1], known), absent=True)
+        hint = suggest(target.path[-1], known)
+        if any(imports(scope, target.path[-1]) for scope in scopes):
+            hint = "It is imported there: use `drop-import`, or edit it where it is defined."
+        raise Wrong("R005", message, hint=hint, absent=True)
     if edit.kind == "drop":
         return kinds.drop(found)
     if edit.kind == "stub":

@@ -27,9 +27,11 @@ def edit(path: str, data: bytes, edits: Sequence[TomlEdit]) -> tuple[bytes, list
     """Carry out the edits of one file, in order; an edit with a problem changes nothing."""
     problems: list[Problem] = []
     records: list[Record] = []
+    plain: Any = None
     for item in edits:
         try:
-            changed, line, before, after = _edit(data, item)
+            plain = _plain(data, item) if plain is None else plain
+            changed, plain, (line, before, after) = _edit(data, plain, item)
         except _Wrong as wrong:
             if not (item.optional and wrong.absent):
                 problems.append(Problem(wrong.code, str(wrong), item.mark, Mark(path), hint=wrong.hint))
@@ -42,9 +44,8 @@ def edit(path: str, data: bytes, edits: Sequence[TomlEdit]) -> tuple[bytes, list
     return data, problems, records
 
 
-def _edit(data: bytes, item: TomlEdit) -> tuple[bytes, int, str | None, str | None]:
-    """(the new bytes, the line, the text that left, the text that came)."""
-    before = _plain(data, item)
+def _edit(data: bytes, before: Any, item: TomlEdit) -> tuple[bytes, Any, tuple[int, str | None, str | None]]:
+    """(the new bytes, their plain data, (the line, the text that left, the text that came))."""
     key = split_key(item.key)
     if key is None:
         raise _Wrong("M004", f"`{item.key}` is not a TOML key.")
@@ -63,7 +64,8 @@ def _edit(data: bytes, item: TomlEdit) -> tuple[bytes, int, str | None, str | No
     text = layout.scanned.text
     gone = "".join(text[c.start : c.end] for c in cuts)
     come = "".join(c.by for c in cuts)
-    return changed, layout.scanned.line(min(c.start for c in cuts)), gone or None, come or None
+    line = layout.scanned.line(min(c.start for c in cuts))
+    return changed, expected, (line, gone or None, come or None)
 
 
 def _remove_key(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:

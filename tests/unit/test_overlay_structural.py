@@ -216,6 +216,11 @@ def test_a_missing_target_says_what_is_near() -> None:
     assert problem.mark == Mark("manifest.yaml", 7, 3)
 
 
+def test_an_imported_name_is_no_definition() -> None:
+    _, result = carry_out("from elsewhere import thing\n", edit("drop", "thing"))
+    assert result.problems[0].code == "R005" and "drop-import" in (result.problems[0].hint or "")
+
+
 def test_optional_edits_tolerate_absence_but_not_surplus() -> None:
     missing = edit("drop", "nothing", optional="older upstreams lack it")
     unmatched = edit("drop-entry", "", match="'zz'", optional="older upstreams lack it")

@@ -77,7 +77,10 @@ def _members(module: Module, node: ast.AST) -> list[tuple[str, int, int, int]]:
                     start -= 1
             else:
                 start = module.start(key)
-            found.append(("keys", index, start, module.end(value)))
+            after = node.keys[index + 1] if index + 1 < len(node.keys) else None
+            high = module.start(after) if after is not None else module.end(node)
+            low = module.start(value) if key is None else module.end(key)
+            found.append(("keys", index, start, module.extent(value, low, high)[1]))
         return found
     for field in ("elts", "args", "keywords", "names", "bases"):
         if field == "keywords" and not isinstance(node, (ast.Call, ast.ClassDef)):

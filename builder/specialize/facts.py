@@ -101,7 +101,6 @@ class Facts:
         """Identifiers and strings one of which a file must hold for the facts to say anything of it."""
         found = {name.rpartition(".")[2] for name in (*self.predicates, *self.values, *self.symbols)}
         found.update(self.environment)
-        found.update(part for name in self.modules for part in name.split(".")[-1:])
         found.update(name.rpartition(".")[2] for name in self.attributes)
         found.update(v for o in self.options for v in o.values if isinstance(v, str))
         return frozenset(found)

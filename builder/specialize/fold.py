@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from builder.source.ops import Decide, DropItem, Op, Remove, Replace, Unwrap
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
+from builder.specialize.hits import Hits, import_hits
 from builder.specialize.guard import loses_yield, unbinds
 from builder.specialize.imports import Imports
 from builder.specialize.scopes import Scope
@@ -41,24 +42,33 @@ class Folded:
     decided: int = 0
 
 
-def fold(unit: Unit, world: World) -> Folded:
-    """The operations that the facts and what is gone ask of one file."""
-    folder = _Folder(unit, world)
+def fold(unit: Unit, world: World, needles: Iterable[str]) -> Folded:
+    """The operations that the facts and what is gone ask of one file.
+
+    `needles`: the identifiers and strings without which a statement has nothing to fold.
+    """
+    local = {name for _, name in world.memory.local.get(unit.path, ())}
+    offsets = import_hits(world.files[unit.path], unit.package, lambda m: world.module_gone(m) is not None)
+    folder = _Folder(unit, world, Hits(unit, {*needles, *local}, offsets))
     folder.suite(unit.module.tree.body, unit.scopes.root)
     return folder.out
 
 
 class _Folder:
-    def __init__(self, unit: Unit, world: World) -> None:
+    def __init__(self, unit: Unit, world: World, hits: Hits) -> None:
         self.unit = unit
+        self.hits = hits
         self.world = world
         self.evaluator = Evaluator(world, unit)
         self.out = Folded(unit.path)
         self.expressions = Expressions(self.evaluator, self.out.ops)
         self.imports = Imports(unit, world, self.out.ops, self.out.local)
+        self.decisions: dict[ast.AST, bool] = {}
+        self.removed: set[ast.AST] = set()
 
     def remove(self, stmt: ast.stmt) -> bool:
         self.out.ops.append(Remove(stmt))
+        self.removed.add(stmt)
         return False
 
     # -- suites -------------------------------------------------------------------------------
@@ -72,7 +82,8 @@ class _Folder:
             if stays and self.leaves(stmt, scope) and index + 1 < len(stmts):
                 tail = list(stmts[index + 1 :])
                 if self.changed(stmt) and not loses_yield(scope, tail) and not unbinds(scope, tail):
-                    self.out.ops.extend(Remove(t) for t in tail)
+                    for dead in tail:
+                        self.remove(dead)
                     break
         return left
 
@@ -92,17 +103,12 @@ class _Folder:
             return any(self.leaves(s, scope) for s in suite if s not in self.removed)
         return False
 
-    @property
-    def decisions(self) -> dict[ast.AST, bool]:
-        return {op.node: op.value for op in self.out.ops if isinstance(op, Decide)}
-
-    @property
-    def removed(self) -> set[ast.AST]:
-        return {op.node for op in self.out.ops if isinstance(op, Remove)}
-
     # -- statements ---------------------------------------------------------------------------
 
     def statement(self, stmt: ast.stmt, scope: Scope) -> bool:
+        """Fold one statement; False when it leaves."""
+        if not self.hits.touch(stmt):
+            return True
         method = getattr(self, f"_{type(stmt).__name__}", None)
         if method is not None:
             return bool(method(stmt, scope))
@@ -119,6 +125,7 @@ class _Folder:
             lost = stmt.orelse if truth else stmt.body
             if not loses_yield(scope, lost) and not unbinds(scope, lost):
                 self.out.ops.append(Decide(stmt, truth))
+                self.decisions[stmt] = truth
                 self.out.decided += 1
                 return self.suite(stmt.body if truth else stmt.orelse, scope)
             self.doubt(stmt, "a dead branch stays: it makes the function a generator or its names local")

@@ -22,6 +22,7 @@ class Unit:
         self.path = path
         self.name = name
         self.module: Module = parse(data, path)
+        self.cache: dict[str, object] = {}  # what others derive from this file, by their own key
 
     @property
     def package(self) -> str:

@@ -114,12 +114,12 @@ def _needles(pattern: str) -> tuple[bytes, ...] | None:
     """
     bare = re.sub(r"\\[bB]|^\(\?i\)|\(\?<?[=!][^()]*\)|\^|\$", "", pattern)
     bare = re.sub(r"\[\^?\]?[^\]]*\]|\\[.wdsWDS]", ".", bare)
-    if re.fullmatch(r"\((?:\?:)?[^()]*\)", bare):
+    if re.fullmatch(r"\((?:\?:|(?!\?))[^()]*\)", bare):
         bare = bare[1:-1].removeprefix("?:")
     if re.search(r"[()\\\[\]]", bare):
         return None
     # what a quantifier may make optional does not count
-    bare = re.sub(r".(?:[*?]|\{[^}]*\})", ".", bare, flags=re.DOTALL)
+    bare = re.sub(r".?(?:[*?]|\{[^}]*\})", ".", bare, flags=re.DOTALL)
     options = [re.findall(r"[A-Za-z0-9_ \-]+", option) for option in bare.split("|")]
     if not all(options):
         return None

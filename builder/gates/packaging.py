@@ -19,6 +19,9 @@ from builder.tree import Snapshot
 RUNTIME = (".cuh", ".cu", ".h", ".hpp", ".cpp", ".cc", ".json", ".jinja", ".yaml", ".yml", ".so", ".typed")
 
 
+_TEST = re.compile(r"(?:^|/)test_[^/]*$|_test\.[a-z]+$")
+
+
 class Requirement(NamedTuple):
     """A requirement as written; `extra` is empty for a plain dependency."""
 
@@ -171,7 +174,7 @@ def _data(project: Project, upstream: Project | None, before: World, after: Worl
 
 
 def _referenced(paths: Sequence[str], snapshot: Snapshot, folders: Sequence[str]) -> list[str]:
-    """Those of the paths whose name stands in a source file of the packages other than themselves."""
+    """Those of the paths whose name stands in another source file of the packages that is no test."""
     if not paths:
         return []
     sources = [
@@ -179,6 +182,7 @@ def _referenced(paths: Sequence[str], snapshot: Snapshot, folders: Sequence[str]
         for p in snapshot
         if p.endswith((".py", ".cuh", ".cu", ".h", ".hpp", ".cpp", ".cc"))
         and any(p.startswith(f + "/") for f in folders)
+        and not _TEST.search(p)
     ]
     wanted = {path: path.rpartition("/")[2] for path in paths}
     # any of the names in one search, because most sources have none of them

@@ -114,11 +114,16 @@ def test_the_literals_of_a_pattern_are_found_where_they_are_obvious(
     assert _needles(pattern) == needles
 
 
-_ATOMS = r"fa3 Ab x _ \b [34] [^a] \w \. . | (?:a|b) (?: ) ? * + {2} {0} (?i) (?!io) (?<!_) ^ $ \( -"
+_ATOMS = r"fa3 Ab x _ \b [34] [^a] \w \. . | (?:a|b) (?: ) ? * + {2} {0} (?!io) (?<!_) ^ $ \( -"
 _ATOM = st.sampled_from([*_ATOMS.split(), " "])
 
 
-@given(st.lists(_ATOM, min_size=1, max_size=6).map("".join), st.text("fa34Abx_.(io- \n", max_size=12))
+_PATTERN = st.builds(
+    lambda flag, atoms: flag + "".join(atoms), st.sampled_from(["", "(?i)"]), st.lists(_ATOM)
+)
+
+
+@given(_PATTERN, st.text("fa34Abx_.(io- \n", max_size=12))
 def test_the_shortcut_never_hides_a_match(pattern: str, text: str) -> None:
     try:
         compiled = re.compile(pattern)

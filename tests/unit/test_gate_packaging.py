@@ -94,6 +94,11 @@ def test_a_data_file_that_code_names_must_be_packaged() -> None:
     assert problem.message.startswith("python/pkg/csrc/deep/new.cuh is used at run time")
 
 
+def test_a_file_that_only_a_test_names_need_not_be_packaged() -> None:
+    named = {"python/pkg/csrc/deep/t.cuh": "", "python/pkg/unit_test.py": "x = 't.cuh'\n"}
+    assert run({**named}) == []
+
+
 def test_a_file_that_upstream_packs_must_stay_packed() -> None:
     (problem,) = run({"python/pyproject.toml": PYPROJECT.replace(', "configs/*/*.json"', "")})
     assert problem.message.startswith("python/pkg/configs/a/one.json is packed by upstream")

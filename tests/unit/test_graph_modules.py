@@ -6,6 +6,8 @@ import pickle
 
 import pytest
 from gate_worlds import PACKAGES, package, snapshot
+from hypothesis import given
+from hypothesis import strategies as st
 
 from builder.graph import modules
 from builder.graph.modules import Summary, module_of, path_of, summaries, summarise, summary_key
@@ -211,6 +213,14 @@ def test_bad_source_is_an_error_value_and_not_an_exception(data: bytes) -> None:
     found = scan(data)
     assert found.error is not None
     assert found.error[1]
+
+
+@given(
+    st.one_of(st.binary(max_size=60), st.text("def class x.:=(),'\\n\\t*@#\\\\", max_size=40).map(str.encode))
+)
+def test_no_bytes_make_summarise_raise(data: bytes) -> None:
+    found = scan(data)
+    assert (found.error is None) or found.names == {}
 
 
 def test_invalid_escapes_of_upstream_do_not_warn() -> None:

@@ -1,0 +1,145 @@
+"""The marker that says an output folder is ours, and the index that tells quickly whether it still is.
+
+The marker lists every file with its mode and git blob id; it is the same for the same build anywhere.
+The index beside it holds what the file system said right after writing, so that an unchanged folder is
+recognized by its stats; a file whose stats moved is read, never guessed about.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, blob_id
+
+MARKER = ".sglang-deepseek"
+INDEX = ".sglang-deepseek.index"
+_FORMAT = 1
+
+#: what a stat says about a file: modification time (ns), size (bytes), inode, mode
+Stat = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What the builder wrote: the key of the build's inputs, and path -> entry."""
+
+    key: str
+    files: Mapping[str, Entry]
+
+    def to_bytes(self) -> bytes:
+        files = {path: f"{entry.mode} {entry.blob}" for path, entry in sorted(self.files.items())}
+        # ascii: a path that is not UTF-8 stays an escape
+        return (json.dumps({"format": _FORMAT, "key": self.key, "files": files}, indent=0) + "\n").encode()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Marker:
+        """Raises ValueError for anything that `to_bytes` does not write."""
+        try:
+            found = json.loads(data)
+            if found["format"] != _FORMAT:
+                raise ValueError(f"marker of format {found['format']}")
+            files = {path: Entry(*text.split(" ")) for path, text in found["files"].items()}
+            return Marker(str(found["key"]), files)
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError("not a marker") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How a folder compares with its marker.
+
+    `foreign` paths are not ours, `edited` ones have other content, `missing` ones are gone or have lost
+    their permissions; `clean` ones are as they were written.
+    """
+
+    foreign: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    clean: Mapping[str, Stat] = field(default_factory=dict)
+
+    @property
+    def intact(self) -> bool:
+        return not (self.foreign or self.edited or self.missing)
+
+
+@dataclass(slots=True)
+class Index:
+    """path -> stat, as the file system gave it right after writing."""
+
+    stats: dict[str, Stat] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(self.stats, separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Index:
+        """An index that cannot be read is an empty one: every file is then read and compared."""
+        try:
+            return Index({path: (a, b, c, d) for path, (a, b, c, d) in json.loads(data).items()})
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return Index()
+
+
+def read(folder: bytes) -> Marker | None:
+    """The marker of a folder, or None. Raises ValueError when it cannot be understood."""
+    try:
+        with open(os.path.join(folder, MARKER.encode()), "rb") as file:
+            return Marker.from_bytes(file.read())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def condition(folder: bytes, marker: Marker) -> Condition:
+    """Compare a folder with its marker: stats first, content where they differ."""
+    try:
+        with open(os.path.join(folder, INDEX.encode()), "rb") as file:
+            index = Index.from_bytes(file.read())
+    except FileNotFoundError:
+        index = Index()
+    clean: dict[str, Stat] = {}
+    foreign: list[str] = []
+    edited: list[str] = []
+    for path, found in _files(folder, b""):
+        entry = marker.files.get(path)
+        if entry is None:
+            foreign.append(path)
+            continue
+        stat = stat_of(found.stat(follow_symlinks=False))
+        if index.stats.get(path) == stat:
+            clean[path] = stat
+        elif not _same(found, entry):
+            edited.append(path)
+        elif entry.mode == SYMLINK or stat[3] & 0o7777 == (0o755 if entry.mode == EXECUTABLE else 0o644):
+            clean[path] = stat
+    missing = sorted(marker.files.keys() - clean.keys() - set(edited))
+    return Condition(tuple(sorted(foreign)), tuple(sorted(edited)), tuple(missing), clean)
+
+
+def stat_of(found: os.stat_result) -> Stat:
+    """The part of a stat that the index keeps."""
+    return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+
+
+def _files(folder: bytes, prefix: bytes) -> Iterator[tuple[str, os.DirEntry[bytes]]]:
+    """Everything that is not a folder, but for our two own files and Python's caches."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            path = prefix + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != b"__pycache__":  # importing from the tree is no edit
+                    yield from _files(entry.path, path + b"/")
+            elif path not in (MARKER.encode(), INDEX.encode()):
+                yield path.decode("utf-8", "surrogateescape"), entry
+
+
+def _same(found: os.DirEntry[bytes], entry: Entry) -> bool:
+    if found.is_symlink():
+        return entry.mode == SYMLINK and blob_id(os.readlink(found.path)) == entry.blob
+    mode = found.stat(follow_symlinks=False).st_mode
+    if not found.is_file(follow_symlinks=False) or entry.mode != (EXECUTABLE if mode & 0o100 else FILE):
+        return False
+    with open(found.path, "rb") as file:
+        return blob_id(file.read()) == entry.blob

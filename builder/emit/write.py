@@ -1,0 +1,349 @@
+"""The edge: an output folder is replaced whole, or not at all.
+
+Everything is written to a new folder beside the old one, which then takes its place in one step; what
+was there is deleted last. A kill at any point leaves the old output or the new one complete, and what
+it left beside them goes with the next run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.emit import marker as marks
+from builder.emit.marker import INDEX, MARKER, Condition, Index, Marker
+from builder.emit.swap import Exchange, exchange
+from builder.errors import BuildError, Problem, fail
+from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, blob_id
+
+TREE = "tree"
+_LISTED = 20
+#: names of the stages that `checkpoint` hears, in order; `between` only where folders cannot be exchanged
+STAGES = ("locked", "staged", "half", "written", "between", "swapped", "cleaned")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a build hands over: the tree, the files beside it, and a key of all that decided them."""
+
+    tree: Snapshot
+    files: Mapping[str, bytes]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An output folder and the names beside it that are ours."""
+
+    folder: bytes
+
+    @property
+    def _beside(self) -> bytes:
+        parent, name = os.path.split(self.folder)
+        return os.path.join(parent, b"." + name + b".sglang-deepseek.")
+
+    @property
+    def lock(self) -> bytes:
+        return self._beside + b"lock"
+
+    @property
+    def old(self) -> bytes:
+        return self._beside + b"old"
+
+    def staging(self) -> bytes:
+        """A name that no folder has: leftovers of a killed run stay until the end."""
+        number = 0
+        while os.path.lexists(name := self._beside + b"new%d" % number):
+            number += 1
+        return name
+
+    def leftovers(self) -> list[bytes]:
+        parent, start = os.path.split(self._beside + b"new")
+        found = [os.path.join(parent, name) for name in os.listdir(parent) if name.startswith(start)]
+        # without an output, the old one is no leftover: it is all there is
+        spare = os.path.lexists(self.old) and os.path.lexists(self.folder)
+        return sorted(found) + ([self.old] if spare else [])
+
+
+def unchanged(out: Path, key: str) -> bool:
+    """Whether `out` holds the whole output of the build with this key, and nothing of a killed run is
+    left beside it. Writes nothing, takes no lock."""
+    try:
+        place = _Place(os.path.realpath(os.fsencode(out)))
+        if os.path.lexists(place.lock) or place.leftovers():
+            return False
+        return _holds(place, key)
+    except OSError:
+        return False
+
+
+def _holds(place: _Place, key: str) -> bool:
+    try:
+        marker = marks.read(place.folder)
+    except ValueError:
+        return False
+    return marker is not None and marker.key == key and marks.condition(place.folder, marker).intact
+
+
+def check(out: Path) -> None:
+    """Raise what `write` would raise about the place itself, before any work is done for it.
+
+    Raises BuildError: E001 for files that are not ours, E002 for a place that cannot be written.
+    """
+    place = _place(out)
+    if not os.path.lexists(place.folder) and os.path.lexists(place.old):
+        return  # a killed run; `write` puts it back
+    with _coded(out):
+        _inspect(out, place)
+        if not os.access(os.path.dirname(place.folder), os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), os.fsdecode(os.path.dirname(place.folder)))
+
+
+def write(
+    out: Path,
+    output: Output,
+    *,
+    wait_s: float = 5.0,
+    checkpoint: Callable[[str], None] = lambda stage: None,
+    swap: Exchange = exchange,
+) -> bool:
+    """Make `out` hold exactly this output; False when it already did.
+
+    A symlink is followed. `wait_s` is how long to wait for another builder (seconds). `checkpoint` is
+    called with each name of `STAGES`.
+    Raises BuildError: E001 when the folder holds files that are not ours or were edited by hand,
+    E002 when the place cannot be written, E004 when another builder keeps it; the old output is intact.
+    """
+    if unchanged(out, output.key):
+        return False
+    place = _place(out)
+    with _coded(out), _locked(out, place, wait_s):
+        checkpoint("locked")
+        if not os.path.lexists(place.folder) and os.path.lexists(place.old):
+            os.rename(place.old, place.folder)
+        if _holds(place, output.key):  # the builder we waited for made the same
+            _clean(place)
+            return False
+        reuse = _inspect(out, place)
+        staging = place.staging()
+        try:
+            _fill(staging, output, place.folder, reuse, checkpoint)
+            checkpoint("written")
+            _put(staging, place, swap, checkpoint)
+        finally:
+            _clean(place)
+        checkpoint("cleaned")
+    return True
+
+
+def _place(out: Path) -> _Place:
+    folder = os.path.realpath(os.fsencode(os.path.abspath(out)))
+    parent, name = os.path.split(folder)
+    if not name:
+        raise fail("E002", f"'{out}' cannot be an output folder: it is the root of the file system.")
+    if os.path.islink(folder):
+        raise fail("E002", f"'{out}' is a symlink that leads nowhere.")
+    if not os.path.isdir(parent):
+        where = os.fsdecode(parent)
+        raise fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {where}")
+    return _Place(folder)
+
+
+@contextlib.contextmanager
+def _coded(out: Path) -> Iterator[None]:
+    """Turn what the system says into E002."""
+    try:
+        yield
+    except OSError as error:
+        what = f"{error.strerror or error}"
+        if error.filename:
+            what = f"{os.fsdecode(error.filename)}: {what}"
+        hint = {
+            errno.EXDEV: "give a folder that is not a mount point itself",
+            errno.EBUSY: "give a folder that is not a mount point itself",
+            errno.ENOSPC: "free some space; the previous output is intact",
+        }.get(error.errno or 0)
+        raise fail("E002", f"'{out}' cannot be written: {what}.", hint=hint) from error
+
+
+@contextlib.contextmanager
+def _locked(out: Path, place: _Place, wait_s: float) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    path = os.fsdecode(place.lock)
+    lock = FileLock(path, timeout=wait_s, poll_interval=0.05)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise fail(
+            "E004",
+            f"Another builder has been writing to '{out}' for {wait_s:g} s.",
+            hint="wait for it, or give another OUT",
+        ) from error
+    try:
+        yield
+    finally:
+        # while it is held: who waits for this inode sees that it has no name any more, and starts over
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        lock.release()
+
+
+def _inspect(out: Path, place: _Place) -> dict[str, tuple[Entry, marks.Stat]]:
+    """Raise E001 unless the folder is absent, empty, or ours and as we left it (files may be missing).
+
+    Returns what is there and as we left it: path -> entry and stat.
+    """
+    if not os.path.lexists(place.folder):
+        return {}
+    if not os.path.isdir(place.folder):
+        raise fail("E001", f"'{out}' is a file, not a folder.", hint="give another OUT")
+    there = sorted(os.fsdecode(name) for name in os.listdir(place.folder))
+    if not there:
+        return {}
+    try:
+        marker = marks.read(place.folder)
+    except ValueError as error:
+        message = f"The file '{MARKER}' in '{out}' cannot be understood, so nothing there is touched."
+        raise fail("E001", message, hint="move the folder away, or give another OUT") from error
+    if marker is None:
+        names = ", ".join(there[:5]) + (", ..." if len(there) > 5 else "")
+        raise fail(
+            "E001",
+            f"'{out}' is not empty and the builder did not make it (it holds {names}).",
+            hint="give another OUT, or move what is there away",
+        )
+    found = marks.condition(place.folder, marker)
+    _refuse(out, found)
+    return {path: (marker.files[path], stat) for path, stat in found.clean.items()}
+
+
+def _refuse(out: Path, found: Condition) -> None:
+    hint = f"move it away, or delete '{out}' whole; a change belongs into overlays/"
+    texts = [f"'{path}' in '{out}' was not made by the builder." for path in found.foreign]
+    texts += [f"'{path}' in '{out}' was edited after it was built." for path in found.edited]
+    problems = [Problem("E001", _printable(text), hint=hint) for text in texts[:_LISTED]]
+    if len(texts) > _LISTED:
+        problems.append(Problem("E001", f"There are {len(texts) - _LISTED} more such files in '{out}'."))
+    if problems:
+        raise BuildError(problems)
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _fill(
+    staging: bytes,
+    output: Output,
+    previous: bytes,
+    reuse: Mapping[str, tuple[Entry, marks.Stat]],
+    checkpoint: Callable[[str], None],
+) -> None:
+    """Write everything below a new folder: tree, files, index, and the marker last.
+
+    A file that the previous output has is linked, not written: it keeps its inode, so that nothing is
+    freed when the previous output is deleted. On ext4 creating files after a large delete is 20 times
+    slower than this.
+    """
+    entries = {f"{TREE}/{path}": entry for path, entry in output.tree.tree.items()}
+    contents = {f"{TREE}/{path}": path for path in output.tree}
+    for name, data in output.files.items():
+        if name in (MARKER, INDEX) or name == TREE or name.startswith(TREE + "/"):
+            raise ValueError(f"'{name}' is not a name for a file beside the tree")
+        entries[name] = Entry(FILE, blob_id(data))
+    index = Index()
+    made: set[bytes] = set()
+    _folder(staging, made)
+    _folder(os.path.join(staging, TREE.encode()), made)
+    checkpoint("staged")
+    half = len(entries) // 2
+    for number, (path, entry) in enumerate(sorted(entries.items())):
+        if number == half:
+            checkpoint("half")
+        target = os.path.join(staging, _plain(path))
+        _folder(os.path.dirname(target), made)
+        if entry.mode == GITLINK:
+            _folder(target, made)
+            continue
+        there, stat = reuse.get(path, (None, None))
+        if there == entry and stat and _link(os.path.join(previous, _plain(path)), target):
+            index.stats[path] = stat
+            continue
+        data = output.tree[contents[path]] if path in contents else output.files[path]
+        index.stats[path] = _file(target, entry.mode, data)
+    listed = {path: entry for path, entry in entries.items() if entry.mode != GITLINK}
+    _file(os.path.join(staging, INDEX.encode()), FILE, index.to_bytes())
+    _file(os.path.join(staging, MARKER.encode()), FILE, Marker(output.key, listed).to_bytes())
+
+
+def _plain(path: str) -> bytes:
+    parts = path.split("/")
+    if "\0" in path or any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
+        raise fail("E002", _printable(f"'{path}' is not a path that can be written inside a folder."))
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _folder(path: bytes, made: set[bytes]) -> None:
+    """Make a folder and those above it, down from the staging folder, whatever the umask."""
+    if path in made:
+        return
+    if made:
+        _folder(os.path.dirname(path), made)
+    os.mkdir(path)
+    os.chmod(path, 0o755)
+    made.add(path)
+
+
+def _file(path: bytes, mode: str, data: bytes) -> marks.Stat:
+    if mode == SYMLINK:
+        os.symlink(data, path)
+        return marks.stat_of(os.lstat(path))
+    # EXCL: on a file system that ignores case, two names that it takes for one are an error, not a mix
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(path, flags, 0o600)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+        os.fchmod(handle, 0o755 if mode == EXECUTABLE else 0o644)
+        return marks.stat_of(os.fstat(handle))
+    finally:
+        os.close(handle)
+
+
+def _link(source: bytes, target: bytes) -> bool:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except (OSError, NotImplementedError):
+        return False  # a file system without links: written anew
+    return True
+
+
+def _put(staging: bytes, place: _Place, swap: Exchange, checkpoint: Callable[[str], None]) -> None:
+    """Make the staged folder the output; what was there is then in the staging folder, or `old`."""
+    if not os.path.lexists(place.folder) or not os.listdir(place.folder):
+        os.rename(staging, place.folder)  # an empty folder gives way in the same step
+    elif not swap(staging, place.folder):
+        if os.path.lexists(place.old):
+            shutil.rmtree(place.old)
+        os.rename(place.folder, place.old)
+        try:
+            checkpoint("between")
+            os.rename(staging, place.folder)
+        except BaseException:
+            os.rename(place.old, place.folder)
+            raise
+    checkpoint("swapped")
+
+
+def _clean(place: _Place) -> None:
+    """Delete what this run and killed ones left beside the output; what resists waits for the next run."""
+    with contextlib.suppress(OSError):
+        for path in place.leftovers():
+            shutil.rmtree(path, ignore_errors=True)

@@ -112,14 +112,15 @@ def _needles(pattern: str) -> tuple[bytes, ...] | None:
 
     A plain search for them is many times faster than the expression, which begins with `\\b`.
     """
-    bare = re.sub(r"\\[bB]|^\(\?i\)|\(\?<?[=!][^()]*\)|\^|\$", "", pattern)
+    # what has no characters of its own becomes a dot, so that a quantifier after it stays its own
+    bare = re.sub(r"\\[bB]|\(\?<?[=!][^()]*\)|[\^$]", ".", pattern.removeprefix("(?i)"))
     bare = re.sub(r"\[\^?\]?[^\]]*\]|\\[.wdsWDS]", ".", bare)
-    if re.fullmatch(r"\((?:\?:|(?!\?))[^()]*\)", bare):
-        bare = bare[1:-1].removeprefix("?:")
+    if group := re.fullmatch(r"\.*\((?:\?:|(?!\?))([^()]*)\)\.*", bare):
+        bare = group[1]
     if re.search(r"[()\\\[\]]", bare):
         return None
     # what a quantifier may make optional does not count
-    bare = re.sub(r".?(?:[*?]|\{[^}]*\})", ".", bare, flags=re.DOTALL)
+    bare = re.sub(r".(?:[*?]|\{[^}]*\})", ".", bare, flags=re.DOTALL)
     options = [re.findall(r"[A-Za-z0-9_ \-]+", option) for option in bare.split("|")]
     if not all(options):
         return None

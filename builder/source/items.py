@@ -136,9 +136,11 @@ def _parenthesised(
         while data[floor : floor + 1] != b"(":
             floor = module.skip_forward(floor + 1)
         floor += 1
-    elif isinstance(node, (ast.List, ast.Set, ast.Dict)):
-        floor += 1
-    elif isinstance(node, ast.Tuple) and data[floor : floor + 1] == b"(" and data[module.end(node) - 1 :][:1] == b")":
+    elif isinstance(node, (ast.List, ast.Set, ast.Dict)) or (
+        isinstance(node, ast.Tuple)
+        and data[floor : floor + 1] == b"("
+        and data[module.end(node) - 1 :][:1] == b")"
+    ):
         floor += 1
     elif not isinstance(node, ast.Tuple):
         return start, end

@@ -151,7 +151,10 @@ def _comment_starts(module: Module) -> Iterator[tuple[int, int]]:
             if token.type == tokenize.COMMENT:
                 line = token.start[0] - 1
                 text = module.line(line).decode("utf-8", "surrogateescape")
-                yield line, module.starts[line] + len(text[: token.start[1]].encode("utf-8", "surrogateescape"))
+                yield (
+                    line,
+                    module.starts[line] + len(text[: token.start[1]].encode("utf-8", "surrogateescape")),
+                )
     except (tokenize.TokenError, SyntaxError, IndentationError):  # pragma: no cover - ast parsed it
         return
 

@@ -87,7 +87,9 @@ class _Splicer:
                     return True
                 continue
             if isinstance(stmt, ast.If):
-                chosen = self.choose(clauses(self.module, stmt)) if stmt in self.decided or stmt.orelse else None
+                chosen = (
+                    self.choose(clauses(self.module, stmt)) if stmt in self.decided or stmt.orelse else None
+                )
                 if chosen is not None:
                     if not chosen:
                         continue
@@ -164,7 +166,9 @@ class _Splicer:
             start = min([module.start(stmt), *(module.start(d) for d in getattr(stmt, "decorator_list", ()))])
             shared_before = bool(module.data[module.starts[low] : start].strip(b" \t\f@"))
             after = module.data[module.end(stmt) : module.starts[high]].lstrip(b" \t")
-            shared_after = after.startswith(b";") and index + 1 < len(stmts) and stmts[index + 1].lineno == high
+            shared_after = (
+                after.startswith(b";") and index + 1 < len(stmts) and stmts[index + 1].lineno == high
+            )
             if shared_after:
                 self.spans.append((start, module.start(stmts[index + 1]), b""))
             elif shared_before and index:

@@ -20,8 +20,26 @@ from builder.specialize.world import Unit, World
 
 #: Decorators that only change how a function runs: one that nobody calls is still dead.
 TRANSPARENT = frozenset(
-    "staticmethod classmethod property cached_property cache lru_cache wraps contextmanager jit autotune "
-    "heuristics compile no_grad inference_mode abstractmethod torch_compile overload setter".split()
+    [
+        "staticmethod",
+        "classmethod",
+        "property",
+        "cached_property",
+        "cache",
+        "lru_cache",
+        "wraps",
+        "contextmanager",
+        "jit",
+        "autotune",
+        "heuristics",
+        "compile",
+        "no_grad",
+        "inference_mode",
+        "abstractmethod",
+        "torch_compile",
+        "overload",
+        "setter",
+    ]
 )
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*\Z")
 _DYNAMIC = re.compile(rb"getattr\([^,()]+,\s*f[\"']([A-Za-z_][A-Za-z_0-9]*)")
@@ -57,7 +75,9 @@ def _definitions(unit: Unit, stmts: Iterable[ast.stmt], scope: Scope) -> Iterato
         elif isinstance(stmt, ast.ClassDef):
             yield Definition(stmt.name, "class", stmt, scope)
             yield from _definitions(unit, stmt.body, unit.scopes.of(stmt))
-        elif isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
+        elif (
+            isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name)
+        ):
             if scope.kind == "module":
                 yield Definition(stmt.targets[0].id, "constant", stmt, scope)
         elif isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name) and stmt.value is not None:
@@ -157,10 +177,10 @@ class Cleaner:
 
     # -- definitions --------------------------------------------------------------------------
 
-    def _definitions(
-        self, world: World, fewer: set[str], now: Counter[bytes], cleaned: Cleaned
-    ) -> None:
-        prefixes = {m.decode() for data in world.files.values() if b"getattr" in data for m in _DYNAMIC.findall(data)}
+    def _definitions(self, world: World, fewer: set[str], now: Counter[bytes], cleaned: Cleaned) -> None:
+        prefixes = {
+            m.decode() for data in world.files.values() if b"getattr" in data for m in _DYNAMIC.findall(data)
+        }
         defined: Counter[str] = Counter()
         where: defaultdict[str, list[str]] = defaultdict(list)
         for path, data in world.files.items():
@@ -172,7 +192,8 @@ class Cleaner:
                     defined[name] += 1
                     where[name].append(path)
         candidates = sorted(
-            name for name, count in defined.items()
+            name
+            for name, count in defined.items()
             if now[name.encode()] - count <= _OFTEN and not (name.startswith("__") and name.endswith("__"))
         )
         if not candidates:
@@ -308,7 +329,12 @@ class Cleaner:
                 continue
             loads: set[str] | None = None
             for name, bindings in scope.names.items():
-                if name in scope.outer or name not in used or len(bindings) != 1 or bindings[0].kind != "assign":
+                if (
+                    name in scope.outer
+                    or name not in used
+                    or len(bindings) != 1
+                    or bindings[0].kind != "assign"
+                ):
                     continue
                 if not isinstance(bindings[0].value, ast.Constant):
                     continue
@@ -370,7 +396,9 @@ def _taken(unit: Unit) -> frozenset[tuple[str, str]]:
         assert found is not None
         bound = {
             name: b.alias.name.rpartition(".")[2]
-            for name, places in unit.scopes.root.names.items() for b in places if b.alias is not None
+            for name, places in unit.scopes.root.names.items()
+            for b in places
+            if b.alias is not None
         }
         for node in ast.walk(unit.module.tree):
             if isinstance(node, ast.ImportFrom):

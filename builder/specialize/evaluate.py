@@ -14,7 +14,7 @@ from builder.specialize.scopes import Binding, Scope
 from builder.specialize.world import Unit, World
 
 Value = Known | Gone | None
-_READERS = frozenset("get_bool_env_var get_int_env_var getenv get pop".split())
+_READERS = frozenset(["get_bool_env_var", "get_int_env_var", "getenv", "get", "pop"])
 _LITERALS = (ast.Tuple, ast.List, ast.Set)
 
 
@@ -251,8 +251,10 @@ class Evaluator:
             ):
                 return False
             known = self.value(member, scope)
-            if isinstance(known, Known) and known.exact and all(
-                isinstance(i, ast.Constant) for i in container.elts
+            if (
+                isinstance(known, Known)
+                and known.exact
+                and all(isinstance(i, ast.Constant) for i in container.elts)
             ):
                 return any(known.value == i.value for i in container.elts if isinstance(i, ast.Constant))
             return None
@@ -285,11 +287,13 @@ class Evaluator:
                 for child in ast.iter_child_nodes(node)
                 if isinstance(child, ast.expr)
             ) and all(
-                self.pure(part, self.unit.scopes.of(node)) for g in node.generators for part in (g.iter, *g.ifs)
+                self.pure(part, self.unit.scopes.of(node))
+                for g in node.generators
+                for part in (g.iter, *g.ifs)
             )
-        return all(self.pure(c, scope) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)) and all(
-            self.pure(k.value, scope) for k in ast.iter_child_nodes(node) if isinstance(k, ast.keyword)
-        )
+        return all(
+            self.pure(c, scope) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)
+        ) and all(self.pure(k.value, scope) for k in ast.iter_child_nodes(node) if isinstance(k, ast.keyword))
 
     def _pure_call(self, node: ast.Call, scope: Scope) -> bool:
         parts = [*node.args, *(k.value for k in node.keywords)]

@@ -24,7 +24,11 @@ class Expressions:
     def fold(self, node: ast.expr, scope: Scope, test: bool = False, names: Iterable[str] = ()) -> None:
         """Fold one expression. `test`: only its truth matters. `names`: what it is assigned to."""
         known = self.evaluator.value(node, scope)
-        if isinstance(known, Known) and not isinstance(node, ast.Constant) and self._may_stand_in(known, test):
+        if (
+            isinstance(known, Known)
+            and not isinstance(node, ast.Constant)
+            and self._may_stand_in(known, test)
+        ):
             if self.evaluator.pure(node, scope):
                 self.ops.append(Replace(node, repr(known.truth if test else known.value)))
                 return
@@ -88,7 +92,7 @@ class Expressions:
         if len(keep) < len(node.values):
             self.ops.append(Operands(node, tuple(keep)))
         for index in keep:
-            self.fold(node.values[index], scope, test=test or index != keep[-1] and False, names=names)
+            self.fold(node.values[index], scope, test=test or (index != keep[-1] and False), names=names)
 
     def _choice(self, node: ast.IfExp, scope: Scope, test: bool, names: tuple[str, ...]) -> None:
         truth = self.evaluator.truth(node.test, scope)
@@ -140,8 +144,7 @@ class Expressions:
             classes = node.args[1]
             if isinstance(classes, ast.Tuple):
                 gone = [
-                    i for i, c in enumerate(classes.elts)
-                    if isinstance(self.evaluator.value(c, scope), Gone)
+                    i for i, c in enumerate(classes.elts) if isinstance(self.evaluator.value(c, scope), Gone)
                 ]
                 if len(classes.elts) - len(gone) == 1:
                     left = next(c for i, c in enumerate(classes.elts) if i not in gone)

@@ -6,7 +6,7 @@ import fnmatch
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from builder.manifest.model import Absent, Fact, Manifest, Option, Scalar
 
@@ -32,12 +32,53 @@ class Gone:
 
 #: Calls that have no effect and that every Python has.
 PURE_BUILTINS = frozenset(
-    "bool callable float frozenset getattr hasattr hash id int isinstance issubclass len max min repr "
-    "set str sum tuple type list dict any all abs sorted".split()
+    [
+        "bool",
+        "callable",
+        "float",
+        "frozenset",
+        "getattr",
+        "hasattr",
+        "hash",
+        "id",
+        "int",
+        "isinstance",
+        "issubclass",
+        "len",
+        "max",
+        "min",
+        "repr",
+        "set",
+        "str",
+        "sum",
+        "tuple",
+        "type",
+        "list",
+        "dict",
+        "any",
+        "all",
+        "abs",
+        "sorted",
+    ]
 )
 #: Methods without effect on the strings, dicts and paths that conditions ask.
 PURE_METHODS = frozenset(
-    "lower upper strip lstrip rstrip startswith endswith split replace get keys values items is_available".split()
+    [
+        "lower",
+        "upper",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "startswith",
+        "endswith",
+        "split",
+        "replace",
+        "get",
+        "keys",
+        "values",
+        "items",
+        "is_available",
+    ]
 )
 
 
@@ -110,7 +151,7 @@ def _known(facts: Iterable[Fact], kind: str) -> dict[str, Known]:
     return {f.name: Known(f.value, f.exact) for f in facts if f.kind == kind}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(pattern))
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from builder.source.oracle import agree, expected
 from builder.source.ops import Op
+from builder.source.oracle import agree, expected
 from builder.source.parse import parse
 from builder.source.splice import splice
 from builder.specialize.cleanup import Cleaner
@@ -108,7 +108,9 @@ class _Fixpoint:
             cleaned = self.cleaner.round(self.world(), self.edited())
             # by construction nobody names these, so no file has to be looked at again for them
             self.unused.update(cleaned.dead)
-            changed = self.apply({p: ops for p, ops in cleaned.ops.items() if p not in self.frozen}, cleaned.dead)
+            changed = self.apply(
+                {p: ops for p, ops in cleaned.ops.items() if p not in self.frozen}, cleaned.dead
+            )
             self.result.rounds += 1
             if not changed:
                 break
@@ -120,7 +122,8 @@ class _Fixpoint:
 
     def edited(self) -> list[str]:
         return sorted(
-            p for p, data in self.files.items()
+            p
+            for p, data in self.files.items()
             if p not in self.frozen and p in self.upstream and data != self.upstream[p]
         )
 
@@ -240,14 +243,18 @@ class _Fixpoint:
             if data == self.files[path]:
                 continue
             if self.check and not agree(after.tree, expected(unit.module.tree, todo)):
-                self.result.mismatches.append(Mismatch(path, _first_difference(after.tree, expected(unit.module.tree, todo))))
+                self.result.mismatches.append(
+                    Mismatch(path, _first_difference(after.tree, expected(unit.module.tree, todo)))
+                )
             names = defined(unit)
             self.files[path] = data
             self.units.pop(path, None)
             new = Unit(path, self.names[path], data)
             self.units[path] = new
             for name in names - defined(new):
-                self.memory.gone.setdefault(name, dead.get(name, "it is absent, or only absent things used it"))
+                self.memory.gone.setdefault(
+                    name, dead.get(name, "it is absent, or only absent things used it")
+                )
             changed.append(path)
         return changed
 
@@ -255,7 +262,9 @@ class _Fixpoint:
 
     def finish(self) -> None:
         world = self.world()
-        names = {n.rpartition(".")[2] for n in (*self.memory.gone, *self.facts.symbols) if n not in self.unused}
+        names = {
+            n.rpartition(".")[2] for n in (*self.memory.gone, *self.facts.symbols) if n not in self.unused
+        }
         suspects = self.files_with(names) | set(self.memory.local)
         for path in sorted(suspects):
             if path in self.files:

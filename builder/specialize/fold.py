@@ -10,8 +10,8 @@ from builder.source.ops import Decide, DropItem, Op, Remove, Replace, Unwrap
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
-from builder.specialize.hits import Hits, import_hits
 from builder.specialize.guard import loses_yield, unbinds
+from builder.specialize.hits import Hits, import_hits
 from builder.specialize.imports import Imports
 from builder.specialize.scopes import Scope
 from builder.specialize.world import Unit, World
@@ -302,13 +302,17 @@ class _Folder:
                 known = self.evaluator.constant(scope.names.get(names[0], []), scope)
                 if known is not None:
                     self.out.constants[f"{self.unit.name}.{full}"] = known
-            if scope.kind in ("module", "class") and isinstance(self.evaluator.value(stmt.value, scope), Gone):
+            if scope.kind in ("module", "class") and isinstance(
+                self.evaluator.value(stmt.value, scope), Gone
+            ):
                 return self.remove(stmt)  # an alias of what is gone is gone
         if names == ["__all__"] and isinstance(stmt.value, (ast.List, ast.Tuple)):
             self.exports(stmt.value)
         for target in stmt.targets:
             self.expressions.fold_children(target, scope)
-        self.expressions.fold(stmt.value, scope, names=[n for t in stmt.targets for n in self.target_names(t)])
+        self.expressions.fold(
+            stmt.value, scope, names=[n for t in stmt.targets for n in self.target_names(t)]
+        )
         return True
 
     def target_names(self, target: ast.expr) -> list[str]:
@@ -348,4 +352,4 @@ class _Folder:
         self.out.uncertain.append((node.lineno, sentence))
 
 
-__all__ = ["Folded", "Loss", "fold", "Replace"]
+__all__ = ["Folded", "Loss", "Replace", "fold"]

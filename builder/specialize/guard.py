@@ -31,9 +31,7 @@ def loses_yield(scope: Scope, lost: Iterable[ast.stmt]) -> bool:
     if not gone:
         return False
     body = getattr(scope.node, "body", [])
-    return not any(
-        isinstance(n, (ast.Yield, ast.YieldFrom)) and id(n) not in gone for n in _own(body)
-    )
+    return not any(isinstance(n, (ast.Yield, ast.YieldFrom)) and id(n) not in gone for n in _own(body))
 
 
 def unbinds(scope: Scope, lost: Iterable[ast.stmt]) -> bool:

@@ -61,11 +61,7 @@ class Hits:
         done = set(wanted)
         while True:
             order = sorted(lines)
-            names = {
-                name
-                for low, high, name in bound
-                if name not in done and _any(order, low, high)
-            }
+            names = {name for low, high, name in bound if name not in done and _any(order, low, high)}
             if not names:
                 break
             done |= names
@@ -77,7 +73,9 @@ class Hits:
         present = sorted(w for w in words if w in data)
         if not present:
             return set()
-        pattern = re.compile(rb"(?<![A-Za-z0-9_])(?:" + b"|".join(map(re.escape, present)) + rb")(?![A-Za-z0-9_])")
+        pattern = re.compile(
+            rb"(?<![A-Za-z0-9_])(?:" + b"|".join(map(re.escape, present)) + rb")(?![A-Za-z0-9_])"
+        )
         return {bisect_right(starts, m.start()) for m in pattern.finditer(data)}
 
     def touch(self, node: ast.stmt) -> bool:

@@ -15,9 +15,7 @@ _CATCHES = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseEx
 class Imports:
     """Folds the import statements of one file."""
 
-    def __init__(
-        self, unit: Unit, world: World, ops: list[Op], local: dict[tuple[str, str], str]
-    ) -> None:
+    def __init__(self, unit: Unit, world: World, ops: list[Op], local: dict[tuple[str, str], str]) -> None:
         self.unit = unit
         self.world = world
         self.ops = ops

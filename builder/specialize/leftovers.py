@@ -53,7 +53,9 @@ class _Finder:
                 outside += [*node.bases, *(k.value for k in node.keywords)]
             else:
                 outside += [*node.args.defaults, *(d for d in node.args.kw_defaults if d)]
-                outside += [a.annotation for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.annotation]
+                outside += [
+                    a.annotation for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.annotation
+                ]
                 outside += [node.returns] if node.returns else []
             for item in outside:
                 yield from self.visit(item, scope)

@@ -49,7 +49,9 @@ class Memory:
     functions: dict[str, Known] = field(default_factory=dict)  # module.function: what every call returns
     methods: dict[str, Known] = field(default_factory=dict)  # bare name, same in every class
     gone: dict[str, str] = field(default_factory=dict)  # qualified name -> why
-    local: dict[str, dict[tuple[str, str], str]] = field(default_factory=dict)  # path -> (scope, name) -> gone
+    local: dict[str, dict[tuple[str, str], str]] = field(
+        default_factory=dict
+    )  # path -> (scope, name) -> gone
 
 
 class World:
@@ -158,9 +160,7 @@ class World:
         unit = self.unit(path)
         if name in unit.scopes.root.names or f"{module}.{name}" in self.memory.gone:
             return True
-        return any(
-            self.defines(unit.absolute(node), name, seen | {module}) for node in unit.scopes.root.star
-        )
+        return any(self.defines(unit.absolute(node), name, seen | {module}) for node in unit.scopes.root.star)
 
     def imported(self, unit: Unit, binding: Binding) -> str | Gone | None:
         """What an import binding refers to."""

@@ -1,0 +1,1 @@
+"""The pipeline: resolve -> select -> prune -> overlay -> specialize -> lockstep -> verify -> emit."""

@@ -1,0 +1,129 @@
+"""The cut: upstream's tree and the manifest give the output tree, with the reason for every change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from builder.errors import BuildError, Mark, Problem
+from builder.gates.world import World, world
+from builder.manifest.model import Manifest
+from builder.native import lockstep
+from builder.overlay.record import Record
+from builder.pipeline.decide import Decided, decide, partial, python_modules
+from builder.pipeline.overlaid import overlay
+from builder.select.patterns import PatternSet
+from builder.specialize.facts import Facts
+from builder.specialize.fixpoint import Specialized, specialize
+from builder.tree import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The output of one build before it is verified and written."""
+
+    upstream: Snapshot
+    before: World
+    decided: Decided
+    output: Snapshot
+    specialized: Specialized
+    records: tuple[Record, ...]
+    consequences: tuple[lockstep.Consequence, ...]
+    ours: frozenset[str]
+
+
+def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
+    """Select, prune, overlay, specialize and keep native code in step.
+
+    Raises BuildError with all problems of the first stage that has any.
+    """
+    before = upstream_world(upstream, manifest)
+    decided = decide(upstream, manifest, before.index)
+    _stop(decided.selection.problems)
+
+    overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial(upstream))
+    _stop(overlaid.problems)
+    laid = upstream.restrict(decided.kept).replace(overlaid.contents, overlaid.modes)
+
+    modules = python_modules(upstream, manifest.packages)
+    specialized = specialize(
+        files={p: laid[p] for p in python_modules(laid, manifest.packages)},
+        upstream={p: upstream[p] for p in modules if not _is_test(p)},
+        names=python_modules({*modules, *laid}, manifest.packages),
+        removed={modules[p]: str(r.mark) for p, r in decided.removed.items() if p in modules},
+        facts=Facts.of(manifest),
+        may_prune=PatternSet(manifest.symbols_pruned).any,
+        extra=[laid[p] for p in laid if p.endswith("pyproject.toml")],
+        frozen=frozenset(overlaid.ours),
+    )
+    _stop(_leftovers(specialized, decided, manifest, laid))
+    special = laid.replace(specialized.files)
+
+    followed = lockstep.follow(special, upstream, {p: r.batch for p, r in decided.removed.items()})
+    _stop(followed.problems)
+    return Cut(
+        upstream=upstream,
+        before=before,
+        decided=decided,
+        output=special.replace(followed.files),
+        specialized=specialized,
+        records=tuple(overlaid.records),
+        consequences=followed.consequences,
+        ours=frozenset(overlaid.ours),
+    )
+
+
+def upstream_world(upstream: Snapshot, manifest: Manifest) -> World:
+    """Upstream's Python files that lie in a package, indexed."""
+    return world(upstream.restrict(python_modules(upstream, manifest.packages)), manifest.packages)
+
+
+def _is_test(path: str) -> bool:
+    """Tests name symbols without needing them: they neither keep a definition alive nor make it dead."""
+    return "/test/" in path or "/tests/" in path
+
+
+def _stop(problems: object) -> None:
+    found = tuple(problems)  # type: ignore[arg-type]
+    if found:
+        raise BuildError(found)
+
+
+def _leftovers(
+    result: Specialized, decided: Decided, manifest: Manifest, laid: Mapping[str, bytes]
+) -> list[Problem]:
+    problems = [
+        Problem(
+            "G010",
+            f"{m.path or 'The specialization'}: {m.sentence}.",
+            upstream=Mark(m.path) if m.path else None,
+        )
+        for m in result.mismatches
+    ]
+    where = {module: rule for p, rule in decided.removed.items() if (module := _module(p, manifest))}
+    absent = {a.name: a for b in manifest.batches for a in b.absent}
+    for left in result.leftovers:
+        rule = where.get(left.gone)
+        declared = absent.get(left.gone)
+        why = rule.mark if rule else declared.mark if declared else None
+        because = (
+            f"batch {rule.batch} removes {left.gone}" if rule
+            else f"batch {declared.batch} declares {left.gone} absent" if declared
+            else f"{left.gone} is gone: {result.lost.get(left.gone, 'nothing defines it')}"
+        )  # fmt: skip
+        problems.append(
+            Problem(
+                "R008",
+                f"`{left.name}` in {left.scope or 'the module'} is used, but {because}.",
+                why,
+                Mark(left.path, left.line, left.column),
+                hint="State a fact that makes the use dead, or drop, stub or replace it with an edit.",
+            )
+        )
+    return problems
+
+
+def _module(path: str, manifest: Manifest) -> str | None:
+    from builder.graph.modules import module_of
+
+    return module_of(path, manifest.packages)

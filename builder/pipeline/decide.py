@@ -1,0 +1,83 @@
+"""Which paths stay: the rules decide, and a pruned module that a kept model needs is kept after all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from builder.graph.modules import module_of
+from builder.graph.reach import import_targets
+from builder.graph.resolve import Index
+from builder.manifest.model import Manifest, Rule
+from builder.select.rules import Selection, select
+from builder.tree import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The selection with pruning carried out. `needed`: pruned paths that stay, and for which model."""
+
+    selection: Selection
+    kept: tuple[str, ...]
+    removed: Mapping[str, Rule]
+    needed: Mapping[str, str]
+
+
+def folders_of(snapshot: Snapshot) -> tuple[str, ...]:
+    """The top-level folders of an upstream; a source distribution has only some of the repository's."""
+    return tuple(sorted({path.partition("/")[0] for path in snapshot if "/" in path}))
+
+
+def partial(snapshot: Snapshot) -> tuple[str, ...]:
+    """The folders of an upstream that is only a part of the repository; () for a whole one."""
+    folders = folders_of(snapshot)
+    return folders if folders == ("python",) else ()
+
+
+def decide(snapshot: Snapshot, manifest: Manifest, index: Index) -> Decided:
+    """Decide every path; `index` is over upstream's Python. Problems stay in the selection."""
+    selection = select(snapshot.tree, manifest, within=partial(snapshot))
+    prunable = set(selection.prunable)
+    needed = _needed(manifest, prunable, index)
+    kept = tuple(sorted({*selection.kept, *needed}))
+    removed = {
+        path: decision.rule
+        for path, decision in selection.decisions.items()
+        if decision.verdict != "keep" and path not in needed
+    }
+    return Decided(selection, kept, removed, needed)
+
+
+def _needed(manifest: Manifest, prunable: set[str], index: Index) -> dict[str, str]:
+    """The prunable paths that kept models import, directly or through other prunable modules."""
+    where = {module: summary.path for module, summary in index.modules.items()}
+    package = manifest.roots.model_package
+    todo = [(f"{package}.{name}", f"{package}.{name}") for name in manifest.roots.models]
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    while todo:
+        module, model = todo.pop()
+        if module in seen or module not in index.modules:
+            continue
+        seen.add(module)
+        for target in _targets(index, module):
+            path = where.get(target)
+            if path in prunable and path not in found:
+                found[path] = model
+                todo.append((target, model))
+    return dict(sorted(found.items()))
+
+
+def _targets(index: Index, module: str) -> Iterable[str]:
+    for item in index.modules[module].imports:
+        yield from import_targets(item, index)
+        if item.name is not None and not item.star:
+            origin = index.origin(item.target, item.name)
+            if origin is not None:
+                yield origin.module
+
+
+def python_modules(paths: Iterable[str], packages: Mapping[str, str]) -> dict[str, str]:
+    """path -> module of the Python files that lie in a package."""
+    found = {p: module_of(p, packages) for p in paths if p.endswith(".py")}
+    return {p: m for p, m in found.items() if m is not None}

@@ -1,0 +1,134 @@
+"""Everything the manifest adds or edits by hand, done on the kept files; the evidence is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from builder.errors import Problem
+from builder.manifest.model import AnchoredEdit, Edit, Manifest, Rule, TomlEdit
+from builder.overlay import anchored, files, patch, structural, toml
+from builder.overlay.record import Record
+from builder.source.parse import parse
+from builder.source.splice import splice
+from builder.tree import Snapshot
+
+Anchored = TypeVar("Anchored", TomlEdit, AnchoredEdit)
+
+
+@dataclass(slots=True)
+class Overlaid:
+    """The kept files after the overlays, and what was done to which."""
+
+    contents: dict[str, bytes | None] = field(default_factory=dict)  # changed files; None: removed
+    modes: dict[str, str] = field(default_factory=dict)
+    ours: set[str] = field(default_factory=set)  # whole files of ours
+    records: list[Record] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def overlay(
+    upstream: Snapshot,
+    kept: Iterable[str],
+    removed: Mapping[str, Rule],
+    manifest: Manifest,
+    within: Sequence[str] = (),
+) -> Overlaid:
+    """Apply whole files, structural edits, patches, TOML and anchored edits, in this order.
+
+    `within`: the only folders that this upstream has; edits elsewhere have nothing to do.
+    """
+    done = Overlaid()
+    current = {path: upstream[path] for path in kept}
+
+    def there(path: str) -> bool:
+        return not within or path.partition("/")[0] in within or "/" not in path
+
+    def put(path: str, data: bytes | None) -> None:
+        done.contents[path] = data
+        if data is None:
+            current.pop(path, None)
+        else:
+            current[path] = data
+
+    whole = [f for b in manifest.batches for f in b.files if there(f.path)]
+    placed = files.place(
+        whole,
+        manifest.overlays,
+        upstream.tree,
+        {f.path: upstream[f.path] for f in whole if f.path in upstream},
+    )
+    done.problems += placed.problems
+    done.records += placed.records
+    for path, data in placed.files.items():
+        put(path, data)
+        done.ours.add(path)
+    edits = [e for b in manifest.batches for e in b.edits if there(_folder(e, manifest))]
+    _structural(edits, manifest, current, removed, done, put)
+    for item in (p for b in manifest.batches for p in b.patches):
+        patched = patch.apply(item, manifest.overlays[item.overlay], current, upstream.tree)
+        done.problems += patched.problems
+        done.records += patched.records
+        done.modes |= patched.modes
+        for path, after in patched.files.items():
+            put(path, after)
+    _texts(
+        [t for b in manifest.batches for t in b.toml if there(t.file)], toml.edit, current, removed, done, put
+    )
+    _texts(
+        [a for b in manifest.batches for a in b.anchored if there(a.file)],
+        anchored.edit, current, removed, done, put,
+    )  # fmt: skip
+    return done
+
+
+def _folder(edit: Edit, manifest: Manifest) -> str:
+    return manifest.packages.get(edit.target.partition(".")[0], "")
+
+
+def _structural(
+    edits: Sequence[Edit],
+    manifest: Manifest,
+    current: Mapping[str, bytes],
+    removed: Mapping[str, Rule],
+    done: Overlaid,
+    put: Callable[[str, bytes | None], None],
+) -> None:
+    found = structural.sort(edits, manifest.packages, current, {p: r.batch for p, r in removed.items()})
+    done.problems += found.problems
+    for path, wanted in found.files.items():
+        module = parse(current[path], path)
+        planned = structural.plan(module, wanted, manifest.overlays)
+        done.problems += planned.problems
+        done.records += planned.records
+        if planned.ops:
+            put(path, splice(module, planned.ops))
+
+
+def _texts(
+    edits: Sequence[Anchored],
+    edit: Callable[[str, bytes, Sequence[Anchored]], tuple[bytes, list[Problem], list[Record]]],
+    current: Mapping[str, bytes],
+    removed: Mapping[str, Rule],
+    done: Overlaid,
+    put: Callable[[str, bytes | None], None],
+) -> None:
+    by_file: dict[str, list[Anchored]] = {}
+    for item in edits:
+        by_file.setdefault(item.file, []).append(item)
+    for path, wanted in sorted(by_file.items()):
+        if path not in current:
+            done.problems += [
+                Problem(
+                    "R005", f"`{path}` is edited, and it is not in the output.", e.mark,
+                    hint=f"Batch `{removed[path].batch}` removes it." if path in removed else None,
+                )
+                for e in wanted if not e.optional
+            ]  # fmt: skip
+            continue
+        data, problems, records = edit(path, current[path], wanted)
+        done.problems += problems
+        done.records += records
+        if data != current[path]:
+            put(path, data)

@@ -1,0 +1,100 @@
+"""`build.json`: what was built from what, in figures. No time, no path of the machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from builder.emit.figures import BatchFigures
+from builder.emit.wheel import Wheel
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamFacts:
+    """The pin: what was asked for, and what it resolved to."""
+
+    spec: str
+    commit: str | None  # None for a release without one
+    tree: str  # git tree id
+    origin: str  # how the tree was had: mirror, cache, remote, sdist, path
+    version: str  # upstream's own
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """All that `build.json` says. `figures` come in the order of the manifest's batches."""
+
+    builder: str
+    upstream: UpstreamFacts
+    manifest_file: str
+    manifest_digest: str
+    output_tree: str
+    output_files: int
+    lines: Mapping[str, Mapping[str, int]]  # extension -> {before, after}
+    verdicts: Mapping[str, int]
+    figures: Sequence[BatchFigures]
+    rounds: int
+    wheel: Wheel | None = None
+    without: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+
+def build_json(build: Build) -> bytes:
+    """The file, indented, keys in the order of schema/build.schema.json."""
+    return (json.dumps(as_record(build), indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def as_record(build: Build) -> dict[str, Any]:
+    """`build.json` as plain values."""
+    upstream, wheel = build.upstream, build.wheel
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "builder": build.builder,
+        "upstream": {
+            "spec": upstream.spec,
+            "commit": upstream.commit,
+            "tree": upstream.tree,
+            "origin": upstream.origin,
+            "version": upstream.version,
+        },
+        "manifest": {
+            "file": build.manifest_file,
+            "digest": build.manifest_digest,
+            "without": sorted(build.without),
+        },
+        "output": {"tree": build.output_tree, "files": build.output_files},
+        "wheel": wheel
+        and {
+            "name": wheel.name,
+            "sha256": wheel.sha256,
+            "content_sha256": wheel.content_sha256,
+            "bytes": len(wheel.data),
+            "files": wheel.files,
+        },
+        "lines": {name: dict(sides) for name, sides in build.lines.items()},
+        "verdicts": dict(build.verdicts),
+        "batches": [_batch(figures) for figures in build.figures],
+        "rounds": build.rounds,
+        "tools": dict(sorted(build.tools.items())),
+    }
+
+
+def _batch(figures: BatchFigures) -> dict[str, Any]:
+    return {
+        "id": figures.id,
+        "files": {
+            "removed": figures.files_removed,
+            "edited": figures.files_edited,
+            "added": figures.files_added,
+        },
+        "lines": {
+            "removed": figures.lines_removed,
+            "edited_away": figures.lines_edited_away,
+            "added": figures.lines_added,
+        },
+        "by_extension": dict(figures.removed_by_extension),
+    }

@@ -1,0 +1,132 @@
+"""`REMOVED.md`: the cut, decision by decision, every figure computed from the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from builder.emit.figures import CODE, EXTENSIONS, TEXT, BatchFigures, batch_figures, verdict_counts
+from builder.emit.ledger import Row
+
+_TOP = 8
+
+
+def removed_md(
+    title: str,
+    rows: Sequence[Row],
+    whys: Mapping[str, str],
+    lines: Mapping[str, Mapping[str, int]],
+) -> bytes:
+    """The page. `whys` maps batch ids to reasons, in the manifest's order; `lines` is `before_after`."""
+    figures = [
+        f for f in batch_figures(rows, list(whys)) if f.files_removed or f.files_edited or f.files_added
+    ]
+    counts = verdict_counts(rows)
+    code = lines[CODE]
+    share = f" ({100 * code['after'] / code['before']:.1f}% stay)" if code["before"] else ""
+    parts = [
+        f"# What {title} leaves out\n",
+        f"Of upstream's {_n(counts['kept'] + counts['edited'] + counts['removed'])} files, "
+        f"{_n(counts['removed'])} are removed and {_n(counts['edited'])} edited; "
+        f"{_n(counts['added'])} are added. Lines of {', '.join(EXTENSIONS)}: "
+        f"{_n(code['before'])} before, {_n(code['after'])} after{share}.\n",
+        "A line is a newline, plus a last line without one. An edited file counts for the batch that its "
+        "ledger row names first.\n",
+        _table(
+            ("lines", "before", "after", "less"),
+            [
+                (_label(name), _n(side["before"]), _n(side["after"]), _n(side["before"] - side["after"]))
+                for name, side in lines.items()
+            ],
+        ),
+        _table(
+            ("batch", "files removed", "edited", "added", "lines removed", "edited away", "added"),
+            [
+                (
+                    f"[{f.id}](#{_anchor(f.id)})",
+                    *map(_n, (f.files_removed, f.files_edited, f.files_added)),
+                    *map(_n, (f.lines_removed, f.lines_edited_away, f.lines_added)),
+                )
+                for f in figures
+            ],
+        ),
+    ]
+    parts += [_section(f, whys.get(f.id, ""), [r for r in rows if r.batch == f.id]) for f in figures]
+    return "\n".join(parts).encode("utf-8", "backslashreplace")
+
+
+def _section(figures: BatchFigures, why: str, rows: Iterable[Row]) -> str:
+    rows = list(rows)
+    gone = {k: v for k, v in figures.removed_by_extension.items() if v and k not in (CODE, TEXT)}
+    out = [f"## {figures.id}\n"]
+    if why:
+        out.append(why.strip() + "\n")
+    other = figures.removed_by_extension.get(TEXT, 0) - sum(gone.values())
+    said = [f"{_n(v)} {k}" for k, v in gone.items()] + ([f"{_n(other)} of other text"] if other else [])
+    if said:
+        out.append(f"Lines: {', '.join(said)}.\n")
+    folders = _folders([r for r in rows if r.verdict == "removed"])
+    if folders:
+        out.append("Removed:\n")
+        out += [
+            f"- {_code(path)}: {_files(files)}, {_n(lines)} lines" for path, files, lines in folders[:_TOP]
+        ]
+        if len(folders) > _TOP:
+            rest = folders[_TOP:]
+            files, lines = sum(f for _, f, _ in rest), sum(n for _, _, n in rest)
+            out.append(f"- and elsewhere: {_files(files)}, {_n(lines)} lines")
+        out.append("")
+    edited = sorted((r for r in rows if r.verdict == "edited"), key=lambda r: (-r.lost, r.path))
+    if edited:
+        named = ", ".join(f"{_code(r.path)} ({_signed(-r.lost)})" for r in edited[:_TOP])
+        more = f" and {_n(len(edited) - _TOP)} more" if len(edited) > _TOP else ""
+        out.append(f"Edited: {named}{more}.\n")
+    added = [r for r in rows if r.verdict == "added"]
+    if added:
+        named = ", ".join(_code(r.path) for r in added[:_TOP])
+        more = f" and {_n(len(added) - _TOP)} more" if len(added) > _TOP else ""
+        out.append(f"Added: {named}{more}.\n")
+    return "\n".join(out)
+
+
+def _folders(rows: Sequence[Row]) -> list[tuple[str, int, int]]:
+    """(path, files, lines) of the folders that hold what left, the largest first; lone files by name."""
+    files: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
+    single: dict[str, str] = {}
+    for row in rows:
+        folder = "/".join(row.path.split("/")[:-1][:4]) + "/"
+        files[folder] += 1
+        lines[folder] += row.lost
+        single[folder] = row.path
+    found = [(single[f] if files[f] == 1 else f, files[f], lines[f]) for f in files]
+    return sorted(found, key=lambda item: (-item[2], -item[1], item[0]))
+
+
+def _table(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(heads)} |", "|---" + "|--:" * (len(heads) - 1) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in body)]) + "\n"
+
+
+def _label(name: str) -> str:
+    return {CODE: "these seven", TEXT: "all text files"}.get(name, name)
+
+
+def _anchor(name: str) -> str:
+    return "".join(c for c in name.lower().replace(" ", "-") if c.isalnum() or c in "-_")
+
+
+def _code(path: str) -> str:
+    return f"`{'the top folder' if path == '/' else path}`"
+
+
+def _files(number: int) -> str:
+    return f"{_n(number)} file" + ("" if number == 1 else "s")
+
+
+def _signed(number: int) -> str:
+    return f"{number:+,}"
+
+
+def _n(number: int) -> str:
+    return f"{number:,}"

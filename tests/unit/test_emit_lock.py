@@ -1,0 +1,104 @@
+"""manifest.lock: a locked pin comes out the same, or the build says which digest moved."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from builder.emit.lock import Proof, compare, from_bytes, require, to_bytes, update
+from builder.errors import BuildError
+
+PROOF = Proof(
+    commit="1" * 40,
+    upstream_tree="2" * 40,
+    manifest="3" * 64,
+    verdicts={"kept": 10, "edited": 2, "removed": 30, "added": 1},
+    output_tree="4" * 40,
+    wheel_content_sha256="5" * 64,
+    matches={"manifest.yaml:3:5 test/": 30},
+    tools={"ruff": "0.17.5"},
+)
+LOCK = {"seed": PROOF, "release": replace(PROOF, commit=None, wheel_content_sha256=None)}
+
+
+def test_a_lock_reads_what_it_writes() -> None:
+    assert from_bytes(to_bytes(LOCK)) == LOCK
+    assert to_bytes(dict(reversed(LOCK.items()))) == to_bytes(LOCK)
+
+
+def test_a_lock_fits_its_schema() -> None:
+    schema = json.loads((Path(__file__).parents[2] / "schema/lock.schema.json").read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.Draft7Validator(schema).validate(json.loads(to_bytes(LOCK)))
+
+
+def test_moving_one_digest_moves_one_line() -> None:
+    before = to_bytes(LOCK).splitlines()
+    after = to_bytes(update(LOCK, "seed", replace(PROOF, output_tree="9" * 40))).splitlines()
+    assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
+
+
+def test_the_same_build_is_no_finding() -> None:
+    found = compare(LOCK, "seed", PROOF)
+    require(found)
+    assert found.problems == () and found.drift is None
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"commit": "9" * 40}, "the upstream commit came out as 9999"),
+        ({"upstream_tree": "9" * 40}, "the upstream tree came out as 9999"),
+        ({"output_tree": "9" * 40}, "the output tree came out as 9999"),
+        ({"wheel_content_sha256": "9" * 64}, "the wheel's content digest came out as 9999"),
+        ({"verdicts": {"kept": 11}}, "the verdict counts came out as 11 kept, not 1 added"),
+    ],
+)
+def test_a_digest_that_differs_is_named(change: dict, words: str) -> None:
+    found = compare(LOCK, "seed", replace(PROOF, **change))
+    assert [p.code for p in found.problems] == ["G012"]
+    assert words in found.problems[0].message
+    with pytest.raises(BuildError, match="G012 'seed' is locked"):
+        require(found)
+
+
+def test_all_digests_that_differ_are_named_at_once_with_the_tools() -> None:
+    now = replace(
+        PROOF, output_tree="9" * 40, wheel_content_sha256="9" * 64, tools={"ruff": "1", "zlib": "2"}
+    )
+    found = compare(LOCK, "seed", now).problems
+    assert len(found) == 2
+    assert found[0].hint == "the tools differ: ruff 0.17.5 then, 1 now; zlib none then, 2 now"
+
+
+def test_a_build_without_a_wheel_is_compared_by_its_tree() -> None:
+    assert compare(LOCK, "seed", replace(PROOF, wheel_content_sha256=None)).problems == ()
+    assert compare(LOCK, "seed", replace(PROOF, wheel_content_sha256=None, output_tree="9" * 40)).problems
+
+
+def test_another_manifest_is_drift_and_says_what_moved() -> None:
+    found = compare(LOCK, "seed", replace(PROOF, manifest="9" * 64, output_tree="9" * 40))
+    assert found.problems == ()
+    assert found.drift == "'seed' was locked with another manifest: the output tree moved."
+    found = compare(LOCK, "seed", replace(PROOF, manifest="9" * 64))
+    assert found.drift == "'seed' was locked with another manifest: the output is the same."
+
+
+def test_a_pin_that_is_not_locked_and_batches_that_are_off_are_drift() -> None:
+    assert "not in manifest.lock" in str(compare(LOCK, "other", PROOF).drift)
+    found = compare(LOCK, "seed", replace(PROOF, output_tree="9" * 40), without=["awq"])
+    assert found.problems == () and "awq is off" in str(found.drift)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"[]", b"\xff", b'{"schema_version": 9, "pins": {}}', b'{"schema_version": 1, "pins": {"a": {}}}',
+     b'{"schema_version": 1, "pins": {"a": []}}', b"[" * 100_000],
+)  # fmt: skip
+def test_a_lock_that_cannot_be_read_is_a_coded_error(data: bytes) -> None:
+    with pytest.raises(BuildError, match=r"M008 The lock 'manifest\.lock' cannot be read"):
+        from_bytes(data)

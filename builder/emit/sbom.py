@@ -1,0 +1,83 @@
+"""An SBOM in CycloneDX 1.6. It has no time, and its serial number follows from the tree."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+NAME = "sbom.cdx.json"
+
+
+def sbom(
+    name: str,
+    version: str,
+    output_tree: str,
+    upstream: str,
+    upstream_tree: str,
+    requirements: Sequence[str],
+) -> bytes:
+    """CycloneDX of the distribution: itself, the upstream tree it comes from, and what it requires.
+
+    `upstream` is upstream's repository URL; `requirements` are those of METADATA. Only a requirement
+    that names one version has one here: nothing is resolved, so nothing is invented.
+    """
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    parts: dict[str, dict[str, Any]] = {}
+    for text in requirements:
+        requirement = Requirement(text)
+        name_of = canonicalize_name(requirement.name)
+        exact = re.fullmatch(r"==([^*,]+)", str(requirement.specifier))
+        purl = f"pkg:pypi/{name_of}" + (f"@{exact[1]}" if exact else "")
+        part: dict[str, Any] = {"type": "library", "bom-ref": purl, "name": name_of, "purl": purl}
+        if exact:
+            part["version"] = exact[1]
+        part["scope"] = (
+            "optional" if requirement.marker and "extra" in str(requirement.marker) else "required"
+        )
+        known = parts.get(purl)
+        if known is None or known["scope"] == "optional":
+            parts[purl] = part
+    own = f"pkg:pypi/{canonicalize_name(name)}@{version.replace('+', '%2B')}"
+    document = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'{own}#{output_tree}')}",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "library",
+                "bom-ref": own,
+                "name": name,
+                "version": version,
+                "purl": own,
+                "licenses": [{"license": {"id": "Apache-2.0"}}],
+                "pedigree": {
+                    "ancestors": [
+                        {
+                            "type": "library",
+                            "bom-ref": f"upstream:{upstream_tree}",
+                            "name": name,
+                            "externalReferences": [{"type": "vcs", "url": upstream}],
+                            "properties": [{"name": "git:tree", "value": upstream_tree}],
+                        }
+                    ]
+                },
+                "properties": [{"name": "git:tree", "value": output_tree}],
+            }
+        },
+        "components": [parts[purl] for purl in sorted(parts)],
+        "dependencies": [{"ref": own, "dependsOn": sorted(parts)}],
+    }
+    return (json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def requirements(metadata: bytes) -> list[str]:
+    """The Requires-Dist values of a METADATA file."""
+    head = metadata.split(b"\n\n", 1)[0].decode("utf-8", "replace")
+    return [line.partition(": ")[2] for line in head.splitlines() if line.startswith("Requires-Dist: ")]

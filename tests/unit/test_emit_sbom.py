@@ -1,0 +1,81 @@
+"""SBOM and provenance: only what is known, and the same for the same build."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from builder.emit.build_json import Build, UpstreamFacts
+from builder.emit.provenance import provenance
+from builder.emit.sbom import requirements, sbom
+from builder.emit.wheel import Wheel
+
+REQUIRED = ["torch==2.9.1", "requests", "PyZMQ>=25", "tqdm==1.0; extra == 'x'", "tqdm==1.0", "yaml==1.*"]
+ARGUMENTS = ("sample", "1.0+label", "1" * 40, "https://example.org/up.git", "2" * 40)
+BUILD = Build(
+    builder="0.1.0",
+    upstream=UpstreamFacts("seed", "3" * 40, "2" * 40, "mirror", "1.0"),
+    manifest_file="manifest.yaml",
+    manifest_digest="4" * 64,
+    output_tree="1" * 40,
+    output_files=1,
+    lines={},
+    verdicts={},
+    figures=(),
+    rounds=1,
+    wheel=Wheel("sample.whl", b"", "5" * 64, "6" * 64, 1),
+)
+
+
+def test_only_a_version_that_is_named_is_listed() -> None:
+    document = json.loads(sbom(*ARGUMENTS, REQUIRED))
+    assert {part["purl"]: (part.get("version"), part["scope"]) for part in document["components"]} == {
+        "pkg:pypi/pyzmq": (None, "required"),
+        "pkg:pypi/requests": (None, "required"),
+        "pkg:pypi/torch@2.9.1": ("2.9.1", "required"),
+        "pkg:pypi/tqdm@1.0": ("1.0", "required"),
+        "pkg:pypi/yaml": (None, "required"),
+    }
+    assert document["dependencies"][0]["dependsOn"] == [p["bom-ref"] for p in document["components"]]
+
+
+def test_the_serial_number_follows_from_the_tree() -> None:
+    assert sbom(*ARGUMENTS, REQUIRED) == sbom(*ARGUMENTS, REQUIRED[::-1])
+    other = sbom("sample", "1.0+label", "9" * 40, *ARGUMENTS[3:], REQUIRED)
+    serials = {json.loads(data)["serialNumber"] for data in (other, sbom(*ARGUMENTS, REQUIRED))}
+    assert len(serials) == 2
+
+
+def test_the_sbom_names_the_tree_it_came_from() -> None:
+    component = json.loads(sbom(*ARGUMENTS, []))["metadata"]["component"]
+    assert component["pedigree"]["ancestors"][0]["properties"] == [{"name": "git:tree", "value": "2" * 40}]
+    assert component["purl"] == "pkg:pypi/sample@1.0%2Blabel"
+
+
+def test_requirements_are_read_from_metadata_and_not_from_its_description() -> None:
+    text = b"Name: x\nRequires-Dist: a>=1\nRequires-Dist: b; extra == 'c'\n\nRequires-Dist: not one\n"
+    assert requirements(text) == ["a>=1", "b; extra == 'c'"]
+
+
+def test_provenance_names_what_went_in_and_what_came_out() -> None:
+    found = json.loads(provenance(BUILD, {"overlays/b": "8" * 64, "manifest.yaml": "7" * 64}, "https://up"))
+    assert found["_type"] == "https://in-toto.io/Statement/v1"
+    assert found["subject"] == [
+        {"name": "tree", "digest": {"gitTree": "1" * 40}},
+        {"name": "sample.whl", "digest": {"sha256": "5" * 64}},
+    ]
+    definition = found["predicate"]["buildDefinition"]
+    assert definition["resolvedDependencies"] == [
+        {"uri": "git+https://up", "digest": {"gitTree": "2" * 40, "gitCommit": "3" * 40}},
+        {"name": "manifest.yaml", "digest": {"sha256": "7" * 64}},
+        {"name": "overlays/b", "digest": {"sha256": "8" * 64}},
+    ]
+    assert definition["externalParameters"] == {"upstream": "seed", "manifest": "4" * 64, "without": []}
+
+
+def test_a_release_has_a_tree_and_no_commit() -> None:
+    build = replace(BUILD, upstream=replace(BUILD.upstream, commit=None), wheel=None)
+    found = json.loads(provenance(build, {}, "https://up"))
+    assert len(found["subject"]) == 1
+    inputs = found["predicate"]["buildDefinition"]["resolvedDependencies"]
+    assert inputs == [{"uri": "git+https://up", "digest": {"gitTree": "2" * 40}}]

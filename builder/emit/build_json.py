@@ -77,13 +77,13 @@ def as_record(build: Build) -> dict[str, Any]:
         },
         "lines": {name: dict(sides) for name, sides in build.lines.items()},
         "verdicts": dict(build.verdicts),
-        "batches": [_batch(figures) for figures in build.figures],
+        "batches": [batch_record(figures) for figures in build.figures],
         "rounds": build.rounds,
         "tools": dict(sorted(build.tools.items())),
     }
 
 
-def _batch(figures: BatchFigures) -> dict[str, Any]:
+def batch_record(figures: BatchFigures) -> dict[str, Any]:
     return {
         "id": figures.id,
         "files": {

@@ -73,6 +73,7 @@ def _upstream(view: View) -> Upstream:
             pin.optional_text("commit"),
             pin.optional_text("sdist"),
             pin.optional_text("sha256"),
+            pin.optional_text("version"),
         )
         for name, pin in view.entries("pins")
     }

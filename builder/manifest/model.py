@@ -27,6 +27,7 @@ class Pin:
     commit: str | None = None
     sdist: str | None = None
     sha256: str | None = None
+    version: str | None = None  # upstream's version, where its own files do not say it
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.errors import BuildError, Mark, Problem
@@ -10,7 +10,7 @@ from builder.gates.world import World, world
 from builder.manifest.model import Manifest
 from builder.native import lockstep
 from builder.overlay.record import Record
-from builder.pipeline.decide import Decided, decide, partial, python_modules
+from builder.pipeline.decide import Decided, decide, partial_paths, python_modules
 from builder.pipeline.overlaid import overlay
 from builder.select.patterns import PatternSet
 from builder.specialize.facts import Facts
@@ -41,7 +41,7 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
     decided = decide(upstream, manifest, before.index)
     _stop(decided.selection.problems)
 
-    overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial(upstream))
+    overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial_paths(upstream))
     _stop(overlaid.problems)
     laid = upstream.restrict(decided.kept).replace(overlaid.contents, overlaid.modes)
 
@@ -83,8 +83,8 @@ def _is_test(path: str) -> bool:
     return "/test/" in path or "/tests/" in path
 
 
-def _stop(problems: object) -> None:
-    found = tuple(problems)  # type: ignore[arg-type]
+def _stop(problems: Iterable[Problem]) -> None:
+    found = tuple(problems)
     if found:
         raise BuildError(found)
 

@@ -23,20 +23,15 @@ class Decided:
     needed: Mapping[str, str]
 
 
-def folders_of(snapshot: Snapshot) -> tuple[str, ...]:
-    """The top-level folders of an upstream; a source distribution has only some of the repository's."""
-    return tuple(sorted({path.partition("/")[0] for path in snapshot if "/" in path}))
-
-
-def partial(snapshot: Snapshot) -> tuple[str, ...]:
-    """The folders of an upstream that is only a part of the repository; () for a whole one."""
-    folders = folders_of(snapshot)
+def partial_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """The top-level folders of an upstream that is only a part of the repository; () for a whole one."""
+    folders = tuple(sorted({path.partition("/")[0] for path in paths if "/" in path}))
     return folders if folders == ("python",) else ()
 
 
 def decide(snapshot: Snapshot, manifest: Manifest, index: Index) -> Decided:
     """Decide every path; `index` is over upstream's Python. Problems stay in the selection."""
-    selection = select(snapshot.tree, manifest, within=partial(snapshot))
+    selection = select(snapshot.tree, manifest, within=partial_paths(snapshot))
     prunable = set(selection.prunable)
     needed = _needed(manifest, prunable, index)
     kept = tuple(sorted({*selection.kept, *needed}))

@@ -139,22 +139,20 @@ def read(git_dir: Path, commit: str) -> Commit:
         raise git.GitError(f"commit {commit} is malformed")
     tree = git.list_tree(git_dir, tree_id.group(1).decode())
     seconds = int(time.group(1))
-    version, origin = _version(git_dir, commit, seconds, tree)
+    version, origin = _version(git_dir, tree)
     return Commit(commit, tree, seconds, version, origin)
 
 
-def _version(git_dir: Path, commit: str, time: int, tree: Tree) -> tuple[str | None, str]:
+def _version(git_dir: Path, tree: Tree) -> tuple[str | None, str]:
+    """What the commit itself says; tags would give another version wherever they are missing."""
     project = _project(git_dir, tree)
     static = _at(project, "project", "version")
     if isinstance(static, str):
         return static, f"{PROJECT}, project.version"
-    tag = _release_tag(git_dir, commit, time)
-    if tag is not None:
-        return tag.removeprefix("v"), f"tag {tag}"
     fallback = _at(project, "tool", "setuptools_scm", "fallback_version")
     if isinstance(fallback, str):
         return fallback, f"{PROJECT}, tool.setuptools_scm.fallback_version"
-    return None, "neither a version in python/pyproject.toml nor a release tag"
+    return None, "python/pyproject.toml names no version"
 
 
 def _project(git_dir: Path, tree: Tree) -> Mapping[str, Any]:
@@ -189,28 +187,6 @@ def _at(table: Any, *keys: str) -> Any:
             return None
         table = table.get(key)
     return table
-
-
-def _release_tag(git_dir: Path, commit: str, time: int) -> str | None:
-    """The newest release tag that the commit contains, else the newest that is not younger than it.
-
-    Upstream tags its releases on release branches, so that no commit of main contains one.
-    """
-    form = "--format=%(refname:strip=2) %(creatordate:unix)"
-    out = git.run(git_dir, "for-each-ref", form, "--sort=creatordate", "refs/tags/v*").decode(
-        "utf-8", "replace"
-    )
-    rows = [line.rsplit(" ", 1) for line in out.splitlines()]
-    releases = [(name, int(made)) for name, made in rows if is_release(name) and made.isdigit()]
-    if not releases:
-        return None
-    try:
-        args = [word for name, _ in releases for word in ("--match", name)]
-        near = git.run(git_dir, "describe", "--tags", "--abbrev=0", *args, commit)
-        return near.decode("utf-8", "replace").strip()
-    except git.GitError:  # no release tag is reachable
-        older = [(made, _key(name), name) for name, made in releases if made <= time]
-        return max(older)[2] if older else None
 
 
 def is_release(tag: str) -> bool:

@@ -1,0 +1,51 @@
+"""dist: build the distribution into a folder."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import click
+
+from builder.cli import options, output
+
+
+@click.command("dist", short_help="Build the distribution.")
+@options.upstream_options
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
+    help="The output folder; it is replaced as a whole.",
+)  # fmt: skip
+@click.option("--update-lock", is_flag=True, help="Record this build as the proof of its pin.")
+def command(out: Path, update_lock: bool, **shared: Any) -> None:
+    """Build the distribution of UPSTREAM (a pin of the manifest, sha, tag, branch, pypi:VERSION or
+    repository@ref; by default the manifest's default pin)."""
+    gc.disable()
+    asked = options.ask(**shared)
+
+    from builder.emit import write
+    from builder.pipeline import build, tools
+
+    upstream = options.resolve(asked)
+    versions = tools.versions()
+    key = build.key(upstream, asked.manifest, asked.without, versions)
+    if write.unchanged(out, key) and not update_lock:
+        output.note(f"{out} is up to date")
+        return
+    write.check(out)
+
+    from builder.pipeline.cut import cut
+    from builder.pipeline.locked import confirm
+    from builder.pipeline.verify import verify
+    from builder.upstream.model import snapshot
+
+    done = cut(snapshot(upstream), asked.manifest)
+    verify(done, asked.manifest)
+    result, figures, proof = build.assemble(done, upstream, asked.manifest, asked.without, versions)
+    drift = confirm(asked.root, asked.upstream, proof, asked.without, update=update_lock)
+    write.write(out, result)
+    if drift:
+        output.note(drift)
+    for line in build.summary(result, figures, out):
+        output.note(line)

@@ -1,0 +1,81 @@
+"""doctor: are the tools, the manifest, the cache and the upstreams as they must be?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from builder.cli import options
+from builder.errors import ENVIRONMENT, BuildError
+
+
+@click.command("doctor", short_help="Check the tools, the manifest and the upstreams.")
+@options.upstream_options
+def command(**shared: Any) -> None:
+    """Check everything that a build needs, one line each; exit status 7 when something is missing."""
+    checks = [_python(), _git(), _ruff(), _cache(shared.get("cache"))]
+    try:
+        asked = options.ask(**shared)
+        checks.append(
+            (True, f"manifest {shared['manifest_path']}: {len(asked.manifest.batches) - 1} batches")
+        )
+        checks += [_pin(asked, name) for name in asked.manifest.upstream.pins]
+    except BuildError as error:
+        checks.append((False, f"manifest: {error.problems[0].message}"))
+    for fine, sentence in checks:
+        click.echo(f"{'ok ' if fine else 'NO '} {sentence}")
+    if not all(fine for fine, _ in checks):
+        sys.exit(ENVIRONMENT)
+
+
+def _python() -> tuple[bool, str]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return sys.version_info >= (3, 10), f"Python {version} (3.10 or newer is needed)"
+
+
+def _git() -> tuple[bool, str]:
+    from builder.upstream.git import MINIMUM_GIT, git_version
+
+    wanted = ".".join(map(str, MINIMUM_GIT))
+    try:
+        found = git_version()
+    except BuildError as error:
+        return False, error.problems[0].message
+    return tuple(found) >= MINIMUM_GIT, f"git {'.'.join(map(str, found))} ({wanted} or newer is needed)"
+
+
+def _ruff() -> tuple[bool, str]:
+    import subprocess
+    import sysconfig
+
+    ruff = Path(sysconfig.get_path("scripts")) / "ruff"
+    try:
+        found = subprocess.run([str(ruff), "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return False, "ruff is not beside this Python: run `make setup`"
+    return True, found.stdout.strip()
+
+
+def _cache(given: Path | None) -> tuple[bool, str]:
+    import os
+
+    from builder.upstream.cache import default_cache
+
+    cache = given or default_cache()
+    at = cache
+    while not at.exists() and at != at.parent:
+        at = at.parent
+    return os.access(at, os.W_OK), f"cache {cache}"
+
+
+def _pin(asked: Any, name: str) -> tuple[bool, str]:
+    from dataclasses import replace
+
+    try:
+        found = options.resolve(replace(asked, upstream=name))
+    except BuildError as error:
+        return False, f"pin {name}: {error.problems[0].message}"
+    return True, f"pin {name}: {len(found.tree):,} paths"

@@ -1,0 +1,121 @@
+"""Options that several verbs share, declared once, and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from builder.cli import output
+from builder.manifest.model import Manifest
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_MANIFEST = click.option(
+    "--manifest", "manifest_path", default="manifest.yaml", show_default=True, metavar="FILE",
+    type=click.Path(path_type=Path), help="The manifest.",
+)  # fmt: skip
+_WITHOUT = click.option(
+    "--without", multiple=True, metavar="BATCH", help="Switch a batch off; may be given more than once."
+)
+_FORMAT = click.option(
+    "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
+    help="How problems and data are printed.",
+)  # fmt: skip
+_UPSTREAM = (
+    click.argument("upstream", required=False),
+    click.option(
+        "--mirror", envvar="SGLANG_MIRROR", type=click.Path(path_type=Path), metavar="DIR",
+        help="A local git repository of SGLang (or SGLANG_MIRROR).",
+    ),
+    click.option(
+        "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",
+        help="The builder's cache folder (or BUILDER_CACHE).",
+    ),
+    click.option("--offline", is_flag=True, help="Use no network."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the shared options ask for."""
+
+    manifest: Manifest
+    without: tuple[str, ...]
+    upstream: str = ""
+    mirror: Path | None = None
+    cache: Path | None = None
+    offline: bool = False
+
+    root: Path = Path()  # the manifest's folder
+
+
+def manifest_options(function: Function) -> Function:
+    """--manifest, --without, --format."""
+    for option in (_FORMAT, _WITHOUT, _MANIFEST):
+        function = option(function)
+    return function
+
+
+def upstream_options(function: Function) -> Function:
+    """UPSTREAM, --mirror, --cache, --offline and the manifest's options."""
+    for option in reversed(_UPSTREAM):
+        function = option(function)
+    return manifest_options(function)
+
+
+def upstream_without_argument(function: Function) -> Function:
+    """As `upstream_options`, for a verb that takes another argument."""
+    for option in reversed(_UPSTREAM[1:]):
+        function = option(function)
+    return manifest_options(function)
+
+
+def ask(
+    manifest_path: Path,
+    without: tuple[str, ...],
+    form: str,
+    upstream: str | None = None,
+    mirror: Path | None = None,
+    cache: Path | None = None,
+    offline: bool = False,
+) -> Asked:
+    """Read the manifest with batches switched off. Raises BuildError."""
+    from builder.manifest.load import load, switch_off
+
+    output.choose(form)
+    if manifest_path.is_file():
+        output.remember(manifest_path.name, manifest_path.read_bytes().decode("utf-8", "replace"))
+    manifest = load(manifest_path)
+    if without:
+        manifest = switch_off(manifest, without)
+    return Asked(
+        manifest,
+        without,
+        upstream or manifest.upstream.default,
+        mirror,
+        cache,
+        offline,
+        manifest_path.resolve().parent,
+    )
+
+
+def resolve(asked: Asked) -> Any:
+    """The upstream that was asked for. Raises BuildError."""
+    from builder.upstream.cache import default_cache
+    from builder.upstream.model import Sources
+    from builder.upstream.resolve import resolve as find
+
+    sources = Sources(
+        asked.mirror,
+        asked.cache or default_cache(),
+        asked.manifest.upstream.repository,
+        asked.offline,
+        asked.manifest.upstream.pins,
+    )
+    found = find(asked.upstream, sources)
+    output.note(f"upstream {asked.upstream}: {found.commit} from {found.origin}")
+    return found

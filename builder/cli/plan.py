@@ -1,0 +1,83 @@
+"""plan: what dist would keep, edit and remove, writing nothing."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from builder.cli import options, output
+from builder.errors import CHANGES_PENDING
+
+
+@click.command("plan", short_help="Show what dist would change, writing nothing.")
+@options.upstream_options
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
+    help="The output folder to compare with.",
+)  # fmt: skip
+@click.option("--paths", is_flag=True, help="Name every path with its verdict and rule.")
+def command(out: Path, paths: bool, **shared: Any) -> None:
+    """Show per batch what would be removed, edited and added, with line counts.
+
+    Exit status 0: OUT holds this build already; 3: it does not.
+    """
+    gc.disable()
+    asked = options.ask(**shared)
+
+    from builder.emit import write
+    from builder.pipeline import build, tools
+    from builder.pipeline.cut import cut
+    from builder.pipeline.verify import verify
+    from builder.upstream.model import snapshot
+
+    upstream = options.resolve(asked)
+    done = cut(snapshot(upstream), asked.manifest)
+    verify(done, asked.manifest)
+    figures = build.measure(done, asked.manifest)
+    if output.form() == "json":
+        _as_json(figures, done.output.tree.id)
+    else:
+        _as_table(figures, paths)
+    key = build.key(upstream, asked.manifest, asked.without, tools.versions())
+    if not write.unchanged(out, key):
+        sys.exit(CHANGES_PENDING)
+
+
+def _as_table(figures: Any, paths: bool) -> None:
+    from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
+
+    click.echo(f"{'batch':<24}{'removed':>9}{'edited':>8}{'added':>7}{'lines less':>11}")
+    for batch in figures.batches:
+        if batch.files_removed or batch.files_edited or batch.files_added:
+            click.echo(
+                f"{batch.id:<24}{batch.files_removed:>9,}{batch.files_edited:>8,}{batch.files_added:>7,}"
+                f"{batch.lines:>11,}"
+            )
+    counts = verdict_counts(figures.rows)
+    click.echo("  ".join(f"{name} {number:,}" for name, number in counts.items()))
+    for name in (*EXTENSIONS, CODE):
+        side = figures.lines[name]
+        click.echo(f"{name:<6}{side['before']:>10,} -> {side['after']:>10,}")
+    if paths:
+        for row in figures.rows:
+            click.echo(f"{row.verdict:<8}{row.path}  [{row.reason.batch}: {row.reason.rule}]")
+
+
+def _as_json(figures: Any, tree: str) -> None:
+    import json
+
+    from builder.emit.build_json import batch_record
+    from builder.emit.figures import verdict_counts
+
+    data = {
+        "schema_version": 1,
+        "output_tree": tree,
+        "verdicts": verdict_counts(figures.rows),
+        "lines": figures.lines,
+        "batches": [batch_record(b) for b in figures.batches],
+    }
+    click.echo(json.dumps(data, indent=2))

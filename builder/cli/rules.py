@@ -1,0 +1,49 @@
+"""rules: every path rule with what it matches and what it alone decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from builder.cli import options, output
+
+
+@click.command("rules", short_help="List the rules with what each takes.")
+@options.upstream_options
+def command(**shared: Any) -> None:
+    """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
+    asked = options.ask(**shared)
+
+    from builder.pipeline.decide import partial_paths
+    from builder.select.rules import select
+
+    upstream = options.resolve(asked)
+    selection = select(upstream.tree, asked.manifest, within=partial_paths(upstream.tree))
+    matches, radius = selection.matches(), selection.radius()
+    if output.form() == "json":
+        import json
+
+        rows = [
+            {
+                "verdict": rule.verdict,
+                "batch": rule.batch,
+                "pattern": rule.pattern,
+                "mark": str(rule.mark),
+                "matches": matches[rule],
+                "radius": len(radius[rule]),
+            }
+            for rule in selection.rules
+        ]
+        click.echo(json.dumps({"schema_version": 1, "rules": rows}, indent=2))
+    else:
+        click.echo(f"{'verdict':<8}{'batch':<22}{'matches':>8}{'radius':>8}  rule")
+        for rule in selection.rules:
+            click.echo(
+                f"{rule.verdict:<8}{rule.batch:<22}{matches[rule]:>8,}{len(radius[rule]):>8,}  "
+                f"{rule.pattern}  ({rule.mark})"
+            )
+    if selection.problems:
+        from builder.errors import BuildError
+
+        raise BuildError(selection.problems)

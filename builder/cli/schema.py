@@ -1,0 +1,25 @@
+"""schema: the manifest's JSON schema, or the reference page made from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("schema", short_help="Print the manifest's JSON schema, or its reference.")
+@click.option("--reference", is_flag=True, help="Print the reference as Markdown instead.")
+@click.option(
+    "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
+)
+def command(reference: bool, manifest_path: Path) -> None:
+    """Print the schema that editors use to check manifest.yaml."""
+    import json
+
+    from builder.manifest.load import read_schema
+    from builder.manifest.reference import markdown
+
+    schema = read_schema(manifest_path.resolve().parent)
+    click.echo(
+        markdown(schema) if reference else json.dumps(schema, indent=2, ensure_ascii=False), nl=not reference
+    )

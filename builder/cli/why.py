@@ -1,0 +1,43 @@
+"""why: the reason that a path or symbol is in the output, or is not."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import click
+
+from builder.cli import options
+from builder.errors import fail
+
+
+@click.command("why", short_help="Say why a path or symbol is in the output, or is not.")
+@click.argument("what", metavar="PATH[:SYMBOL]")
+@click.option("--upstream", metavar="UPSTREAM", help="The upstream; the manifest's default pin if not given.")
+@options.upstream_without_argument
+def command(what: str, **shared: Any) -> None:
+    """Say why PATH (or SYMBOL in it, or a qualified name) is kept, edited or removed.
+
+    Kept: the shortest way from a root. Removed: the rule, its reason, and what else it takes.
+    """
+    gc.disable()
+    asked = options.ask(**shared)
+
+    from builder.pipeline.cut import cut
+    from builder.pipeline.explanation import explain
+    from builder.upstream.model import snapshot
+
+    upstream = options.resolve(asked)
+    done = cut(snapshot(upstream), asked.manifest)
+    lines = explain(done, asked.manifest, what)
+    if not lines:
+        import difflib
+
+        near = difflib.get_close_matches(what.partition(":")[0], [*done.upstream], 3, 0.6)
+        raise fail(
+            "C001",
+            f"'{what}' is neither a path nor a qualified name of upstream or of the output.",
+            hint=f"did you mean {' or '.join(near)}?" if near else None,
+        )
+    for line in lines:
+        click.echo(line)

@@ -1,0 +1,178 @@
+"""The whole build as values: from an upstream and a manifest to every file of the output folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from builder import __version__
+from builder.emit import build_json, checksums, figures, ledger, lock, removed
+from builder.emit.diff import upstream_diff
+from builder.emit.members import read_pyproject
+from builder.emit.metadata import distribution_version, metadata
+from builder.emit.provenance import provenance
+from builder.emit.sbom import requirements, sbom
+from builder.emit.wheel import Wheel, build_wheel
+from builder.emit.write import Output
+from builder.manifest.model import Manifest
+from builder.pipeline.cut import Cut
+from builder.pipeline.reasons import reasons
+from builder.upstream.model import Upstream
+
+LEDGER, BUILD, DIFF, REMOVED = "ledger.jsonl", "build.json", "upstream.diff", "REMOVED.md"
+SBOM, PROVENANCE = "sbom.cdx.json", "provenance.intoto.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The ledger with the figures that follow from it."""
+
+    rows: tuple[ledger.Row, ...]
+    lines: Mapping[str, Mapping[str, int]]
+    batches: tuple[figures.BatchFigures, ...]
+
+
+def measure(cut: Cut, manifest: Manifest) -> Figures:
+    """What happened to every path and why, and the lines of both sides."""
+    before, after = figures.line_counts(cut.upstream), figures.line_counts(cut.output)
+    rows = ledger.rows(cut.upstream.tree, cut.output.tree, reasons(cut), before, after)
+    batches = figures.batch_figures(rows, [b.id for b in manifest.batches])
+    return Figures(rows, figures.before_after(before, after), batches)
+
+
+def version_of(upstream: Upstream, manifest: Manifest) -> str:
+    """The distribution's version: upstream's (a pin may state it), the label, and the commit for git."""
+    pinned = next(
+        (p.version for p in manifest.upstream.pins.values() if p.commit == upstream.commit and p.version),
+        None,
+    )
+    label = manifest.label
+    if not upstream.spec.startswith("pypi:") and not _is_release(upstream, manifest) and upstream.commit:
+        label = f"{label}.g{upstream.commit[:9]}"
+    return distribution_version(pinned or upstream.version or "0.0.0.dev0", label)
+
+
+def _is_release(upstream: Upstream, manifest: Manifest) -> bool:
+    pin = manifest.upstream.pins.get(upstream.spec)
+    return pin is not None and pin.sdist is not None
+
+
+def assemble(
+    cut: Cut, upstream: Upstream, manifest: Manifest, without: Sequence[str], tools: Mapping[str, str]
+) -> tuple[Output, Figures, lock.Proof]:
+    """Every file of the output folder, the figures, and what the lock remembers of the build."""
+    measured = measure(cut, manifest)
+    version = version_of(upstream, manifest)
+    project = read_pyproject(cut.output)
+    bill = sbom(
+        str(project["project"]["name"]),
+        version,
+        cut.output.tree.id,
+        manifest.upstream.repository,
+        cut.upstream.tree.id,
+        requirements(metadata(cut.output, project, version, [])),
+    )
+    wheel = build_wheel(cut.output, version, upstream.commit, sboms={SBOM: bill})
+    facts = build_json.UpstreamFacts(
+        upstream.spec, upstream.commit, cut.upstream.tree.id, _kind(upstream), version.partition("+")[0]
+    )
+    build = build_json.Build(
+        builder=__version__,
+        upstream=facts,
+        manifest_file=manifest.file,
+        manifest_digest=manifest.digest,
+        output_tree=cut.output.tree.id,
+        output_files=len(cut.output),
+        lines=measured.lines,
+        verdicts=figures.verdict_counts(measured.rows),
+        figures=measured.batches,
+        rounds=cut.specialized.rounds,
+        wheel=wheel,
+        without=tuple(without),
+        tools=tools,
+    )
+    files = {
+        LEDGER: ledger.to_bytes(measured.rows),
+        BUILD: build_json.build_json(build),
+        DIFF: upstream_diff(cut.upstream, cut.output),
+        REMOVED: removed.removed_md(
+            manifest.name, measured.rows, {b.id: b.why for b in manifest.batches}, measured.lines
+        ),
+        SBOM: bill,
+        wheel.name: wheel.data,
+        PROVENANCE: provenance(build, _materials(manifest), manifest.upstream.repository),
+    }
+    files[checksums.NAME] = checksums.sha256sums(files)
+    proof = _proof(build, cut, wheel)
+    return Output(cut.output, files, key(upstream, manifest, without, tools)), measured, proof
+
+
+def _materials(manifest: Manifest) -> dict[str, str]:
+    found = {manifest.file: hashlib.sha256(manifest.text.encode()).hexdigest()}
+    return found | {path: hashlib.sha256(data).hexdigest() for path, data in manifest.overlays.items()}
+
+
+def _kind(upstream: Upstream) -> str:
+    """How the tree was had, without naming a place of this machine."""
+    return "sdist" if upstream.spec.startswith("pypi:") or "sdist" in upstream.origin else "git"
+
+
+def _proof(build: build_json.Build, cut: Cut, wheel: Wheel) -> lock.Proof:
+    matches = {
+        f"{rule.mark}: {rule.pattern}": count for rule, count in cut.decided.selection.matches().items()
+    }
+    return lock.Proof(
+        commit=build.upstream.commit,
+        upstream_tree=build.upstream.tree,
+        manifest=build.manifest_digest,
+        verdicts=build.verdicts,
+        output_tree=build.output_tree,
+        wheel_content_sha256=wheel.content_sha256,
+        matches=matches,
+        tools=build.tools,
+    )
+
+
+def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
+    """A digest of all that decides the output: equal keys, equal output."""
+    parts = [
+        __version__,
+        own_digest(),
+        upstream.spec,
+        upstream.commit or "",
+        upstream.tree.id,
+        manifest.digest,
+        *sorted(without),
+        *(f"{name}={value}" for name, value in sorted(tools.items())),
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def own_digest() -> str:
+    """sha256 over the builder's own source: a changed builder is another builder."""
+    from pathlib import Path
+
+    import builder
+
+    root = Path(builder.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def summary(output: Output, measured: Figures, out: object) -> list[str]:
+    """The build in a few lines, every figure from the trees."""
+    code = measured.lines[figures.CODE]
+    counts = figures.verdict_counts(measured.rows)
+    wheel = next(name for name in output.files if name.endswith(".whl"))
+    share = 100 * code["after"] / code["before"] if code["before"] else 0
+    return [
+        f"tree    {output.tree.tree.id}  {len(output.tree):,} files "
+        f"({counts['removed']:,} removed, {counts['edited']:,} edited, {counts['added']:,} added)",
+        f"lines   {code['before']:,} -> {code['after']:,} ({share:.1f}%) of {' '.join(figures.EXTENSIONS)}",
+        f"wheel   {out}/{wheel}  {len(output.files[wheel]):,} bytes",
+    ]

@@ -1,0 +1,44 @@
+"""Why each path is as it is: the rule, the edits, the facts; the deciding one first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from builder.emit.ledger import Reason
+from builder.manifest.model import Rule
+from builder.pipeline.cut import Cut
+
+ROOT, FACTS, LOCKSTEP = "root", "facts", "lockstep"
+
+
+def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
+    """At least one reason for every path of upstream and of the output."""
+    found = {path: _decided(cut, path) for path in cut.upstream.tree}
+    hands: dict[str, list[Reason]] = {}
+    for record in cut.records:
+        hands.setdefault(record.file, []).append(
+            Reason(record.batch, f"{record.kind}: {record.why}", record.mark)
+        )
+    for item in cut.consequences:
+        hands.setdefault(item.file, []).append(
+            Reason(item.batch or LOCKSTEP, f"{item.what} {item.name} left with its source")
+        )
+    for path in cut.specialized.files:
+        hands.setdefault(path, []).append(Reason(FACTS, "specialized under the facts and what is absent"))
+    for path, entry in cut.output.tree.items():
+        if cut.upstream.tree.get(path) != entry:
+            found[path] = [*hands.get(path, ()), *found.get(path, ())]
+    return found
+
+
+def _decided(cut: Cut, path: str) -> list[Reason]:
+    decision = cut.decided.selection.decisions.get(path)
+    if decision is None:
+        return [Reason(ROOT, "a kept model")]
+    if path in cut.decided.needed:
+        return [Reason(ROOT, f"{cut.decided.needed[path]} needs it", decision.rule.mark)]
+    return [_of(decision.rule)]
+
+
+def _of(rule: Rule) -> Reason:
+    return Reason(rule.batch, rule.pattern, rule.mark)

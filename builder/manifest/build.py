@@ -157,7 +157,8 @@ def _options(view: View, batch: str) -> Iterator[Option]:
         values = tuple(
             v.data for v in item.items("absent") if v.data is None or isinstance(v.data, (bool, int, str))
         )
-        yield Option(item.texts("names"), values, item.mark, batch, item.optional_text("optional"))
+        optional, models = item.optional_text("optional"), item.data.get("removed_models") is True
+        yield Option(item.texts("names"), values, item.mark, batch, optional, models)
 
 
 def _absent(view: View, batch: str) -> Iterator[Absent]:

@@ -74,13 +74,17 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class Option:
     """Absent values of an option: in an expression whose last name matches `names`
-    (fnmatch patterns: `*attention_backend*`), or anywhere for `*`, `values` never occur."""
+    (fnmatch patterns: `*attention_backend*`), or anywhere for `*`, `values` never occur.
+
+    `removed_models`: the values are the architectures of the model files that leave.
+    """
 
     names: tuple[str, ...]
     values: tuple[Scalar, ...]
     mark: Mark
     batch: str
     optional: str | None = None
+    removed_models: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from builder.errors import BuildError, Mark, Problem
 from builder.gates.world import World, world
+from builder.graph.modules import summary_key
 from builder.manifest.model import Manifest
 from builder.native import lockstep
 from builder.overlay.record import Record
+from builder.pipeline.architectures import facts_of
 from builder.pipeline.decide import Decided, decide, partial_paths, python_modules
 from builder.pipeline.overlaid import overlay
 from builder.select.patterns import PatternSet
-from builder.specialize.facts import Facts
 from builder.specialize.fixpoint import Specialized, specialize
 from builder.tree import Snapshot
 
@@ -40,6 +41,7 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
     before = upstream_world(upstream, manifest)
     decided = decide(upstream, manifest, before.index)
     _stop(decided.selection.problems)
+    before = with_scripts(before, upstream, decided, manifest)
 
     overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial_paths(upstream))
     _stop(overlaid.problems)
@@ -51,7 +53,7 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
         upstream={p: upstream[p] for p in modules if not _is_test(p)},
         names=python_modules({*modules, *laid}, manifest.packages),
         removed={modules[p]: str(r.mark) for p, r in decided.removed.items() if p in modules},
-        facts=Facts.of(manifest),
+        facts=facts_of(manifest, upstream, decided),
         may_prune=PatternSet(manifest.symbols_pruned).any,
         extra=[laid[p] for p in laid if p.endswith("pyproject.toml")],
         frozen=frozenset(overlaid.ours),
@@ -76,6 +78,13 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
 def upstream_world(upstream: Snapshot, manifest: Manifest) -> World:
     """Upstream's Python files that lie in a package, indexed."""
     return world(upstream.restrict(python_modules(upstream, manifest.packages)), manifest.packages)
+
+
+def with_scripts(before: World, upstream: Snapshot, decided: Decided, manifest: Manifest) -> World:
+    """The same with the kept Python files that lie in no package: gates compare them too."""
+    paths = {*before.summaries, *(p for p in decided.kept if p.endswith(".py"))}
+    known = {summary_key(p, upstream.tree[p].blob): s for p, s in before.summaries.items()}
+    return world(upstream.restrict(sorted(paths)), manifest.packages, known=known)
 
 
 def _is_test(path: str) -> bool:

@@ -1,0 +1,53 @@
+"""The closed set of architectures: those of model files that leave never occur."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import replace
+
+from builder.manifest.model import Manifest
+from builder.pipeline.decide import Decided
+from builder.specialize.facts import Facts
+from builder.tree import Snapshot
+
+
+def facts_of(manifest: Manifest, upstream: Snapshot, decided: Decided) -> Facts:
+    """The manifest's facts, with the architectures that left as absent values where it says so."""
+    facts = Facts.of(manifest)
+    if not any(option.removed_models for option in facts.options):
+        return facts
+    gone = architectures(upstream, decided.removed, manifest) - architectures(
+        upstream, decided.kept, manifest
+    )
+    options = (
+        replace(option, values=(*option.values, *sorted(gone))) if option.removed_models else option
+        for option in facts.options
+    )
+    return replace(facts, options=tuple(options))
+
+
+def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> frozenset[str]:
+    """The names that the model files among `paths` register as `EntryClass`."""
+    package = manifest.roots.model_package
+    top = package.partition(".")[0]
+    folder = "/".join([manifest.packages[top], *package.split(".")[1:]]) + "/"
+    found: set[str] = set()
+    for path in paths:
+        if path.startswith(folder) and path.endswith(".py") and b"EntryClass" in upstream[path]:
+            found |= _entries(upstream[path])
+    return frozenset(found)
+
+
+def _entries(data: bytes) -> set[str]:
+    try:
+        tree = ast.parse(data)
+    except SyntaxError:
+        return set()
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == "EntryClass" for t in node.targets
+        ):
+            found |= {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+    return found

@@ -266,6 +266,7 @@ def _guarantees(view: View, findings: Findings) -> Guarantees:
             text = exception.optional_text("text")
             exceptions.append(TextException(path, text, exception.text("why"), exception.mark))
         paths = tuple(findings.pattern(path) for path in item.items("in"))
-        absent.append(AbsentText(findings.regex(item.at("pattern")), paths, item.mark, tuple(exceptions)))
+        pattern, batches = findings.regex(item.at("pattern")), item.texts("batches")
+        absent.append(AbsentText(pattern, paths, item.mark, tuple(exceptions), batches))
     present = tuple((item.word, item.mark) for item in view.items("present"))
     return Guarantees(tuple(absent), present)

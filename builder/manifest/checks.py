@@ -23,6 +23,16 @@ def ids(manifest: Manifest) -> Iterator[Problem]:
             first[batch.id] = mark
 
 
+def guaranteed(manifest: Manifest) -> Iterator[Problem]:
+    """M006: a guarantee rests on a batch that there is not."""
+    known = [batch.id for batch in manifest.batches if batch.id != BASE]
+    for index, text in enumerate(manifest.guarantees.absent_text):
+        for number, name in enumerate(text.batches):
+            if name not in known:
+                mark = manifest.mark("guarantees", "absent_text", index, "batches", number)
+                yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, known))
+
+
 def pins(manifest: Manifest) -> Iterator[Problem]:
     """M010: the default pin is not one of the pins."""
     name, known = manifest.upstream.default, manifest.upstream.pins

@@ -59,6 +59,7 @@ def parse(
     manifest = build(document, findings)
     problems = [*findings.problems, *misfits]
     problems += checks.ids(manifest)
+    problems += checks.guaranteed(manifest)
     problems += checks.pins(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)
     problems += checks.contradictions(manifest)

@@ -227,12 +227,16 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class AbsentText:
-    """A guarantee: the regular expression matches nowhere in these paths, but for the exceptions."""
+    """A guarantee: the regular expression matches nowhere in these paths, but for the exceptions.
+
+    `batches` make it hold: with one of them switched off, it is not asked for.
+    """
 
     pattern: str
     paths: tuple[str, ...]
     mark: Mark
     exceptions: tuple[TextException, ...] = ()
+    batches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +279,12 @@ class Manifest:
         return self.marks.get(path) or (self.mark(*path[:-1]) if path else Mark(self.file))
 
     def without(self, ids: tuple[str, ...]) -> Manifest:
-        """The manifest with these batches switched off."""
+        """The manifest with these batches switched off, and without the guarantees that rest on them."""
         from dataclasses import replace
 
-        return replace(self, batches=tuple(b for b in self.batches if b.id not in ids))
+        texts = tuple(t for t in self.guarantees.absent_text if not set(ids).intersection(t.batches))
+        return replace(
+            self,
+            batches=tuple(b for b in self.batches if b.id not in ids),
+            guarantees=replace(self.guarantees, absent_text=texts),
+        )

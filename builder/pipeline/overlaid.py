@@ -35,7 +35,7 @@ def overlay(
     manifest: Manifest,
     within: Sequence[str] = (),
 ) -> Overlaid:
-    """Apply whole files, structural edits, patches, TOML and anchored edits, in this order.
+    """Apply whole files, patches, structural edits, TOML and anchored edits, in this order.
 
     `within`: the only folders that this upstream has; edits elsewhere have nothing to do.
     """
@@ -64,8 +64,7 @@ def overlay(
     for path, data in placed.files.items():
         put(path, data)
         done.ours.add(path)
-    edits = [e for b in manifest.batches for e in b.edits if there(_folder(e, manifest))]
-    _structural(edits, manifest, current, removed, done, put)
+    # patches see what upstream has, so that no batch that is switched off shifts their lines
     for item in (p for b in manifest.batches for p in b.patches):
         patched = patch.apply(item, manifest.overlays[item.overlay], current, upstream.tree)
         done.problems += patched.problems
@@ -73,6 +72,8 @@ def overlay(
         done.modes |= patched.modes
         for path, after in patched.files.items():
             put(path, after)
+    edits = [e for b in manifest.batches for e in b.edits if there(_folder(e, manifest))]
+    _structural(edits, manifest, current, removed, done, put)
     _texts(
         [t for b in manifest.batches for t in b.toml if there(t.file)], toml.edit, current, removed, done, put
     )

@@ -1,0 +1,514 @@
+"""A small upstream of our own and a manifest that uses every kind of statement, for whole builds in tests."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.tree import blob_id
+from upstream_repo import Repo
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PARSER = b'''\
+"""Parses replies."""
+
+from acme.layers.fancy import polish
+
+
+def parse(text):
+    return polish(text.strip())
+'''
+
+_PYTHON = {
+    "acme/__init__.py": '"""Serves models."""\n\nfrom acme.version import __version__\n',
+    "acme/version.py": '__version__ = "1.2.3"\n',
+    "acme/README.md": "# acme\n",
+    "acme/launch.py": """\
+\"\"\"The entry point.\"\"\"
+
+import sys
+
+from acme.parser import parse
+from acme.server import Server
+
+
+def main(argv):
+    return Server(argv, name=parse(" acme ")).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+""",
+    "acme/server.py": """\
+\"\"\"The server.\"\"\"
+
+import os
+
+from acme import platform
+from acme.grpc import serve_grpc
+from acme.layers.attention import choose, make
+from acme.layers.quant import METHODS
+from acme.models.registry import load
+from acme.platform import is_alien, on_alien
+
+BACKENDS = ["plain", "fancy", "wide"]
+TIMEOUT_S = 30
+VERBOSE = True
+
+_is_alien = is_alien()
+
+
+def helper_of_fancy():
+    return 1
+
+
+class Server:
+    def __init__(self, argv, name="acme", backend="fancy", retries=0):
+        self.argv = argv
+        self.name = name
+        # the default is upstream's
+        self.backend = backend
+        self.retries = retries
+        self.mode = "http"
+
+    def run(self):
+        if _is_alien:
+            return on_alien(self)
+        if self.backend == "fancy":
+            return helper_of_fancy()
+        if self.mode == "grpc":
+            return serve_grpc(self)
+        if os.environ.get("ACME_ALIEN"):
+            raise RuntimeError("no aliens")
+        if hasattr(platform, "warp"):
+            platform.warp()
+        if platform.GALAXY:
+            return None
+        print("starting")
+        report(self.name, quiet=False)
+        model = load(self.argv[0])
+        return make(choose(self.backend)), model, METHODS, self.limits(), self.slow_path()
+
+    def limits(self):
+        return {"timeout": TIMEOUT_S, "tiny": 1, "large": 1 << 20}
+
+    def slow_path(self):
+        total = 0
+        for number in range(3):
+            total += number
+        return total
+
+    def odd(self):
+        return "odd"
+
+
+def report(name, quiet=False):
+    print(name, quiet)
+""",
+    "acme/platform.py": """\
+\"\"\"What it runs on.\"\"\"
+
+GALAXY = None
+
+
+def is_alien():
+    return False
+
+
+def on_alien(server):
+    return server.alien()
+""",
+    "acme/parser.py": PARSER.decode(),
+    "acme/grpc/__init__.py": "from acme.grpc.service import serve_grpc\n",
+    "acme/grpc/service.py": "def serve_grpc(server):\n    return server.name\n",
+    "acme/layers/__init__.py": "",
+    "acme/layers/attention.py": """\
+\"\"\"Attention.\"\"\"
+
+from acme.layers.fancy import Fancy, polish
+
+
+class Plain:
+    def forward(self, x):
+        return x
+
+    def forward_fancy(self, x):
+        return score(Fancy(polish(x)))
+
+
+class Wide(Plain):
+    pass
+
+
+BY_NAME = {"plain": Plain, "fancy": Fancy, "wide": Wide}
+
+
+def choose(name):
+    return BY_NAME[name]
+
+
+def make(kind):
+    if isinstance(kind, Fancy):
+        return kind
+    return kind()
+
+
+def score(fancy):
+    return Fancy(fancy.x)
+""",
+    "acme/layers/fancy.py": """\
+class Fancy:
+    def __init__(self, x):
+        self.x = x
+
+
+def polish(text):
+    return text
+""",
+    "acme/layers/quant.py": """\
+from acme.layers.awk import AwkConfig
+from acme.layers.int8 import Int8Config
+
+METHODS = {"int8": Int8Config, "awk": AwkConfig}
+""",
+    "acme/layers/awk.py": "class AwkConfig:\n    bits = 4\n",
+    "acme/layers/int8.py": "class Int8Config:\n    bits = 8\n",
+    "acme/models/__init__.py": "",
+    "acme/models/registry.py": """\
+import importlib
+
+
+def load(name):
+    return importlib.import_module(f"acme.models.{name}")
+""",
+    "acme/models/deep.py": "from acme.configs.deep import DeepConfig\n\n\nclass Deep:\n    config = DeepConfig\n",
+    "acme/models/other.py": (
+        "from acme.configs.other import OtherConfig\n\n\nclass Other:\n    config = OtherConfig\n"
+    ),
+    "acme/models/shared.py": "WIDTH = 3\n",
+    "acme/configs/__init__.py": "",
+    "acme/configs/deep.py": "from acme.models.shared import WIDTH\n\n\nclass DeepConfig:\n    width = WIDTH\n",
+    "acme/configs/other.py": "class OtherConfig:\n    width = 2\n",
+    "acme/data/table.json": '{"rows": []}\n',
+    "acme/test/test_server.py": "from acme.server import Server\n\n\ndef test_it():\n    assert Server([])\n",
+    "pyproject.toml": """\
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "acme"
+version = "1.2.3"
+description = "Serves models."
+readme = "acme/README.md"
+requires-python = ">=3.10"
+license = { file = "LICENSE" }
+dependencies = [
+  "grpcio",  # for acme.grpc
+  "packaging>=20",
+]
+
+[project.scripts]
+acme = "acme.launch:main"
+
+[tool.acme]
+mode = "all"
+
+[tool.setuptools.packages.find]
+exclude = ["acme.test*"]
+
+[tool.setuptools.package-data]
+acme = ["data/*.json"]
+""",
+}
+
+_KERNEL = {
+    "CMakeLists.txt": """\
+cmake_minimum_required(VERSION 3.26)
+project(sgl_kernel LANGUAGES CXX CUDA)
+option(WITH_ALIEN "for aliens" OFF)
+set(SOURCES
+    "csrc/add.cu"
+    "csrc/fancy.cu"
+    "csrc/ext.cc"
+)
+if(WITH_ALIEN)
+  add_compile_definitions(ALIEN)
+endif()
+set(FLAGS "-O2" "-DFANCY")
+message(STATUS "fancy is on")
+library(ops ${SOURCES})
+""",
+    "csrc/add.cu": "void add(int a) {}\n",
+    "csrc/fancy.cu": "void fancy(int a) {}\n",
+    "csrc/ext.cc": """\
+#include "ops.h"
+
+TORCH_LIBRARY_FRAGMENT(sgl_kernel, m) {
+  m.def("add(int a) -> ()");
+  m.impl("add", torch::kCUDA, &add);
+  m.def("fancy(int a) -> ()");
+  m.impl("fancy", torch::kCUDA, &fancy);
+  note("hello");
+}
+#if ALIEN
+int alien = 1;
+#endif
+const int version = 1;
+""",
+    "include/ops.h": "#pragma once\nvoid add(int a);\nvoid fancy(int a);\n",
+    "python/sgl_kernel/__init__.py": (
+        "import torch\n\n\ndef add(a):\n    torch.ops.sgl_kernel.add.default(a)\n"
+        "\n\ndef fancy(a):\n    torch.ops.sgl_kernel.fancy.default(a)\n"
+    ),
+}
+
+FILES: dict[str, bytes | tuple[str, bytes]] = {
+    "README.md": b"# acme\n\nServes models.\n",
+    "LICENSE": b"Permission is granted.\n",
+    ".github/workflow.yml": b"on: push\n",
+    "docs/guide.md": b"A guide without a last newline",
+    "docs/latest.md": ("120000", b"guide.md"),
+    "docs/logo.bin": bytes(range(256)),
+    "scripts/run.sh": ("100755", b"#!/bin/sh\nexec python -m acme.launch\n"),
+    "docs/a name with \xe4 and spaces.md": b"odd\n",
+    **{f"python/{path}": text.encode() for path, text in _PYTHON.items()},
+    **{f"sgl-kernel/{path}": text.encode() for path, text in _KERNEL.items()},
+}
+
+MANIFEST = """\
+name: acme-small
+label: small
+
+upstream:
+  repository: file:///nowhere/acme.git
+  default: seed
+  pins:
+    seed: {commit: "@COMMIT@", version: 1.2.3}
+    gone: {commit: "00000000000000000000000000000000000000aa"}
+
+packages:
+  acme: python/acme
+  sgl_kernel: sgl-kernel/python/sgl_kernel
+
+roots:
+  modules: [acme.launch, acme.layers.*]
+  models:
+    package: acme.models
+    keep: [deep]
+  dynamic:
+    - {from: acme.models.registry, to: acme.models.*, why: importlib}
+
+keep:
+  - /README.md
+  - /LICENSE
+  - .github/
+  - docs/
+  - scripts/
+  - python/
+  - sgl-kernel/
+  - {path: benchmark/, optional: later upstreams have it}
+
+prune_symbols: [python/acme/**]
+
+facts:
+  predicates:
+    acme.platform.is_alien: false
+  values:
+    acme.platform.GALAXY: {value: falsy}
+  environment:
+    ACME_ALIEN: null
+  attributes: [acme.platform.warp]
+  pure: [acme.server.report]
+  defaults:
+    acme.server.report: {quiet: false}
+
+absent:
+  modules: [{name: acme_alien, optional: never imported by name}]
+
+batches:
+  - id: furniture
+    why: not part of the distribution
+    remove: [.github/, docs/]
+    keep: [docs/guide.md, docs/latest.md]
+
+  - id: tests
+    why: upstream's own tests run from the pin
+    remove: [python/acme/test/]
+
+  - id: models
+    why: one model is kept
+    prune: [python/acme/models/*.py, python/acme/configs/*.py]
+    keep: [python/acme/models/__init__.py, python/acme/models/registry.py, python/acme/configs/__init__.py]
+
+  - id: grpc
+    why: the gRPC entry point is not part of this distribution
+    remove: [python/acme/grpc/]
+    facts:
+      options:
+        - {names: [mode], absent: [grpc], optional: an example}
+    toml:
+      - {file: python/pyproject.toml, remove: project.dependencies, value: grpcio}
+      - {file: python/pyproject.toml, set: tool.acme.mode, value: small}
+      - {file: python/pyproject.toml, add: project.dependencies, value: "numpy>=1"}
+
+  - id: fancy
+    why: the fancy backend is not part of this distribution
+    remove: [python/acme/layers/fancy.py, sgl-kernel/csrc/fancy.cu]
+    facts:
+      options:
+        - {names: ["*backend*"], absent: [fancy]}
+    drop:
+      - acme.server.helper_of_fancy
+      - sgl_kernel.fancy
+    stub: [acme.layers.attention.Plain.forward_fancy]
+    edits:
+      - {set: acme.server.Server.__init__:backend, to: '"plain"', why: the next best}
+      - {drop_import: acme.layers.fancy.polish, in: acme.layers.attention}
+      - {drop_entry: '"fancy"', in: acme.server.BACKENDS}
+      - {drop_statement: 'print("starting")', in: acme.server.Server.run}
+      - {replace: 1 << 20, by: 1 << 16, in: acme.server.Server.limits}
+      - {body: acme.server.Server.slow_path, from: overlays/fancy/slow_path.pybody}
+    anchored:
+      - {file: sgl-kernel/CMakeLists.txt, block: WITH_ALIEN}
+      - {file: sgl-kernel/CMakeLists.txt, argument: '"-DFANCY"'}
+      - {file: sgl-kernel/CMakeLists.txt, command: 'message(STATUS "fancy is on")'}
+      - {file: sgl-kernel/csrc/ext.cc, statement: 'note("hello"'}
+      - {file: sgl-kernel/csrc/ext.cc, replace: version = 1, by: version = 2}
+
+  - id: awk
+    why: AWK is not part of this distribution
+    remove: [python/acme/layers/awk.py]
+    absent:
+      symbols: [acme.layers.awk.AwkConfig]
+
+  - id: parser
+    why: our own parser
+    files:
+      - {path: python/acme/parser.py, from: overlays/parser/parser.py, preimage: ["@PARSER@"]}
+      - {path: python/acme/extra.py, from: overlays/parser/extra.py}
+    patches:
+      - {from: overlays/parser/odd.patch, why: an example of the last resort}
+
+guarantees:
+  absent_text:
+    - pattern: (?i)fancy
+      in: [python/, sgl-kernel/]
+      batches: [fancy]
+      except:
+        - {path: python/acme/layers/attention.py, text: forward_fancy, why: a stub has a name}
+        - {path: python/acme/layers/attention.py, why: a stub says what is missing}
+  present: [python/acme/launch.py, acme.server.Server, LICENSE]
+"""
+
+OVERLAYS = {
+    "overlays/fancy/slow_path.pybody": b"# our own\nreturn 3\n",
+    "overlays/parser/parser.py": b'"""Ours."""\n\n\ndef parse(text):\n    return text.strip()\n',
+    "overlays/parser/extra.py": b'"""Ours too."""\n\nEXTRA = 1\n',
+    "overlays/parser/odd.patch": (
+        b"--- a/python/acme/server.py\n+++ b/python/acme/server.py\n"
+        b'@@ -59,2 +59,2 @@\n     def odd(self):\n-        return "odd"\n+        return "even"\n'
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """An upstream repository (bare), and a folder with the manifest and its overlays."""
+
+    repository: Repo
+    commit: str
+    home: Path
+
+    @property
+    def manifest(self) -> Path:
+        return self.home / "manifest.yaml"
+
+    def change(self, old: str, new: str) -> None:
+        """Replace a text of the manifest that occurs exactly once."""
+        text = self.manifest.read_text("utf-8")
+        assert text.count(old) == 1, (old, text.count(old))
+        self.manifest.write_text(text.replace(old, new), "utf-8")
+
+    def environment(self, **more: str | None) -> dict[str, str]:
+        """What a builder sees; None takes a variable away."""
+        found = {k: v for k, v in os.environ.items() if not k.startswith(("SGLANG_", "BUILDER_", "GIT_"))}
+        found |= {
+            "SGLANG_MIRROR": str(self.repository.path),
+            "BUILDER_CACHE": str(self.home.parent / "cache"),
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(self.home.parent),
+        }
+        for name, value in more.items():
+            found.pop(name, None)
+            if value is not None:
+                found[name] = value
+        return found
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "builder", *words]
+
+    def run(self, *words: str, **more: str | None) -> subprocess.CompletedProcess[str]:
+        """The builder in its own process, in the manifest's folder. Never a traceback."""
+        done = subprocess.run(
+            self.command(*words),
+            cwd=self.home, env=self.environment(**more), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, encoding="utf-8", errors="surrogateescape", timeout=120,
+        )  # fmt: skip
+        assert "Traceback" not in done.stdout + done.stderr, done.stderr
+        assert "E070" not in done.stdout + done.stderr, done.stderr
+        return done
+
+    def good(self, *words: str, **more: str | None) -> subprocess.CompletedProcess[str]:
+        done = self.run(*words, **more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+
+def small_world(
+    folder: Path, files: Mapping[str, bytes | tuple[str, bytes]] = FILES, manifest: str = MANIFEST
+) -> World:
+    """The world below `folder`: upstream.git and home/."""
+    repository = Repo(folder / "upstream.git")
+    commit = commit_files(repository, files, "refs/heads/main", "refs/tags/v1.2.3")
+    home = folder / "home"
+    home.mkdir()
+    text = manifest.replace("@COMMIT@", commit).replace("@PARSER@", blob_id(PARSER))
+    (home / "manifest.yaml").write_text(text, "utf-8")
+    for path, data in OVERLAYS.items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_bytes(data)
+    return World(repository, commit, home)
+
+
+def commit_files(repository: Repo, files: Mapping[str, bytes | tuple[str, bytes]], *refs: str) -> str:
+    return repository.commit(
+        {
+            path: value if isinstance(value, bytes) else (value[0], repository.blob(value[1]))
+            for path, value in files.items()
+        },
+        *refs,
+    )
+
+
+def folder_bytes(folder: Path, but: Sequence[str] = ()) -> dict[str, tuple[int, bytes]]:
+    """path -> mode and content of all below a folder; symlinks as their targets."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if name in but or (path.is_dir() and not path.is_symlink()):
+            continue
+        data = os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes()
+        found[name] = (path.lstat().st_mode, data)
+    return found
+
+
+def codes(text: str) -> list[str]:
+    """The problem codes in a rendering, sorted."""
+    return sorted(set(re.findall(r"error\[([A-Z]\d{3})\]", text)))

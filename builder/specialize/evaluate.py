@@ -1,7 +1,7 @@
 """What an expression is under the facts: a known value, something gone, or not decided.
 
-Only values that follow from a fact are known here: upstream's own constants stay variables. Reading a
-name, an attribute or an item has no effect; a call has one unless it is declared pure.
+Only values that follow from a fact are known here: upstream's own constants stay variables. What an
+evaluation may leave out is decided in `effects`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from builder.specialize.facts import PURE_BUILTINS, PURE_METHODS, Gone, Known
+from builder.specialize import effects
+from builder.specialize.facts import Gone, Known
+from builder.specialize.flow import bound_before
+from builder.specialize.names import names_of, scalar, text
 from builder.specialize.scopes import Binding, Scope
 from builder.specialize.world import Unit, World
 
@@ -78,14 +81,20 @@ class Evaluator:
         return found
 
     def truth(self, node: ast.expr, scope: Scope) -> bool | None:
-        found = self.value(node, scope)
+        """The truth of a condition; a literal True or False in its place is what an edit put there."""
+        found = self._condition(node, scope)
         return found.truth if isinstance(found, Known) else None
+
+    def _condition(self, node: ast.expr, scope: Scope) -> Value:
+        if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            return Known(node.value)
+        return self.value(node, scope)
 
     def _value_Name(self, node: ast.Name, scope: Scope) -> Value:
         owner = scope.find(node.id)
         if owner is not None and owner.kind != "module":
             local = self.constant(owner.names[node.id], owner)
-            if local is not None:
+            if local is not None and bound_before(self.unit.module, node, node.id, owner):
                 return local
         return self._reference(node, scope)
 
@@ -121,8 +130,12 @@ class Evaluator:
         return other.constant(bindings, unit.scopes.root)
 
     def constant(self, bindings: list[Binding], scope: Scope) -> Known | None:
-        """The one derived value of all bindings of a name, if there is one."""
-        values: set[Known] = set()
+        """The one derived value of all bindings of a name, if there is one.
+
+        A binding may be a literal too, as long as another one is derived from a fact.
+        """
+        values: dict[tuple[type, object], Known] = {}
+        derived = False
         for binding in bindings:
             if binding.kind == "declare":
                 continue
@@ -133,12 +146,20 @@ class Evaluator:
                 found = self.value(binding.value, scope)
             finally:
                 self._busy.discard(binding.node)
-            if not isinstance(found, Known):
+            if isinstance(found, Known):
+                derived = True
+            elif isinstance(binding.value, ast.Constant) and isinstance(binding.value.value, bool):
+                found = Known(binding.value.value)
+            else:
                 return None
-            values.add(found)
-        if len(values) > 1 and len({v.truth for v in values}) == 1:
-            return Known(next(iter(values)).truth, exact=False)
-        return values.pop() if len(values) == 1 else None
+            values[type(found.value), (found.value, found.exact)] = found
+        if not derived:
+            return None
+        first = next(iter(values.values()))
+        if len(values) == 1:
+            return first
+        same = len({v.truth for v in values.values()}) == 1
+        return Known(first.truth, exact=False) if same else None
 
     def _value_Call(self, node: ast.Call, scope: Scope) -> Value:
         func = node.func
@@ -153,7 +174,7 @@ class Evaluator:
             if name in ("isinstance", "issubclass") and len(node.args) == 2:
                 return self._isinstance(node.args[1], scope)
             if name == "bool" and len(node.args) == 1 and not node.keywords:
-                found = self.value(node.args[0], scope)
+                found = self._condition(node.args[0], scope)
                 return Known(found.truth) if isinstance(found, Known) else None
         anywhere = self.facts.predicates.get(f"*.{last}")
         if anywhere is not None and isinstance(func, ast.Attribute):
@@ -164,22 +185,18 @@ class Evaluator:
                 return method
             if func.attr == "get" and isinstance(func.value, ast.Attribute):
                 return self.facts.environment.get(func.value.attr)
-        if last in _READERS and node.args and isinstance(node.args[0], ast.Constant):
-            variable = node.args[0].value
-            if isinstance(variable, str):
-                return self.facts.environment.get(variable)
+        if last in _READERS and node.args:
+            return self.facts.environment.get(text(node.args[0]) or "")
         return None
 
     def _hasattr(self, node: ast.Call, scope: Scope) -> Value:
         owner = self.qualified(node.args[0], scope)
         attribute = node.args[1]
-        if isinstance(owner, str) and isinstance(attribute, ast.Constant):
-            if f"{owner}.{attribute.value}" in self.facts.attributes:
-                return Known(False)
-        return None
+        gone = isinstance(owner, str) and f"{owner}.{text(attribute)}" in self.facts.attributes
+        return Known(False) if gone else None
 
     def _isinstance(self, classes: ast.expr, scope: Scope) -> Value:
-        members = classes.elts if isinstance(classes, ast.Tuple) else [classes]
+        members = _alternatives(classes)
         if members and all(isinstance(self.value(m, scope), Gone) for m in members):
             return Known(False)
         return None
@@ -187,7 +204,7 @@ class Evaluator:
     def _value_UnaryOp(self, node: ast.UnaryOp, scope: Scope) -> Value:
         if not isinstance(node.op, ast.Not):
             return None
-        found = self.value(node.operand, scope)
+        found = self._condition(node.operand, scope)
         return Known(not found.truth) if isinstance(found, Known) else None
 
     def _value_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Value:
@@ -195,7 +212,7 @@ class Evaluator:
         last: Known | None = None
         before_known = True
         for operand in node.values:
-            found = self.value(operand, scope)
+            found = self._condition(operand, scope)
             if isinstance(found, Known) and found.truth is stop:
                 # an undecided operand before this one may be the value, but not another truth
                 return found if before_known else Known(found.truth, exact=False)
@@ -237,10 +254,14 @@ class Evaluator:
                     return other.value is known.value
                 return bool(known.value == other.value)
         for literal, variable in ((right, left), (left, right)):
-            if isinstance(literal, ast.Constant) and not isinstance(variable, ast.Constant):
-                if self.facts.option_absent(names_of(variable), literal.value) is not None:
-                    return False
+            if isinstance(literal, ast.Constant) and self._option_absent(variable, literal):
+                return False
         return None
+
+    def _option_absent(self, variable: ast.expr, literal: ast.Constant) -> bool:
+        if isinstance(variable, ast.Constant):
+            return False
+        return self.facts.option_absent(names_of(variable), scalar(literal)) is not None
 
     def _contains(self, member: ast.expr, container: ast.expr, scope: Scope) -> bool | None:
         if isinstance(self.value(member, scope), Gone):
@@ -258,79 +279,28 @@ class Evaluator:
             ):
                 return any(known.value == i.value for i in container.elts if isinstance(i, ast.Constant))
             return None
-        if isinstance(member, ast.Constant):
-            if self.facts.option_absent(names_of(container), member.value) is not None:
-                return False
+        if isinstance(member, ast.Constant) and self._option_absent(container, member):
+            return False
         return None
 
     def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
         """Does a member of a literal name something that never occurs?"""
         if isinstance(item, ast.Constant):
-            return self.facts.option_absent(names, item.value) is not None
+            return self.facts.option_absent(names, scalar(item)) is not None
         return isinstance(self.value(item, scope), Gone)
-
-    # -- effects ------------------------------------------------------------------------------
 
     def pure(self, node: ast.expr, scope: Scope) -> bool:
         """May the evaluation be left out without anybody noticing?"""
-        if isinstance(node, (ast.Constant, ast.Name)):
-            return True
-        if isinstance(node, ast.Attribute):
-            return self.pure(node.value, scope)
-        if isinstance(node, ast.Call):
-            return self._pure_call(node, scope)
-        if isinstance(node, (ast.Lambda, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
-            return isinstance(node, ast.Lambda)
-        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            return all(
-                self.pure(child, self.unit.scopes.of(node))
-                for child in ast.iter_child_nodes(node)
-                if isinstance(child, ast.expr)
-            ) and all(
-                self.pure(part, self.unit.scopes.of(node))
-                for g in node.generators
-                for part in (g.iter, *g.ifs)
-            )
-        return all(
-            self.pure(c, scope) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)
-        ) and all(self.pure(k.value, scope) for k in ast.iter_child_nodes(node) if isinstance(k, ast.keyword))
-
-    def _pure_call(self, node: ast.Call, scope: Scope) -> bool:
-        parts = [*node.args, *(k.value for k in node.keywords)]
-        if not all(self.pure(p, scope) for p in parts):
-            return False
-        if isinstance(self.value(node, scope), Known):
-            return not isinstance(node.func, ast.Attribute) or self.pure(node.func.value, scope)
-        name = self.qualified(node.func, scope)
-        if isinstance(name, str):
-            if name in self.facts.pure or name in PURE_BUILTINS or name.rpartition(".")[2] in self.facts.pure:
-                return True
-        if isinstance(node.func, ast.Attribute):
-            attr = node.func.attr
-            if attr in PURE_METHODS or attr in self.facts.pure or f"*.{attr}" in self.facts.pure:
-                return self.pure(node.func.value, scope)
-        return False
+        return effects.pure(self, node, scope)
 
 
-def names_of(node: ast.expr) -> tuple[str, ...]:
-    """The names under which an expression is known: what option patterns are matched against."""
-    if isinstance(node, ast.Name):
-        return (node.id,)
-    if isinstance(node, ast.Attribute):
-        return (node.attr, f"{names_of(node.value)[0]}.{node.attr}") if names_of(node.value) else (node.attr,)
-    if isinstance(node, ast.Call):
-        inner = names_of(node.func)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in ("lower", "upper", "strip", "get"):
-            if node.func.attr == "get" and node.args and isinstance(node.args[0], ast.Constant):
-                return (str(node.args[0].value),)
-            return names_of(node.func.value)
-        if inner[:1] == ("getattr",) and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
-            return (str(node.args[1].value),)
-        return inner
-    if isinstance(node, ast.Subscript):
-        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            return (node.slice.value,)
-        return names_of(node.value)
-    if isinstance(node, ast.BoolOp):
-        return tuple(n for v in node.values for n in names_of(v))
-    return ()
+def _alternatives(classes: ast.expr) -> list[ast.expr]:
+    """The members of `(A, B)` and `A | B`, else the class itself."""
+    if isinstance(classes, ast.Tuple):
+        return classes.elts
+    if isinstance(classes, ast.BinOp) and isinstance(classes.op, ast.BitOr):
+        return [*_alternatives(classes.left), *_alternatives(classes.right)]
+    return [classes]
+
+
+__all__ = ["Evaluator", "Value", "names_of"]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from builder.source.ops import DropAnnotation, DropItem, Op, Operands, Replace
-from builder.specialize.evaluate import Evaluator, names_of
+from builder.source.ops import DropItem, Op, Operands, Replace
+from builder.specialize.annotations import Annotations
+from builder.specialize.effects import leaves_trace
+from builder.specialize.evaluate import Evaluator
 from builder.specialize.facts import Gone, Known
-from builder.specialize.scopes import Scope
+from builder.specialize.names import names_of, scalar, text
+from builder.specialize.scopes import Comprehension, Scope
 
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_UNIONS = ("Union", "Optional")
+_IN = (ast.In, ast.NotIn)
 
 
 class Expressions:
@@ -20,52 +22,69 @@ class Expressions:
     def __init__(self, evaluator: Evaluator, ops: list[Op]) -> None:
         self.evaluator = evaluator
         self.ops = ops
+        self.annotations = Annotations(evaluator, ops, self.fold)
 
-    def fold(self, node: ast.expr, scope: Scope, test: bool = False, names: Iterable[str] = ()) -> None:
-        """Fold one expression. `test`: only its truth matters. `names`: what it is assigned to."""
-        known = self.evaluator.value(node, scope)
-        if (
-            isinstance(known, Known)
-            and not isinstance(node, ast.Constant)
-            and self._may_stand_in(known, test)
-        ):
-            if self.evaluator.pure(node, scope):
-                self.ops.append(Replace(node, repr(known.truth if test else known.value)))
-                return
+    def fold(
+        self,
+        node: ast.expr,
+        scope: Scope,
+        test: bool = False,
+        names: Iterable[str] = (),
+        collection: bool = False,
+    ) -> None:
+        """Fold one expression.
+
+        `test`: only its truth matters; `names`: what it is assigned to or compared with; `collection`: a
+        tuple here is a set of choices, not a record whose positions mean something.
+        """
+        if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            self.fold_children(node, scope)
+            return
+        if self._known(node, scope, test):
+            return
         names = tuple(names)
         if isinstance(node, ast.BoolOp):
             self._bool(node, scope, test, names)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.fold(node.operand, scope, test=True)
         elif isinstance(node, ast.IfExp):
-            self._choice(node, scope, test, names)
+            self._choice(node, scope, test, names, collection)
         elif isinstance(node, ast.Compare):
             self._compare(node, scope)
         elif isinstance(node, ast.Call):
             self._call(node, scope)
         elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            self._members(node, scope, names)
+            self._members(node, scope, names, collection or not isinstance(node, ast.Tuple))
         elif isinstance(node, ast.Dict):
             self._entries(node, scope, names)
         elif isinstance(node, ast.Subscript):
             self._subscript(node, scope)
         elif isinstance(node, ast.Lambda):
             self.fold(node.body, self.evaluator.unit.scopes.of(node))
-        elif isinstance(node, _COMPREHENSIONS):
+        elif isinstance(node, Comprehension):
             self._comprehension(node, scope)
         elif not isinstance(node, ast.JoinedStr):  # positions inside f-strings differ between Pythons
             self.fold_children(node, scope)
 
     def fold_children(self, node: ast.AST, scope: Scope) -> None:
+        """Fold the direct parts of an expression or statement."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.fold(child, scope)
             elif isinstance(child, ast.keyword):
                 self.fold(child.value, scope)
 
-    @staticmethod
-    def _may_stand_in(known: Known, test: bool) -> bool:
-        return known.exact or test
+    def _known(self, node: ast.expr, scope: Scope, test: bool) -> bool:
+        """Put a known value in the place of an expression that has no effect."""
+        if isinstance(node, ast.Constant):
+            return False
+        known = self.evaluator.value(node, scope)
+        if not isinstance(known, Known) or not (known.exact or test):
+            return False
+        if not self.evaluator.pure(node, scope):
+            return False
+        self.ops.append(Replace(node, repr(known.truth if test else known.value)))
+        return True
 
     # -- conditions ---------------------------------------------------------------------------
 
@@ -75,15 +94,14 @@ class Expressions:
         last = len(node.values) - 1
         for index, operand in enumerate(node.values):
             truth = self.evaluator.truth(operand, scope)
-            if truth is not None and self.evaluator.pure(operand, scope):
-                if truth is not stop and (test or index < last):
-                    continue
-                if truth is stop:
-                    keep.append(index)
+            if truth is None or not self.evaluator.pure(operand, scope):
+                keep.append(index)
+            elif truth is stop:
+                keep.append(index)
+                if not leaves_trace(node.values[index + 1 :]):
                     break
-            keep.append(index)
-        if not keep:
-            return
+            elif not test and index == last:
+                keep.append(index)  # it may be the value
         if len(keep) == 1:
             only = node.values[keep[0]]
             self.ops.append(Replace(node, only))
@@ -92,37 +110,46 @@ class Expressions:
         if len(keep) < len(node.values):
             self.ops.append(Operands(node, tuple(keep)))
         for index in keep:
-            self.fold(node.values[index], scope, test=test or (index != keep[-1] and False), names=names)
+            self.fold(node.values[index], scope, test, names)
 
-    def _choice(self, node: ast.IfExp, scope: Scope, test: bool, names: tuple[str, ...]) -> None:
+    def _choice(
+        self, node: ast.IfExp, scope: Scope, test: bool, names: tuple[str, ...], collection: bool
+    ) -> None:
         truth = self.evaluator.truth(node.test, scope)
         if truth is not None and self.evaluator.pure(node.test, scope):
-            taken = node.body if truth else node.orelse
-            self.ops.append(Replace(node, taken))
-            self.fold(taken, scope, test, names)
-            return
+            taken, other = (node.body, node.orelse) if truth else (node.orelse, node.body)
+            if not leaves_trace([other]):
+                self.ops.append(Replace(node, taken))
+                self.fold(taken, scope, test, names, collection)
+                return
         self.fold(node.test, scope, test=True)
-        self.fold(node.body, scope, test, names)
-        self.fold(node.orelse, scope, test, names)
+        self.fold(node.body, scope, test, names, collection)
+        self.fold(node.orelse, scope, test, names, collection)
 
     def _compare(self, node: ast.Compare, scope: Scope) -> None:
         self.fold(node.left, scope)
+        left = node.left
         for op, right in zip(node.ops, node.comparators, strict=True):
-            names: tuple[str, ...] = ()
-            if isinstance(op, (ast.In, ast.NotIn)):
-                names = names_of(node.left)
-            self.fold(right, scope, names=names)
+            contains = isinstance(op, _IN)
+            self.fold(right, scope, names=names_of(left) if contains else (), collection=contains)
+            left = right
 
     # -- members ------------------------------------------------------------------------------
 
-    def _members(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, names: Sequence[str]) -> None:
-        gone = [i for i, item in enumerate(node.elts) if self.evaluator.item_absent(item, names, scope)]
-        if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store):
-            gone = []
+    def _members(
+        self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, names: Sequence[str], collection: bool
+    ) -> None:
+        gone = [i for i, item in enumerate(node.elts) if collection and self._member_gone(item, names, scope)]
         self.ops.extend(DropItem(node, "elts", i) for i in gone)
         for index, item in enumerate(node.elts):
             if index not in gone:
-                self.fold(item, scope, names=names if not isinstance(item, ast.Constant) else ())
+                self.fold(item, scope, names=names)
+
+    def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
+        if self.evaluator.item_absent(item, names, scope):
+            return True  # a record with a part that is gone is gone as a whole
+        parts = item.elts if isinstance(item, ast.Tuple) else []
+        return any(isinstance(self.evaluator.value(part, scope), Gone) for part in parts)
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
         for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
@@ -134,44 +161,61 @@ class Expressions:
                 continue
             if key is not None:
                 self.fold(key, scope)
-            inner = (key.value,) if isinstance(key, ast.Constant) and isinstance(key.value, str) else ()
-            self.fold(value, scope, names=inner)
+            known_as = text(key) if key is not None else None
+            self.fold(value, scope, names=() if known_as is None else (known_as,))
+
+    # -- calls --------------------------------------------------------------------------------
 
     def _call(self, node: ast.Call, scope: Scope) -> None:
-        self.fold_children(node.func, scope)
+        if isinstance(node.func, ast.Attribute):
+            self.fold(node.func.value, scope)
+        elif not isinstance(node.func, ast.Name):
+            self.fold(node.func, scope)
         called = self.evaluator.qualified(node.func, scope)
         if called in ("isinstance", "issubclass") and len(node.args) == 2:
-            classes = node.args[1]
-            if isinstance(classes, ast.Tuple):
-                gone = [
-                    i for i, c in enumerate(classes.elts) if isinstance(self.evaluator.value(c, scope), Gone)
-                ]
-                if len(classes.elts) - len(gone) == 1:
-                    left = next(c for i, c in enumerate(classes.elts) if i not in gone)
-                    if gone:
-                        self.ops.append(Replace(classes, left))
-                    self.fold(node.args[0], scope)
-                    return
-                self.ops.extend(DropItem(classes, "elts", i) for i in gone)
-                self.fold(node.args[0], scope)
-                return
+            self.fold(node.args[0], scope)
+            self._classes(node.args[1], scope)
+            return
         last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        flags = [flag for arg in node.args if (flag := text(arg)) is not None]
         option = flags[0].lstrip("-").replace("-", "_") if last == "add_argument" and flags else ""
         for arg in node.args:
             self.fold(arg, scope)
         for index, keyword in enumerate(node.keywords):
-            value = self.evaluator.value(keyword.value, scope)
-            if isinstance(value, Known) and isinstance(called, str) and keyword.arg is not None:
-                for name in (called, f"*.{last}"):
-                    if (name, keyword.arg) in self.evaluator.facts.defaults:
-                        if self.evaluator.facts.defaults[name, keyword.arg] == value.value:
-                            self.ops.append(DropItem(node, "keywords", index))
-                            break
-                else:
-                    self.fold(keyword.value, scope, names=(keyword.arg,))
+            if isinstance(called, str) and self._is_default(keyword, (called, f"*.{last}"), scope):
+                self.ops.append(DropItem(node, "keywords", index))
                 continue
-            self.fold(keyword.value, scope, names=[n for n in (option, keyword.arg) if n])
+            names = [name for name in (option, keyword.arg) if name]
+            self.fold(keyword.value, scope, names=names, collection=keyword.arg == "choices")
+
+    def _is_default(self, keyword: ast.keyword, called: Iterable[str], scope: Scope) -> bool:
+        """Does a keyword give the value that the facts say is its default anyway?"""
+        if keyword.arg is None:
+            return False
+        defaults = self.evaluator.facts.defaults
+        stated = [defaults[c, keyword.arg] for c in called if (c, keyword.arg) in defaults]
+        value = self.evaluator.value(keyword.value, scope)
+        if not stated or not isinstance(value, Known) or not value.exact:
+            return False
+        return stated[0] == value.value and self.evaluator.pure(keyword.value, scope)
+
+    def _classes(self, classes: ast.expr, scope: Scope) -> None:
+        """The second argument of isinstance: classes that are gone leave it."""
+        if isinstance(classes, ast.BinOp) and isinstance(classes.op, ast.BitOr):
+            for side, other in ((classes.left, classes.right), (classes.right, classes.left)):
+                if isinstance(self.evaluator.value(side, scope), Gone):
+                    self.ops.append(Replace(classes, other))
+                    self._classes(other, scope)
+                    return
+        if not isinstance(classes, ast.Tuple):
+            self.fold(classes, scope)
+            return
+        members = classes.elts
+        gone = [i for i, c in enumerate(members) if isinstance(self.evaluator.value(c, scope), Gone)]
+        if gone and len(members) - len(gone) == 1:
+            self.ops.append(Replace(classes, next(c for i, c in enumerate(members) if i not in gone)))
+        else:
+            self.ops.extend(DropItem(classes, "elts", i) for i in gone)
 
     def registers_absent(self, node: ast.Call, scope: Scope) -> bool:
         """Is this a registration of an absent option value: `register("fa3", ...)`, `@backend("fa3")`?"""
@@ -180,7 +224,7 @@ class Expressions:
             return False
         first = node.args[0]
         if isinstance(first, ast.Constant):
-            return self.evaluator.facts.option_absent((name[0],), first.value) is not None
+            return self.evaluator.facts.option_absent((name[0],), scalar(first)) is not None
         return any(isinstance(self.evaluator.value(a, scope), Gone) for a in node.args)
 
     def _comprehension(self, node: ast.expr, scope: Scope) -> None:
@@ -188,8 +232,7 @@ class Expressions:
         for index, generator in enumerate(node.generators):  # type: ignore[attr-defined]
             self.fold(generator.iter, inner if index else scope)
             for position, test in enumerate(generator.ifs):
-                truth = self.evaluator.truth(test, inner)
-                if truth is True and self.evaluator.pure(test, inner):
+                if self.evaluator.truth(test, inner) is True and self.evaluator.pure(test, inner):
                     self.ops.append(DropItem(generator, "ifs", position))
                 else:
                     self.fold(test, inner, test=True)
@@ -199,6 +242,7 @@ class Expressions:
                 self.fold(child, inner)
 
     def pattern_gone(self, pattern: ast.pattern, subject: ast.expr, scope: Scope) -> bool:
+        """Does a pattern of `match` match nothing that occurs?"""
         if isinstance(pattern, ast.MatchValue):
             return self.evaluator.item_absent(pattern.value, names_of(subject), scope)
         if isinstance(pattern, ast.MatchOr):
@@ -207,96 +251,21 @@ class Expressions:
             return isinstance(self.evaluator.value(pattern.cls, scope), Gone)
         return False
 
-    # -- annotations --------------------------------------------------------------------------
-
     def _subscript(self, node: ast.Subscript, scope: Scope) -> None:
         base = names_of(node.value)
-        if base and base[0] == "Literal" and isinstance(node.slice, ast.Tuple):
-            self._members(node.slice, scope, ("*",))
-            return
-        if base and base[0] in _UNIONS and self._union(node, scope):
-            return
-        self.fold(node.value, scope)
-        self.fold(node.slice, scope)
+        if base[:1] == ("Literal",):
+            self._literal(node, scope)
+        elif not self.annotations.union(node, scope):
+            self.fold(node.value, scope)
+            self.fold(node.slice, scope)
 
-    def _union(self, node: ast.Subscript, scope: Scope) -> bool:
+    def _literal(self, node: ast.Subscript, scope: Scope) -> None:
+        """`Literal["a", "b"]` loses absent values, but never the last one."""
         if not isinstance(node.slice, ast.Tuple):
-            return False
-        gone = [i for i, m in enumerate(node.slice.elts) if self._type_gone(m, scope)]
-        if not gone or len(gone) == len(node.slice.elts):
-            return False
-        left = [m for i, m in enumerate(node.slice.elts) if i not in gone]
-        if len(left) == 1:
-            self.ops.append(Replace(node, left[0]))
-        else:
+            return
+        members = node.slice.elts
+        gone = [i for i, m in enumerate(members) if self.evaluator.item_absent(m, ("*",), scope)]
+        if len(members) - len(gone) == 1:
+            self.ops.append(Replace(node.slice, next(m for i, m in enumerate(members) if i not in gone)))
+        elif len(gone) < len(members):
             self.ops.extend(DropItem(node.slice, "elts", i) for i in gone)
-        for member in left:
-            self.fold(member, scope)
-        return True
-
-    def _type_gone(self, node: ast.expr, scope: Scope) -> bool:
-        """Can nothing have this type any more?"""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            try:
-                inner = ast.parse(node.value, mode="eval").body
-            except SyntaxError:
-                return False
-            return self._type_gone(inner, scope)
-        if isinstance(self.evaluator.value(node, scope), Gone):
-            return True
-        if isinstance(node, ast.Subscript):
-            base = names_of(node.value)
-            if base[:1] == ("Optional",):
-                return False
-            if base[:1] == ("Union",) and isinstance(node.slice, ast.Tuple):
-                return all(self._type_gone(m, scope) for m in node.slice.elts)
-            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            return any(self._type_gone(p, scope) for p in parts)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            return self._type_gone(node.left, scope) and self._type_gone(node.right, scope)
-        return False
-
-    def annotation(
-        self,
-        owner: ast.arg | ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign,
-        node: ast.expr,
-        scope: Scope,
-    ) -> None:
-        """An annotation names types; one that is gone leaves the union, or the annotation leaves."""
-        if self._type_gone(node, scope):
-            if isinstance(owner, ast.AnnAssign) and (owner.value is None or scope.kind == "class"):
-                self.ops.append(Replace(node, "object"))
-            else:
-                self.ops.append(DropAnnotation(owner))
-            return
-        if isinstance(node, ast.Subscript) and names_of(node.value)[:1] == ("Optional",):
-            if self._type_gone(node.slice, scope):
-                self.ops.append(Replace(node, "None"))
-                return
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            self._quoted(node, scope)
-            return
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            for side, other in ((node.left, node.right), (node.right, node.left)):
-                if self._type_gone(side, scope):
-                    self.ops.append(Replace(node, other))
-                    self.fold(other, scope)
-                    return
-        self.fold(node, scope)
-
-    def _quoted(self, node: ast.Constant, scope: Scope) -> None:
-        try:
-            inner = ast.parse(node.value, mode="eval").body
-        except SyntaxError:
-            return
-        ops: list[Op] = []
-        from builder.source.oracle import expected
-
-        holder = ast.parse(f"_: {node.value}")
-        statement = holder.body[0]
-        assert isinstance(statement, ast.AnnAssign)
-        Expressions(self.evaluator, ops).annotation(statement, statement.annotation, scope)
-        if ops and inner is not None:
-            after = expected(holder, ops).body[0]
-            assert isinstance(after, ast.AnnAssign)
-            self.ops.append(Replace(node, repr(ast.unparse(after.annotation))))

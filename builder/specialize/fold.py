@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from builder.source.ops import Decide, DropItem, Op, Remove, Replace, Unwrap
+from builder.source.ops import Decide, DropItem, Op, Remove, Unwrap
+from builder.specialize.constant import is_predicate, remaining, returned
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
-from builder.specialize.guard import loses_yield, unbinds
+from builder.specialize.guard import needed
 from builder.specialize.hits import Hits, import_hits
 from builder.specialize.imports import Imports
+from builder.specialize.names import names_of, text
 from builder.specialize.scopes import Scope
 from builder.specialize.world import Unit, World
 
 _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A definition, or a name that an import bound, that leaves a file, and why."""
-
-    name: str  # qualified
-    why: str
+#: Conditions that hold a literal True or False: edits put them there.
+_LITERAL = re.compile(
+    rb"\b(?:if|elif|not|and|or|assert)[\s(]+(?:True|False)\b|\bwhile[ \t(]+False\b"
+    rb"|\b(?:True|False)[ \t)]*\s(?:and|or)\b|\b(?:True|False)[ \t)]+if\b"
+)
 
 
 @dataclass(slots=True)
@@ -33,7 +33,6 @@ class Folded:
 
     path: str
     ops: list[Op] = field(default_factory=list)
-    losses: list[Loss] = field(default_factory=list)
     local: dict[tuple[str, str], str] = field(default_factory=dict)  # (scope, name) -> gone
     constants: dict[str, Known] = field(default_factory=dict)
     functions: dict[str, Known] = field(default_factory=dict)
@@ -48,9 +47,13 @@ def fold(unit: Unit, world: World, needles: Iterable[str]) -> Folded:
     `needles`: the identifiers and strings without which a statement has nothing to fold.
     """
     local = {name for _, name in world.memory.local.get(unit.path, ())}
-    offsets = import_hits(world.files[unit.path], unit.package, lambda m: world.module_gone(m) is not None)
+    data = world.files[unit.path]
+    offsets = import_hits(data, unit.package, lambda m: world.module_gone(m) is not None)
+    offsets += [match.start() for match in _LITERAL.finditer(data)]
     folder = _Folder(unit, world, Hits(unit, {*needles, *local}, offsets))
     folder.suite(unit.module.tree.body, unit.scopes.root)
+    for stuck in folder.imports.stuck:
+        folder.doubt(stuck, "an import of what is gone stays: its `try` cannot be taken apart")
     return folder.out
 
 
@@ -63,13 +66,26 @@ class _Folder:
         self.out = Folded(unit.path)
         self.expressions = Expressions(self.evaluator, self.out.ops)
         self.imports = Imports(unit, world, self.out.ops, self.out.local)
-        self.decisions: dict[ast.AST, bool] = {}
+        self.taken: dict[ast.stmt, Sequence[ast.stmt]] = {}
         self.removed: set[ast.AST] = set()
 
     def remove(self, stmt: ast.stmt) -> bool:
         self.out.ops.append(Remove(stmt))
         self.removed.add(stmt)
         return False
+
+    def unwrap(self, stmt: ast.stmt, suite: Sequence[ast.stmt], scope: Scope) -> bool:
+        self.out.ops.append(Unwrap(stmt, tuple(suite)))
+        self.taken[stmt] = suite
+        return self.suite(suite, scope)
+
+    def doubt(self, node: ast.stmt, sentence: str) -> None:
+        self.out.uncertain.append((node.lineno, sentence))
+
+    def known(self, node: ast.expr, scope: Scope) -> bool | None:
+        """The truth of a condition that may be left out."""
+        truth = self.evaluator.truth(node, scope)
+        return truth if truth is not None and self.evaluator.pure(node, scope) else None
 
     # -- suites -------------------------------------------------------------------------------
 
@@ -79,29 +95,20 @@ class _Folder:
         for index, stmt in enumerate(stmts):
             stays = self.statement(stmt, scope)
             left = left or stays
-            if stays and self.leaves(stmt, scope) and index + 1 < len(stmts):
-                tail = list(stmts[index + 1 :])
-                if self.changed(stmt) and not loses_yield(scope, tail) and not unbinds(scope, tail):
-                    for dead in tail:
-                        self.remove(dead)
-                    break
+            tail = stmts[index + 1 :]
+            # upstream's own dead code after an exit is none of our business
+            ours = stays and not isinstance(stmt, _EXITS) and self.leaves(stmt)
+            if ours and tail and not needed(scope, tail):
+                for dead in tail:
+                    self.remove(dead)
+                break
         return left
 
-    def changed(self, stmt: ast.stmt) -> bool:
-        """Is it we who made this statement an unconditional exit?"""
-        return not isinstance(stmt, _EXITS)
-
-    def leaves(self, stmt: ast.stmt, scope: Scope) -> bool:
+    def leaves(self, stmt: ast.stmt) -> bool:
         """Does control never pass this statement, once it is folded?"""
         if isinstance(stmt, _EXITS):
             return True
-        if isinstance(stmt, ast.If):
-            chosen = self.decisions.get(stmt)
-            if chosen is None:
-                return False
-            suite = stmt.body if chosen else stmt.orelse
-            return any(self.leaves(s, scope) for s in suite if s not in self.removed)
-        return False
+        return any(self.leaves(s) for s in self.taken.get(stmt, ()) if s not in self.removed)
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -112,61 +119,51 @@ class _Folder:
         method = getattr(self, f"_{type(stmt).__name__}", None)
         if method is not None:
             return bool(method(stmt, scope))
-        for child in ast.iter_child_nodes(stmt):
-            if isinstance(child, ast.expr):
-                self.expressions.fold(child, scope)
-            elif isinstance(child, ast.withitem):
-                self.expressions.fold(child.context_expr, scope)
+        self.expressions.fold_children(stmt, scope)
         return True
 
     def _If(self, stmt: ast.If, scope: Scope) -> bool:
-        truth = self.evaluator.truth(stmt.test, scope)
-        if truth is not None and self.evaluator.pure(stmt.test, scope):
-            lost = stmt.orelse if truth else stmt.body
-            if not loses_yield(scope, lost) and not unbinds(scope, lost):
+        truth = self.known(stmt.test, scope)
+        if truth is not None:
+            chosen, lost = (stmt.body, stmt.orelse) if truth else (stmt.orelse, stmt.body)
+            if not needed(scope, lost):
                 self.out.ops.append(Decide(stmt, truth))
-                self.decisions[stmt] = truth
+                self.taken[stmt] = chosen
                 self.out.decided += 1
-                return self.suite(stmt.body if truth else stmt.orelse, scope)
+                return self.suite(chosen, scope)
             self.doubt(stmt, "a dead branch stays: it makes the function a generator or its names local")
         self.expressions.fold(stmt.test, scope, test=True)
         body = self.suite(stmt.body, scope)
-        orelse = self.suite(stmt.orelse, scope) if stmt.orelse else False
+        orelse = self.suite(stmt.orelse, scope)
         if not body and not orelse and self.evaluator.pure(stmt.test, scope):
             return self.remove(stmt)
         return True
 
     def _While(self, stmt: ast.While, scope: Scope) -> bool:
-        truth = self.evaluator.truth(stmt.test, scope)
-        if truth is False and self.evaluator.pure(stmt.test, scope) and not loses_yield(scope, stmt.body):
-            if stmt.orelse:
-                self.out.ops.append(Unwrap(stmt, tuple(stmt.orelse)))
-                return self.suite(stmt.orelse, scope)
-            return self.remove(stmt)
+        if self.known(stmt.test, scope) is False and not needed(scope, stmt.body):
+            return self.unwrap(stmt, stmt.orelse, scope) if stmt.orelse else self.remove(stmt)
         self.expressions.fold(stmt.test, scope, test=True)
         self.suite(stmt.body, scope)
-        if stmt.orelse:
-            self.suite(stmt.orelse, scope)
+        self.suite(stmt.orelse, scope)
         return True
 
     def _Assert(self, stmt: ast.Assert, scope: Scope) -> bool:
-        truth = self.evaluator.truth(stmt.test, scope)
-        if truth is True and self.evaluator.pure(stmt.test, scope):
+        if self.known(stmt.test, scope) is True:
             return self.remove(stmt)
         self.expressions.fold(stmt.test, scope, test=True)
         if stmt.msg is not None:
             self.expressions.fold(stmt.msg, scope)
         return True
 
-    def _For(self, stmt: ast.For, scope: Scope) -> bool:
+    def _For(self, stmt: ast.For | ast.AsyncFor, scope: Scope) -> bool:
         self.expressions.fold(stmt.iter, scope)
-        body = self.suite(stmt.body, scope)
-        orelse = self.suite(stmt.orelse, scope) if stmt.orelse else False
-        return body or orelse or True
+        self.suite(stmt.body, scope)
+        self.suite(stmt.orelse, scope)
+        return True
 
     _AsyncFor = _For
 
-    def _With(self, stmt: ast.With, scope: Scope) -> bool:
+    def _With(self, stmt: ast.With | ast.AsyncWith, scope: Scope) -> bool:
         for item in stmt.items:
             self.expressions.fold(item.context_expr, scope)
         self.suite(stmt.body, scope)
@@ -175,44 +172,66 @@ class _Folder:
     _AsyncWith = _With
 
     def _Try(self, stmt: ast.Try, scope: Scope) -> bool:
-        taken = self.imports.failing(stmt, scope)
-        if taken is not None:
-            suite = tuple(taken.body)
-            if all(isinstance(s, ast.Pass) for s in suite):
-                return self.remove(stmt)
-            self.out.ops.append(Unwrap(stmt, suite))
-            return self.suite(suite, scope)
-        body = self.suite(stmt.body, scope)
-        for handler in stmt.handlers:
-            self.suite(handler.body, scope)
-        if stmt.orelse:
-            body = self.suite(stmt.orelse, scope) or body
-        if stmt.finalbody:
-            body = self.suite(stmt.finalbody, scope) or body
-        if not body:
+        jump = self.imports.jump(stmt, scope)
+        if jump is not None:
+            silent = all(isinstance(s, ast.Pass) for s in jump.handler.body)
+            if not stmt.finalbody and (jump.at == 0 or self.imports.redundant(stmt, jump)):
+                return self.remove(stmt) if silent else self.unwrap(stmt, jump.handler.body, scope)
+            if silent:
+                for dead in (*stmt.body[jump.at :], *stmt.orelse):
+                    self.remove(dead)
+                return True
+        with self.imports.inside(stmt.handlers):
+            body = self.suite(stmt.body, scope)
+        body = self.suite(stmt.orelse, scope) or body
+        body = self.suite(stmt.finalbody, scope) or body
+        if not body and not needed(scope, [s for h in stmt.handlers for s in h.body]):
             return self.remove(stmt)
+        return self.handlers(stmt, scope)
+
+    def handlers(self, stmt: ast.Try, scope: Scope) -> bool:
+        """Fold the handlers; one of an exception that is gone leaves."""
+        gone = {
+            index
+            for index, handler in enumerate(stmt.handlers)
+            if handler.type is not None
+            and isinstance(self.evaluator.value(handler.type, scope), Gone)
+            and not needed(scope, handler.body)
+        }
+        if len(gone) == len(stmt.handlers) and not stmt.finalbody:
+            if gone and not stmt.orelse:
+                self.out.ops.append(Unwrap(stmt, tuple(stmt.body)))
+                self.taken[stmt] = stmt.body
+                return any(True for _ in remaining(stmt.body, self.removed, self.taken))
+            gone = set()
+        self.out.ops.extend(DropItem(stmt, "handlers", index) for index in sorted(gone))
+        for index, handler in enumerate(stmt.handlers):
+            if index not in gone:
+                if handler.type is not None:
+                    self.expressions.fold(handler.type, scope, collection=True)
+                self.suite(handler.body, scope)
         return True
 
     def _Match(self, stmt: ast.Match, scope: Scope) -> bool:
         self.expressions.fold(stmt.subject, scope)
-        left = 0
-        gone = []
-        for index, case in enumerate(stmt.cases):
-            if self.expressions.pattern_gone(case.pattern, stmt.subject, scope) or (
-                case.guard is not None
-                and self.evaluator.truth(case.guard, scope) is False
-                and self.evaluator.pure(case.guard, scope)
-            ):
-                gone.append(index)
-                continue
-            left += 1
-            if case.guard is not None:
-                self.expressions.fold(case.guard, scope, test=True)
-            self.suite(case.body, scope)
-        if not left:
+        gone = [i for i, case in enumerate(stmt.cases) if self.never(case, stmt.subject, scope)]
+        if len(gone) == len(stmt.cases):
             return self.remove(stmt) if self.evaluator.pure(stmt.subject, scope) else True
         self.out.ops.extend(DropItem(stmt, "cases", i) for i in gone)
+        for index, case in enumerate(stmt.cases):
+            if index not in gone:
+                if case.guard is not None:
+                    self.expressions.fold(case.guard, scope, test=True)
+                self.suite(case.body, scope)
         return True
+
+    def never(self, case: ast.match_case, subject: ast.expr, scope: Scope) -> bool:
+        """Is a case of `match` never taken?"""
+        if needed(scope, case.body):
+            return False
+        if self.expressions.pattern_gone(case.pattern, subject, scope):
+            return True
+        return case.guard is not None and self.known(case.guard, scope) is False
 
     def _Import(self, stmt: ast.Import, scope: Scope) -> bool:
         return self.imports.plain(stmt, scope)
@@ -222,58 +241,56 @@ class _Folder:
 
     # -- definitions --------------------------------------------------------------------------
 
-    def _FunctionDef(self, stmt: ast.FunctionDef, scope: Scope) -> bool:
+    def _FunctionDef(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
         if self.declared_gone(name) or self.registers_absent(stmt.decorator_list, scope):
             return self.remove(stmt)
-        for index, decorator in enumerate(stmt.decorator_list):
+        for decorator in stmt.decorator_list:
             if isinstance(self.evaluator.value(decorator, scope), Gone):
                 self.doubt(stmt, f"a decorator of {name} is gone")
             self.expressions.fold(decorator, scope)
         inner = self.unit.scopes.of(stmt)
         self.signature(stmt, scope)
-        self.suite(stmt.body, inner)
-        self.constant_function(stmt, scope, name)
+        with self.imports.function():
+            self.suite(stmt.body, inner)
+        if isinstance(stmt, ast.FunctionDef) and is_predicate(stmt, scope):
+            self.predicate(stmt, scope, f"{self.unit.name}.{name}")
         return True
 
     _AsyncFunctionDef = _FunctionDef
 
     def signature(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
         args = stmt.args
+        annotations = self.expressions.annotations
         for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
             if arg is not None and arg.annotation is not None:
-                self.expressions.annotation(arg, arg.annotation, scope)
+                annotations.fold(arg, arg.annotation, scope)
         if stmt.returns is not None:
-            self.expressions.annotation(stmt, stmt.returns, scope)
+            annotations.fold(stmt, stmt.returns, scope)
         for default in (*args.defaults, *args.kw_defaults):
             if default is not None:
                 self.expressions.fold(default, scope)
 
-    def constant_function(self, stmt: ast.FunctionDef, scope: Scope, name: str) -> None:
-        """A function that we leave with nothing but `return <known>` is a predicate from now on."""
-        body = [s for s in stmt.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-        body = [s for s in body if s not in self.removed]
-        if isinstance(stmt, ast.AsyncFunctionDef) or len(body) != 1:
-            return
+    def predicate(self, stmt: ast.FunctionDef, scope: Scope, name: str) -> None:
+        """Remember a function that returns a known value."""
         inner = self.unit.scopes.of(stmt)
-        value: Known | None = None
-        if isinstance(body[0], ast.Return) and body[0].value is not None:
-            found = self.evaluator.value(body[0].value, inner)
-            if isinstance(found, Known) and self.evaluator.pure(body[0].value, inner):
-                value = found
-        decorators = {getattr(d, "id", getattr(d, "attr", "?")) for d in stmt.decorator_list}
-        if value is not None and scope.kind == "module" and not (decorators - {"cache", "lru_cache"}):
-            self.out.functions[f"{self.unit.name}.{name}"] = value
-        if value is not None and scope.kind == "class" and not (decorators - {"staticmethod", "classmethod"}):
-            self.out.methods[stmt.name] = value
+
+        def value(node: ast.expr) -> Known | None:
+            found = self.evaluator.value(node, inner)
+            return found if isinstance(found, Known) and self.evaluator.pure(node, inner) else None
+
+        known = returned(stmt, self.removed, self.taken, value)
+        if known is not None and scope.kind == "module":
+            self.out.functions[name] = known
+        elif known is not None:
+            self.out.methods[stmt.name] = known
 
     def _ClassDef(self, stmt: ast.ClassDef, scope: Scope) -> bool:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
         if self.declared_gone(name) or self.registers_absent(stmt.decorator_list, scope):
             return self.remove(stmt)
-        for base in stmt.bases:
-            if isinstance(self.evaluator.value(base, scope), Gone):
-                return self.remove(stmt)  # a class whose base does not exist cannot exist
+        if any(isinstance(self.evaluator.value(base, scope), Gone) for base in stmt.bases):
+            return self.remove(stmt)  # a class whose base does not exist cannot exist
         for decorator in stmt.decorator_list:
             self.expressions.fold(decorator, scope)
         for keyword in stmt.keywords:
@@ -293,63 +310,74 @@ class _Folder:
     # -- simple statements --------------------------------------------------------------------
 
     def _Assign(self, stmt: ast.Assign, scope: Scope) -> bool:
-        names = [t.id for t in stmt.targets if isinstance(t, ast.Name)]
-        if len(stmt.targets) == 1 and names:
-            full = f"{scope.qualname}.{names[0]}" if scope.qualname else names[0]
-            if scope.kind in ("module", "class") and self.declared_gone(full):
+        if len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
+            name = stmt.targets[0].id
+            if self.binding_gone(name, scope):
                 return self.remove(stmt)
-            if scope.kind == "module":
-                known = self.evaluator.constant(scope.names.get(names[0], []), scope)
-                if known is not None:
-                    self.out.constants[f"{self.unit.name}.{full}"] = known
+            self.constant(name, scope)
             if scope.kind in ("module", "class") and isinstance(
                 self.evaluator.value(stmt.value, scope), Gone
             ):
                 return self.remove(stmt)  # an alias of what is gone is gone
-        if names == ["__all__"] and isinstance(stmt.value, (ast.List, ast.Tuple)):
-            self.exports(stmt.value)
+            if name == "__all__" and isinstance(stmt.value, (ast.List, ast.Tuple)):
+                self.exports(stmt.value)
+                return True
         for target in stmt.targets:
-            self.expressions.fold_children(target, scope)
-        self.expressions.fold(
-            stmt.value, scope, names=[n for t in stmt.targets for n in self.target_names(t)]
-        )
+            self.expressions.fold(target, scope)
+        self.assigned(stmt.targets, stmt.value, scope)
         return True
-
-    def target_names(self, target: ast.expr) -> list[str]:
-        from builder.specialize.evaluate import names_of
-
-        return list(names_of(target))
-
-    def exports(self, value: ast.List | ast.Tuple) -> None:
-        for index, item in enumerate(value.elts):
-            if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                found = self.world.canonical(self.unit.name, item.value)
-                if isinstance(found, Gone):
-                    self.out.ops.append(DropItem(value, "elts", index))
 
     def _AnnAssign(self, stmt: ast.AnnAssign, scope: Scope) -> bool:
         if isinstance(stmt.target, ast.Name):
-            full = f"{scope.qualname}.{stmt.target.id}" if scope.qualname else stmt.target.id
-            if scope.kind in ("module", "class") and self.declared_gone(full):
+            if self.binding_gone(stmt.target.id, scope):
                 return self.remove(stmt)
-        self.expressions.annotation(stmt, stmt.annotation, scope)
+            self.constant(stmt.target.id, scope)
+        self.expressions.annotations.fold(stmt, stmt.annotation, scope)
         if stmt.value is not None:
-            self.expressions.fold(stmt.value, scope, names=self.target_names(stmt.target))
+            self.assigned([stmt.target], stmt.value, scope)
         return True
+
+    def _AugAssign(self, stmt: ast.AugAssign, scope: Scope) -> bool:
+        self.expressions.fold(stmt.target, scope)
+        if isinstance(stmt.target, ast.Name) and stmt.target.id == "__all__":
+            if isinstance(stmt.value, (ast.List, ast.Tuple)):
+                self.exports(stmt.value)
+        else:
+            self.assigned([stmt.target], stmt.value, scope)
+        return True
+
+    def assigned(self, targets: Sequence[ast.expr], value: ast.expr, scope: Scope) -> None:
+        """Fold what is assigned; a constant tuple of strings or classes is a set of choices."""
+        names = [name for target in targets for name in names_of(target)]
+        constant = scope.kind in ("module", "class") and all(isinstance(t, ast.Name) for t in targets)
+        alike = isinstance(value, ast.Tuple) and (
+            all(text(item) is not None for item in value.elts)
+            or all(isinstance(item, (ast.Name, ast.Attribute)) for item in value.elts)
+        )
+        self.expressions.fold(value, scope, names=names, collection=constant and alike)
+
+    def binding_gone(self, name: str, scope: Scope) -> bool:
+        full = f"{scope.qualname}.{name}" if scope.qualname else name
+        return scope.kind in ("module", "class") and self.declared_gone(full)
+
+    def constant(self, name: str, scope: Scope) -> None:
+        """Remember the derived value of a module-level constant."""
+        if scope.kind == "module":
+            known = self.evaluator.constant(scope.names.get(name, []), scope)
+            if known is not None:
+                self.out.constants[f"{self.unit.name}.{name}"] = known
+
+    def exports(self, value: ast.List | ast.Tuple) -> None:
+        for index, item in enumerate(value.elts):
+            name = text(item)
+            if name is not None and isinstance(self.world.canonical(self.unit.name, name), Gone):
+                self.out.ops.append(DropItem(value, "elts", index))
 
     def _Expr(self, stmt: ast.Expr, scope: Scope) -> bool:
         if isinstance(stmt.value, ast.Call) and self.expressions.registers_absent(stmt.value, scope):
             return self.remove(stmt)
-        if isinstance(stmt.value, ast.Call) and self.method_of_gone(stmt.value.func, scope):
-            return self.remove(stmt)
         self.expressions.fold(stmt.value, scope)
         return True
 
-    def method_of_gone(self, func: ast.expr, scope: Scope) -> bool:
-        return False
 
-    def doubt(self, node: ast.stmt, sentence: str) -> None:
-        self.out.uncertain.append((node.lineno, sentence))
-
-
-__all__ = ["Folded", "Loss", "Replace", "fold"]
+__all__ = ["Folded", "fold"]

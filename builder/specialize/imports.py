@@ -1,15 +1,31 @@
-"""Imports of what is gone: they leave, and what they bound is remembered as gone."""
+"""Imports of what is gone: they leave, and what they bound is remembered as gone.
+
+Inside a `try` such an import is a jump to the handler. Where that jump cannot be written without the
+`try`, the import stays and the use is left for a person to see.
+"""
 
 from __future__ import annotations
 
 import ast
+import builtins
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.facts import Gone
+from builder.specialize.flow import binds
+from builder.specialize.guard import needed, own
 from builder.specialize.scopes import Binding, Scope
 from builder.specialize.world import Unit, World
 
-_CATCHES = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A `try` whose body always fails at the statement of this index, and the handler that runs then."""
+
+    at: int
+    handler: ast.ExceptHandler
 
 
 class Imports:
@@ -20,77 +36,126 @@ class Imports:
         self.world = world
         self.ops = ops
         self.local = local
+        self.stuck: list[ast.stmt] = []  # imports of what is gone that had to stay
+        self._handlers: list[Sequence[ast.ExceptHandler]] = []
+
+    @contextmanager
+    def inside(self, handlers: Sequence[ast.ExceptHandler]) -> Iterator[None]:
+        """While the body of a `try` with these handlers is folded."""
+        self._handlers.append(handlers)
+        yield
+        self._handlers.pop()
+
+    @contextmanager
+    def function(self) -> Iterator[None]:
+        """While the body of a function is folded: it runs outside the `try` around it."""
+        outer, self._handlers = self._handlers, []
+        yield
+        self._handlers = outer
 
     def plain(self, stmt: ast.Import, scope: Scope) -> bool:
-        gone = {}
-        for index, alias in enumerate(stmt.names):
-            why = self.world.module_gone(alias.name)
-            if why is not None:
-                gone[index] = why
-        return self._drop(stmt, scope, gone)
+        """Fold `import a, b`; False when it leaves."""
+        return self._drop(stmt, scope, self._gone(stmt))
 
     def names(self, stmt: ast.ImportFrom, scope: Scope) -> bool:
-        gone = {}
-        module = self.unit.absolute(stmt)
+        """Fold `from a import b, c`; False when it leaves."""
+        return self._drop(stmt, scope, self._gone(stmt))
+
+    def _gone(self, stmt: ast.Import | ast.ImportFrom) -> dict[int, str]:
+        """The imported names that do not exist, by index, with what is gone."""
+        found: dict[int, str] = {}
         for index, alias in enumerate(stmt.names):
-            if alias.name == "*":
-                why = self.world.module_gone(module)
-                if why is not None:
-                    self.ops.append(Remove(stmt))
-                    return False
-                continue
-            found = self.world.imported(self.unit, Binding("import", stmt, alias=alias))
-            if isinstance(found, Gone):
-                gone[index] = found.name
-        return self._drop(stmt, scope, gone)
+            if isinstance(stmt, ast.Import):
+                why = self.world.module_gone(alias.name)
+            elif alias.name == "*":
+                why = self.world.module_gone(self.unit.absolute(stmt))
+            else:
+                target = self.world.imported(self.unit, Binding("import", stmt, alias=alias))
+                why = target.name if isinstance(target, Gone) else None
+            if why is not None:
+                found[index] = why
+        return found
 
     def _drop(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> bool:
-        for index, why in gone.items():
-            alias = stmt.names[index]
-            name = alias.asname or (alias.name.split(".")[0] if isinstance(stmt, ast.Import) else alias.name)
-            others = [b for b in scope.names.get(name, ()) if b.alias is not alias]
-            if not others:
-                self.local[scope.qualname, name] = why
-        if gone and len(gone) == len(stmt.names):
+        if not gone:
+            return True
+        if any(_catches(h, self._missing(stmt)) is not False for hs in self._handlers for h in hs):
+            self.stuck.append(stmt)
+            return True
+        self._forget(stmt, scope, gone)
+        if len(gone) == len(stmt.names):
             self.ops.append(Remove(stmt))
             return False
         self.ops.extend(DropItem(stmt, "names", index) for index in gone)
         return True
 
-    def failing(self, stmt: ast.Try, scope: Scope) -> ast.ExceptHandler | None:
-        """The handler that always runs, because the body begins with an import of what is gone."""
-        if stmt.finalbody:
+    def _forget(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> None:
+        """Remember the names that only this import bound as gone."""
+        for index, why in gone.items():
+            alias = stmt.names[index]
+            name = alias.asname or (alias.name.split(".")[0] if isinstance(stmt, ast.Import) else alias.name)
+            if all(b.alias is alias for b in scope.names.get(name, ())):
+                self.local[scope.qualname, name] = why
+
+    # -- guarded imports ----------------------------------------------------------------------
+
+    def jump(self, stmt: ast.Try, scope: Scope) -> Jump | None:
+        """Where a `try` always fails, if its body is imports up to there and the handler can stand alone."""
+        at, failing = self._failing(stmt.body)
+        handler = _first(stmt.handlers, self._missing(failing)) if failing is not None else None
+        if handler is None or failing is None or _uses_exception(handler):
             return None
-        for inner in stmt.body:
+        others = [s for h in stmt.handlers if h is not handler for s in h.body]
+        if needed(scope, [*stmt.body[at:], *stmt.orelse, *others]):
+            return None
+        self._forget(failing, scope, self._gone(failing))
+        return Jump(at, handler)
+
+    def _failing(self, body: Sequence[ast.stmt]) -> tuple[int, ast.Import | ast.ImportFrom | None]:
+        """The first import of what is gone among the imports that a suite begins with."""
+        for at, inner in enumerate(body):
             if not isinstance(inner, (ast.Import, ast.ImportFrom)):
-                return None
-            if self._fails(inner):
                 break
-        else:
-            return None
-        for handler in stmt.handlers:
-            if not _catches(handler):
-                continue
-            used = {n.id for n in ast.walk(handler) if isinstance(n, ast.Name)}
-            if handler.name is not None and handler.name in used:
-                return None
-            if any(isinstance(n, ast.Raise) and n.exc is None for s in handler.body for n in ast.walk(s)):
-                return None
-            return handler
-        return None
+            if self._gone(inner):
+                return at, inner
+        return 0, None
 
-    def _fails(self, stmt: ast.Import | ast.ImportFrom) -> bool:
-        if isinstance(stmt, ast.Import):
-            return any(self.world.module_gone(a.name) is not None for a in stmt.names)
-        if self.world.module_gone(self.unit.absolute(stmt)) is not None:
-            return True
-        return any(
-            isinstance(self.world.imported(self.unit, Binding("import", stmt, alias=a)), Gone)
-            for a in stmt.names
-            if a.name != "*"
-        )
+    def redundant(self, stmt: ast.Try, jump: Jump) -> bool:
+        """May the imports before the failing one leave as well, because the handler binds all their names?"""
+        names = [a.asname or a.name.split(".")[0] for s in stmt.body[: jump.at] for a in s.names]  # type: ignore[attr-defined]
+        return all(any(binds(s, name) for s in jump.handler.body) for name in names)
+
+    def _missing(self, stmt: ast.Import | ast.ImportFrom) -> type[BaseException]:
+        """The exception that the import raises: a name that a module lacks is not a missing module."""
+        if isinstance(stmt, ast.Import) or self.world.module_gone(self.unit.absolute(stmt)) is not None:
+            return ModuleNotFoundError
+        return ImportError
 
 
-def _catches(handler: ast.ExceptHandler) -> bool:
+def _first(handlers: Iterable[ast.ExceptHandler], missing: type[BaseException]) -> ast.ExceptHandler | None:
+    """The handler that catches the exception; None when none does or one of them may."""
+    for handler in handlers:
+        catches = _catches(handler, missing)
+        if catches is not False:
+            return handler if catches else None
+    return None
+
+
+def _catches(handler: ast.ExceptHandler, missing: type[BaseException]) -> bool | None:
+    """Does a handler catch an exception? None: nobody knows."""
+    if handler.type is None:
+        return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(k is None or (isinstance(k, ast.Name) and k.id in _CATCHES) for k in kinds)
+    known = [getattr(builtins, k.id, None) if isinstance(k, ast.Name) else None for k in kinds]
+    if any(isinstance(k, type) and issubclass(missing, k) for k in known):
+        return True
+    return False if all(isinstance(k, type) for k in known) else None
+
+
+def _uses_exception(handler: ast.ExceptHandler) -> bool:
+    """Does a handler name the exception, or raise it again?"""
+    for node in own(handler.body):
+        if isinstance(node, ast.Raise) and node.exc is None:
+            return True
+    names = (n.id for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Name))
+    return handler.name is not None and handler.name in names

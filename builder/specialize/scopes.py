@@ -28,7 +28,8 @@ class Scope:
     kind: str  # module, class, function, comprehension
     qualname: str
     names: dict[str, list[Binding]] = field(default_factory=dict)
-    outer: set[str] = field(default_factory=set)  # declared global or nonlocal
+    globals: set[str] = field(default_factory=set)  # declared `global`
+    nonlocals: set[str] = field(default_factory=set)  # declared `nonlocal`
     star: list[ast.ImportFrom] = field(default_factory=list)
 
     def bind(self, name: str, binding: Binding) -> None:
@@ -39,16 +40,27 @@ class Scope:
         scope: Scope | None = self
         first = True
         while scope is not None:
-            if name in scope.outer:
-                root = scope
-                while root.parent is not None:
-                    root = root.parent
+            if name in scope.globals:
+                root = scope.root
                 return root if name in root.names else None
-            if name in scope.names and (first or scope.kind != "class"):
+            if name in scope.names and name not in scope.nonlocals and (first or scope.kind != "class"):
                 return scope
             first = False
             scope = scope.parent
         return None
+
+    @property
+    def outer(self) -> set[str]:
+        """The names that belong to other scopes by declaration."""
+        return self.globals | self.nonlocals
+
+    @property
+    def root(self) -> Scope:
+        """The module's scope."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
 
 
 class Scopes:
@@ -57,7 +69,9 @@ class Scopes:
     def __init__(self, tree: ast.Module) -> None:
         self.root = Scope(tree, None, "module", "")
         self.by_node: dict[ast.AST, Scope] = {tree: self.root}
-        _Builder(self).suite(tree.body, self.root)
+        builder = _Builder(self)
+        builder.suite(tree.body, self.root)
+        builder.bind_nonlocals()
 
     def of(self, node: ast.AST) -> Scope:
         return self.by_node[node]
@@ -66,6 +80,14 @@ class Scopes:
 class _Builder:
     def __init__(self, scopes: Scopes) -> None:
         self.scopes = scopes
+        self.nonlocals: list[tuple[str, Scope, ast.AST]] = []
+
+    def bind_nonlocals(self) -> None:
+        """Names that an inner function writes are no constants of the outer one."""
+        for name, scope, node in self.nonlocals:
+            owner = scope.parent.find(name) if scope.parent is not None else None
+            if owner is not None:
+                owner.bind(name, Binding("other", node))
 
     def open(self, node: ast.AST, parent: Scope, kind: str, name: str) -> Scope:
         scope = Scope(node, parent, kind, f"{parent.qualname}.{name}" if parent.qualname else name)
@@ -85,7 +107,7 @@ class _Builder:
                 self.visit(child, scope)
 
     def visit_FunctionDef(self, node: ast.FunctionDef, scope: Scope) -> None:
-        scope.bind(node.name, Binding("def", node))
+        self.name(node.name, scope, Binding("def", node))
         for item in (*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d)):
             self.visit(item, scope)
         if node.returns is not None:
@@ -111,7 +133,7 @@ class _Builder:
                 self.visit(arg.annotation, scope.parent)
 
     def visit_ClassDef(self, node: ast.ClassDef, scope: Scope) -> None:
-        scope.bind(node.name, Binding("class", node))
+        self.name(node.name, scope, Binding("class", node))
         for item in (*node.decorator_list, *node.bases, *(k.value for k in node.keywords)):
             self.visit(item, scope)
         self.suite(node.body, self.open(node, scope, "class", node.name))
@@ -133,25 +155,21 @@ class _Builder:
     def visit_Import(self, node: ast.Import, scope: Scope) -> None:
         for alias in node.names:
             name = alias.asname or alias.name.split(".")[0]
-            scope.bind(name, Binding("import", node, alias=alias))
+            self.name(name, scope, Binding("import", node, alias=alias))
 
     def visit_ImportFrom(self, node: ast.ImportFrom, scope: Scope) -> None:
         for alias in node.names:
             if alias.name == "*":
                 scope.star.append(node)
             else:
-                scope.bind(alias.asname or alias.name, Binding("import", node, alias=alias))
+                self.name(alias.asname or alias.name, scope, Binding("import", node, alias=alias))
 
     def visit_Global(self, node: ast.Global, scope: Scope) -> None:
-        scope.outer.update(node.names)
+        scope.globals.update(node.names)
 
     def visit_Nonlocal(self, node: ast.Nonlocal, scope: Scope) -> None:
-        scope.outer.update(node.names)
-        at = scope.parent
-        for name in node.names:  # somebody else writes it: never a constant
-            owner = at.find(name) if at is not None else None
-            if owner is not None:
-                owner.bind(name, Binding("other", node))
+        scope.nonlocals.update(node.names)
+        self.nonlocals += [(name, scope, node) for name in node.names]
 
     def visit_Assign(self, node: ast.Assign, scope: Scope) -> None:
         self.visit(node.value, scope)
@@ -217,10 +235,7 @@ class _Builder:
             self.visit(node, scope)
 
     def name(self, name: str, scope: Scope, binding: Binding) -> None:
-        if name in scope.outer:  # a write through `global`: the module's name has one more binding
-            root = scope
-            while root.parent is not None:
-                root = root.parent
-            root.bind(name, Binding("other", binding.node))
-        else:
+        if name in scope.globals:  # a write through `global`: the module's name has one more binding
+            scope.root.bind(name, Binding("other", binding.node))
+        elif name not in scope.nonlocals:
             scope.bind(name, binding)

@@ -1,0 +1,62 @@
+"""Functions that the facts leave with nothing but `return <known>`: predicates from then on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from builder.specialize.facts import Known
+from builder.specialize.names import names_of
+from builder.specialize.scopes import Scope
+
+#: Decorators that leave what a function returns as it is.
+_FUNCTION = frozenset(["cache", "lru_cache"])
+_METHOD = frozenset(["staticmethod", "classmethod"])
+
+#: What stands in a suite's place: statement -> the statements of the suite that was taken.
+Taken = Mapping[ast.stmt, Iterable[ast.stmt]]
+
+
+def remaining(stmts: Iterable[ast.stmt], removed: set[ast.AST], taken: Taken) -> Iterator[ast.stmt]:
+    """The statements of a suite that are left once it is folded, docstrings aside."""
+    for stmt in stmts:
+        if stmt in removed or (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)):
+            continue
+        if stmt in taken:
+            yield from remaining(taken[stmt], removed, taken)
+        else:
+            yield stmt
+
+
+def returned(
+    function: ast.FunctionDef,
+    removed: set[ast.AST],
+    taken: Taken,
+    value: Callable[[ast.expr], Known | None],
+) -> Known | None:
+    """What every call returns, if that follows from the facts."""
+    body = list(remaining(function.body, removed, taken))
+    if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
+        return None
+    result = body[0].value
+    if isinstance(result, ast.Constant) and isinstance(result.value, bool):
+        inside = set(ast.walk(function))
+        ours = not inside.isdisjoint(removed) or not inside.isdisjoint(taken)
+        return Known(result.value) if ours else None
+    return value(result)
+
+
+def is_predicate(function: ast.FunctionDef, scope: Scope) -> bool:
+    """May a call stand for what this function returns: is it the only one of its name?
+
+    A method is known by its bare name alone, so only those of enumerations count.
+    """
+    if len(scope.names.get(function.name, ())) != 1:
+        return False
+    decorators = {(names_of(d) or ("?",))[0] for d in function.decorator_list}
+    if scope.kind == "module":
+        return decorators <= _FUNCTION
+    if not isinstance(scope.node, ast.ClassDef):
+        return False
+    bases = [(names_of(base) or ("?",))[0] for base in scope.node.bases]
+    return decorators <= _METHOD and any(base.endswith(("Enum", "Flag")) for base in bases)

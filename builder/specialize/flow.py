@@ -1,0 +1,57 @@
+"""Is a name certain to be bound where it is read?"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from builder.source.parse import Module
+from builder.specialize.scopes import Scope
+
+_SUITES = ("body", "orelse", "finalbody")
+
+
+def bound_before(module: Module, node: ast.AST, name: str, owner: Scope) -> bool:
+    """Has `owner` certainly bound `name` when control comes to `node`?
+
+    True where an earlier statement of a suite around the node binds it on every way through.
+    """
+    at = node
+    while at is not owner.node:
+        parent = module.parents.get(at)
+        if parent is None:
+            return False
+        if isinstance(at, ast.stmt):
+            suite = _suite_of(parent, at)
+            if any(binds(earlier, name) for earlier in suite[: suite.index(at)]):
+                return True
+        at = parent
+    return False
+
+
+def _suite_of(parent: ast.AST, stmt: ast.stmt) -> list[ast.stmt]:
+    for field in _SUITES:
+        suite = getattr(parent, field, None)
+        if isinstance(suite, list) and stmt in suite:
+            return suite
+    return [stmt]
+
+
+def binds(stmt: ast.stmt, name: str) -> bool:
+    """Does every way through a statement assign this name?"""
+    if isinstance(stmt, ast.Assign):
+        return any(isinstance(t, ast.Name) and t.id == name for t in stmt.targets)
+    if isinstance(stmt, ast.AnnAssign):
+        return stmt.value is not None and isinstance(stmt.target, ast.Name) and stmt.target.id == name
+    if isinstance(stmt, ast.If):
+        return _any(stmt.body, name) and _any(stmt.orelse, name)
+    if isinstance(stmt, ast.Try):
+        if _any(stmt.finalbody, name):
+            return True
+        normal = _any(stmt.body, name) or _any(stmt.orelse, name)
+        return normal and all(_any(handler.body, name) for handler in stmt.handlers)
+    return False
+
+
+def _any(suite: Iterable[ast.stmt], name: str) -> bool:
+    return any(binds(stmt, name) for stmt in suite)

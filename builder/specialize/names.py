@@ -1,0 +1,53 @@
+"""The names under which an expression is known: what the patterns of options are matched against."""
+
+from __future__ import annotations
+
+import ast
+
+from builder.manifest.model import Scalar
+
+#: Methods whose result is known under the name of what they are called on.
+_TRANSPARENT = ("lower", "upper", "strip", "get")
+
+
+def names_of(node: ast.expr) -> tuple[str, ...]:
+    """The last name first, then the dotted one where there is one; empty for what has no name.
+
+    A subscript or `get` by a string is known under that string: `args["device"]` is `device`.
+    """
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        owner = names_of(node.value)
+        return (node.attr, f"{owner[0]}.{node.attr}") if owner else (node.attr,)
+    if isinstance(node, ast.Call):
+        return _call(node)
+    if isinstance(node, ast.Subscript):
+        key = text(node.slice)
+        return names_of(node.value) if key is None else (key,)
+    if isinstance(node, ast.BoolOp):
+        return tuple(name for value in node.values for name in names_of(value))
+    return ()
+
+
+def _call(node: ast.Call) -> tuple[str, ...]:
+    func = node.func
+    if isinstance(func, ast.Attribute) and func.attr in _TRANSPARENT:
+        key = text(node.args[0]) if node.args else None
+        return names_of(func.value) if key is None else (key,)
+    inner = names_of(func)
+    if inner[:1] == ("getattr",) and len(node.args) > 1:
+        key = text(node.args[1])
+        return inner if key is None else (key,)
+    return inner
+
+
+def text(node: ast.expr) -> str | None:
+    """The value of a string literal."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def scalar(node: ast.Constant) -> Scalar:
+    """A literal's value, or None for a literal of a type that no manifest can name."""
+    value = node.value
+    return value if isinstance(value, (bool, int, str)) else None

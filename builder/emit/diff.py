@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 
 from builder.emit.figures import count, is_text
-from builder.emit.textdiff import hunks
+from builder.source.textdiff import hunks
 from builder.tree import GITLINK, SYMLINK, Entry, Snapshot
 
 _NULL = b"0" * 40

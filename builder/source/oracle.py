@@ -15,8 +15,7 @@ from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Opera
 
 def expected(tree: ast.Module, ops: Iterable[Op]) -> ast.Module:
     """A new tree with the operations applied; `tree` is left as it is."""
-    result = _Oracle(ops).module(tree)
-    return result
+    return Oracle(ops).module(tree)
 
 
 def agree(left: ast.AST, right: ast.AST) -> bool:
@@ -24,7 +23,9 @@ def agree(left: ast.AST, right: ast.AST) -> bool:
     return ast.dump(left) == ast.dump(right)
 
 
-class _Oracle:
+class Oracle:
+    """Applies operations to syntax trees; what it gives has no places in the text."""
+
     def __init__(self, ops: Iterable[Op]) -> None:
         self.statements: dict[ast.AST, Remove | Decide | Unwrap | Body] = {}
         self.expressions: dict[ast.AST, Replace | Operands] = {}

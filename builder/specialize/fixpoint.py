@@ -6,8 +6,9 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from builder.source.agreement import agrees, same_program
 from builder.source.ops import Op
-from builder.source.oracle import agree, expected
+from builder.source.oracle import expected
 from builder.source.parse import parse
 from builder.source.splice import splice
 from builder.specialize.cleanup import Cleaner
@@ -21,6 +22,9 @@ from builder.specialize.words import Words, holding
 from builder.specialize.world import Memory, Unit, World
 
 MOST_ROUNDS = 40
+
+#: path -> the identifiers to fold it for; None: all of them
+Dirty = dict[str, frozenset[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +93,12 @@ class _Fixpoint:
         self.check = check
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
-        self.words = Words()
-        self.cleaner = Cleaner(upstream, may_prune, extra, self.words)
+        self.words = Words(files)
+        self.cleaner = Cleaner(upstream, files, names, may_prune, extra, self.words)
         self.result = Specialized({})
         self.unused: set[str] = set()
-        self.seen_needles: set[str] = set()
+        self.told: set[str] = set()  # names whose news the files that hold them were folded for
+        self.methods: dict[str, dict[str, Known | None]] = {}
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
 
     def world(self) -> World:
@@ -101,16 +106,20 @@ class _Fixpoint:
 
     def run(self) -> Specialized:
         self.overlaid()
-        dirty = self.files_with(self.needles()) | self.importing_gone()
+        self.news()
+        # an edit of the manifest may leave a literal condition behind: `if False:`
+        first = self.files_with(self.needles()) | self.importing_gone() | set(self.edited())
+        dirty: Dirty = dict.fromkeys(first)
         for _ in range(MOST_ROUNDS):
             while dirty:
                 dirty = self.fold_round(dirty)
             cleaned = self.cleaner.round(self.world(), self.edited())
-            # by construction nobody names these, so no file has to be looked at again for them
-            self.unused.update(cleaned.dead)
+            known = set(self.memory.gone)
             changed = self.apply(
                 {p: ops for p, ops in cleaned.ops.items() if p not in self.frozen}, cleaned.dead
             )
+            # nobody names what is dead, nor what it contained: no file has to be looked at again for it
+            self.unused.update(self.memory.gone.keys() - known)
             self.result.rounds += 1
             if not changed:
                 break
@@ -140,18 +149,22 @@ class _Fixpoint:
 
     # -- which files ----------------------------------------------------------------------------
 
-    def needles(self) -> set[str]:
-        found = set(self.facts.needles)
-        for names in (self.memory.gone, self.memory.constants, self.memory.functions):
-            found.update(name.rpartition(".")[2] for name in names if name not in self.unused)
-        found.update(self.memory.methods)
-        return found
+    def needles(self) -> frozenset[str]:
+        """Every identifier and string of which the facts, or earlier rounds, say something."""
+        return self.facts.needles | {name.rpartition(".")[2] for name in self.told}
+
+    def news(self) -> frozenset[str]:
+        """The identifiers of which something was found out since this was last asked."""
+        memory = self.memory
+        known = {*memory.gone, *memory.constants, *memory.functions, *memory.methods} - self.unused
+        fresh = known - self.told
+        self.told |= fresh
+        return frozenset(name.rpartition(".")[2] for name in fresh)
 
     def files_with(self, needles: Iterable[str]) -> set[str]:
-        wanted = {n.encode() for n in needles}
-        plain = {n for n in needles if not n.isidentifier()}
-        found = {p for p, d in self.files.items() if not wanted.isdisjoint(self.words.of(d))}
-        return (found | holding(self.files, plain)) - self.frozen
+        needles = list(needles)
+        found = self.words.holding(n.encode() for n in needles)
+        return (found | holding(self.files, (n for n in needles if not n.isidentifier()))) - self.frozen
 
     def importing_gone(self) -> set[str]:
         """Files with an import of a module that does not exist in the output."""
@@ -168,66 +181,59 @@ class _Fixpoint:
                 found.add(path)
         return found
 
-    def affected(self, changed: Iterable[str]) -> set[str]:
-        """Files that were changed, or that name something that the changes took."""
-        new = self.needles() - self.seen_needles
-        self.seen_needles |= new
-        return set(changed) | (self.files_with(new) if new else set())
+    def affected(self, changed: Iterable[str]) -> Dirty:
+        """What to fold next: changed files wholly, others for the names of which there is news."""
+        news = self.news()
+        dirty: Dirty = dict.fromkeys(self.files_with(news), news) if news else {}
+        dirty.update(dict.fromkeys(changed))
+        return dirty
 
     # -- rounds -----------------------------------------------------------------------------------
 
-    def fold_round(self, dirty: Iterable[str]) -> set[str]:
+    def fold_round(self, dirty: Dirty) -> Dirty:
         world = self.world()
         needles = self.needles()
-        self.seen_needles = self.seen_needles | needles
-        results = [fold(world.unit(path), world, needles) for path in sorted(dirty)]
+        results = []
+        for path, only in sorted(dirty.items()):
+            result = fold(world.unit(path), world, needles if only is None else only)
+            results.append(result)
+            if only is None:
+                self.methods[path] = result.methods
+                self.uncertain[path] = result.uncertain
+            else:
+                self.methods.setdefault(path, {}).update(result.methods)
+                told = self.uncertain.setdefault(path, [])
+                told.extend(u for u in result.uncertain if u not in told)
         self.result.rounds += 1
-        learned = self.learn(results)
+        self.learn(results)
         changed = self.apply({r.path: r.ops for r in results if r.ops}, {})
         self.result.decided += sum(r.decided for r in results)
-        new = self.needles() - self.seen_needles
-        self.seen_needles |= new
-        again = set(changed)
-        if new:
-            again |= self.files_with(new)
-        if learned:
-            again |= self.files_with({n.rpartition(".")[2] for n in learned})
-        return again
+        return self.affected(changed)
 
-    def learn(self, results: Iterable[Folded]) -> set[str]:
-        """Keep what a round found out; the names that are new."""
-        learned: set[str] = set()
+    def learn(self, results: Iterable[Folded]) -> None:
+        """Keep what a round found out."""
         for result in results:
             for name, known in result.constants.items():
-                if self.memory.constants.setdefault(name, known) is known:
-                    learned.add(name)
+                self.memory.constants.setdefault(name, known)
             for name, known in result.functions.items():
-                if self.memory.functions.setdefault(name, known) is known:
-                    learned.add(name)
+                self.memory.functions.setdefault(name, known)
             for key, gone in result.local.items():
                 self.memory.local.setdefault(result.path, {}).setdefault(key, gone)
-            self.uncertain[result.path] = result.uncertain
-        learned |= self.learn_methods(results)
-        return learned
+        self.learn_methods()
 
-    def learn_methods(self, results: Iterable[Folded]) -> set[str]:
+    def learn_methods(self) -> None:
         """A method that returns the same known value in every class is a predicate."""
-        found: dict[str, set[Known]] = {}
-        for result in results:
-            for name, known in result.methods.items():
-                if known is not None:
-                    found.setdefault(name, set()).add(known)
-        learned: set[str] = set()
-        for name, values in found.items():
-            if len(values) != 1 or name in self.memory.methods:
+        found: dict[str, list[Known | None]] = {}
+        for methods in self.methods.values():
+            for name, known in methods.items():
+                found.setdefault(name, []).append(known)
+        for name, values in sorted(found.items()):
+            if name in self.memory.methods or values[0] is None or len(set(values)) > 1:
                 continue
             pattern = b"def " + name.encode() + b"("
-            places = sum(data.count(pattern) for data in self.files.values())
-            ours = sum(1 for r in results if name in r.methods)
-            if places == ours:
-                self.memory.methods[name] = values.pop()
-                learned.add(name)
-        return learned
+            paths = self.words.holders(name.encode())
+            if sum(self.files[path].count(pattern) for path in paths) == len(values):
+                self.memory.methods[name] = values[0]
 
     def apply(self, ops: Mapping[str, list[Op]], dead: Mapping[str, str]) -> list[str]:
         """Do the edits; the files that changed. Names that vanish are remembered as gone."""
@@ -240,17 +246,17 @@ class _Fixpoint:
             except (SyntaxError, ValueError, AssertionError) as error:
                 self.result.mismatches.append(Mismatch(path, f"the edits do not give Python: {error}"))
                 continue
-            if data == self.files[path]:
+            old = self.files[path]
+            if data == old:
                 continue
-            if self.check and not agree(after.tree, expected(unit.module.tree, todo)):
+            if self.check and not agrees(unit.module, todo, after):
                 self.result.mismatches.append(
                     Mismatch(path, _first_difference(after.tree, expected(unit.module.tree, todo)))
                 )
             names = defined(unit)
             self.files[path] = data
-            self.units.pop(path, None)
-            new = Unit(path, self.names[path], data)
-            self.units[path] = new
+            new = self.units[path] = Unit(path, self.names[path], data, after)
+            self.cleaner.replace(unit, old, data)
             for name in names - defined(new):
                 self.memory.gone.setdefault(
                     name, dead.get(name, "it is absent, or only absent things used it")
@@ -268,18 +274,18 @@ class _Fixpoint:
         suspects = self.files_with(names) | set(self.memory.local)
         for path in sorted(suspects):
             if path in self.files:
-                self.result.leftovers.extend(leftovers(world.unit(path), world))
+                self.result.leftovers.extend(leftovers(world.unit(path), world, names))
         changed = {p: d for p, d in self.files.items() if d != self.first[p]}
         formatted = format_files(changed)
         for path, data in sorted(changed.items()):
             better = polish(self.first[path], data, formatted.get(path, data))
             try:
-                if better != data and not agree(ast.parse(better), ast.parse(data)):
+                if better != data and not same_program(world.unit(path).module, parse(better, path)):
                     better = data
             except SyntaxError:
                 better = data
             self.result.files[path] = better
-            if not ast.parse(better).body:
+            if not world.unit(path).module.tree.body:
                 self.result.emptied.append(path)
         self.result.lost = dict(sorted(self.memory.gone.items()))
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
+from builder.specialize.seek import Lines, lines_with, suites, touches
 from builder.specialize.world import Unit
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)|import[ \t]+([^\n;]*))", re.M
 )
 _NAME = re.compile(rb"[A-Za-z_][\w.]*")
+_WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 
 
 def imports(data: bytes) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """(offset, module as written, names) of what looks like an import statement; `import a` has no names."""
-    for match in _IMPORT.finditer(data):
+    at, seen = data.find(b"import"), -1
+    while at >= 0:
+        start = data.rfind(b"\n", 0, at) + 1
+        match = _IMPORT.match(data, start) if start > seen else None
+        if match is None:
+            at = data.find(b"import", at + 6)
+            continue
+        seen = start
+        at = data.find(b"import", max(at + 6, match.end()))
         if match[1] is not None:
             names = tuple(n.decode("utf-8", "replace") for n in _NAME.findall(match[2]))
             yield match.start(), match[1].decode("utf-8", "replace"), names
@@ -51,55 +61,46 @@ class Hits:
     """The 1-based lines that hold a needle, or a name that a statement with a needle binds."""
 
     def __init__(self, unit: Unit, needles: Iterable[str], offsets: Iterable[int]) -> None:
-        self.unit = unit
         starts = unit.module.starts
         shift = 3 if unit.module.bom else 0
         lines = {bisect_right(starts, max(0, o - shift)) for o in offsets}
         wanted = {n.encode() for n in needles}
-        lines |= self.lines_with(wanted)
-        bound = bindings(unit)
-        done = set(wanted)
-        while True:
-            order = sorted(lines)
-            names = {name for low, high, name in bound if name not in done and _any(order, low, high)}
-            if not names:
-                break
-            done |= names
-            lines |= self.lines_with(names)
+        fresh = lines | lines_with(unit, _present(unit, wanted))
+        lines |= fresh
+        while fresh:
+            names = {n.encode() for n in bound(unit.module.tree.body, sorted(fresh))} - wanted
+            wanted |= names
+            fresh = lines_with(unit, names) - lines
+            lines |= fresh
         self.lines = sorted(lines)
 
-    def lines_with(self, words: set[bytes]) -> set[int]:
-        data, starts = self.unit.module.data, self.unit.module.starts
-        present = sorted(w for w in words if w in data)
-        if not present:
-            return set()
-        pattern = re.compile(
-            rb"(?<![A-Za-z0-9_])(?:" + b"|".join(map(re.escape, present)) + rb")(?![A-Za-z0-9_])"
-        )
-        return {bisect_right(starts, m.start()) for m in pattern.finditer(data)}
-
-    def touch(self, node: ast.stmt) -> bool:
-        low = node.lineno
-        for decorator in getattr(node, "decorator_list", ()):
-            low = min(low, decorator.lineno)
-        return _any(self.lines, low, node.end_lineno or node.lineno)
+    def touch(self, node: ast.AST) -> bool:
+        return touches(self.lines, node)
 
 
-def _any(lines: list[int], low: int, high: int) -> bool:
-    at = bisect_left(lines, low)
-    return at < len(lines) and lines[at] <= high
+def _present(unit: Unit, needles: Iterable[bytes]) -> list[bytes]:
+    """Those of the needles that the file holds: identifiers by its set of words, others by search."""
+    words = unit.cache.get("words")
+    if not isinstance(words, frozenset):
+        words = unit.cache["words"] = frozenset(_WORD.findall(unit.module.data))
+    data = unit.module.data
+    return [n for n in needles if n in words or (not n.isalnum() and not _WORD.fullmatch(n) and n in data)]
 
 
-def bindings(unit: Unit) -> list[tuple[int, int, bytes]]:
-    """(first line, last line, name) of every assignment and import, in whatever scope."""
-    found: list[tuple[int, int, bytes]] | None = unit.cache.get("bindings")  # type: ignore[assignment]
-    if found is None:
-        found = []
-        for scope in unit.scopes.by_node.values():
-            for name, places in scope.names.items():
-                for binding in places:
-                    if binding.kind in ("assign", "import"):
-                        node = binding.node
-                        found.append((node.lineno, node.end_lineno, name.encode()))  # type: ignore[attr-defined]
-        unit.cache["bindings"] = found
-    return found
+def bound(suite: Iterable[ast.stmt], lines: Lines) -> Iterator[str]:
+    """The names that assignments and imports which span one of the lines bind, in whatever scope."""
+    for stmt in suite:
+        if not touches(lines, stmt):
+            continue
+        if isinstance(stmt, ast.Assign):
+            yield from (t.id for t in stmt.targets if isinstance(t, ast.Name))
+        elif isinstance(stmt, ast.AnnAssign):
+            if stmt.value is not None and isinstance(stmt.target, ast.Name):
+                yield stmt.target.id
+        elif isinstance(stmt, ast.Import):
+            yield from (a.asname or a.name.partition(".")[0] for a in stmt.names)
+        elif isinstance(stmt, ast.ImportFrom):
+            yield from (a.asname or a.name for a in stmt.names if a.name != "*")
+        else:
+            for inner in suites(stmt):
+                yield from bound(inner, lines)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.facts import Gone
-from builder.specialize.scopes import Scope
+from builder.specialize.hits import Hits, import_hits
+from builder.specialize.scopes import Comprehension, Function, Scope
+from builder.specialize.seek import Lines, children, touches
 from builder.specialize.world import Unit, World
+
+_SCOPED = (*Function, *Comprehension, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,21 +28,25 @@ class Leftover:
     scope: str
 
 
-def leftovers(unit: Unit, world: World) -> list[Leftover]:
-    """Every use in one file of something that is gone."""
-    return sorted(_Finder(unit, world).find())
+def leftovers(unit: Unit, world: World, names: Iterable[str]) -> list[Leftover]:
+    """Every use in one file of something that is gone; `names`: what such a use is called somewhere."""
+    local = {name for _, name in world.memory.local.get(unit.path, ())}
+    offsets = import_hits(world.files[unit.path], unit.package, lambda m: world.module_gone(m) is not None)
+    return sorted(_Finder(unit, world, Hits(unit, {*names, *local}, offsets)).find())
 
 
 class _Finder:
-    def __init__(self, unit: Unit, world: World) -> None:
+    def __init__(self, unit: Unit, world: World, hits: Hits) -> None:
         self.unit = unit
+        self.lines: Lines = hits.lines
         self.evaluator = Evaluator(world, unit)
 
     def find(self) -> Iterator[Leftover]:
-        yield from self.visit(self.unit.module.tree, self.unit.scopes.root)
+        yield from self.visit(self.unit.module.tree, self.unit.scopes.root, self.lines)
 
-    def visit(self, node: ast.AST, scope: Scope) -> Iterator[Leftover]:
-        inner = self.unit.scopes.by_node.get(node, scope)
+    def visit(self, node: ast.AST, scope: Scope, lines: Lines | None) -> Iterator[Leftover]:
+        """The uses in a node. `lines`: what spans none of them is skipped; None: look at everything."""
+        inner = self.unit.scopes.of(node) if isinstance(node, _SCOPED) else scope
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             found = self.evaluator.qualified(node, scope)
             if isinstance(found, Gone):
@@ -58,9 +66,13 @@ class _Finder:
                 ]
                 outside += [node.returns] if node.returns else []
             for item in outside:
-                yield from self.visit(item, scope)
+                if lines is None or touches(lines, item):
+                    yield from self.visit(item, scope, lines)
             for stmt in node.body:
-                yield from self.visit(stmt, inner)
+                if lines is None or touches(lines, stmt):
+                    yield from self.visit(stmt, inner, lines)
             return
-        for child in ast.iter_child_nodes(node):
-            yield from self.visit(child, inner)
+        if isinstance(node, ast.JoinedStr):  # places inside f-strings are wrong before Python 3.12
+            lines = None
+        for child in ast.iter_child_nodes(node) if lines is None else children(node, lines):
+            yield from self.visit(child, inner, lines)

@@ -6,28 +6,38 @@ behind: parentheses, blank lines, joined lines. A hunk that touches no edited li
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from builder.source.parse import BOM
+from builder.source.textdiff import runs
+
+Change = tuple[int, int, int, int]  # lines [a1, a2) of the one text became lines [b1, b2) of the other
 
 
-def touched_lines(before: bytes, after: bytes) -> list[tuple[int, int]]:
-    """0-based line ranges of `after` that differ from `before`; an empty range marks a deletion."""
-    matcher = difflib.SequenceMatcher(None, before.splitlines(True), after.splitlines(True), autojunk=False)
-    return [(b1, b2) for tag, _, _, b1, b2 in matcher.get_opcodes() if tag != "equal"]
+def changes(before: Sequence[bytes], after: Sequence[bytes]) -> list[Change]:
+    """The stretches of lines in which two texts differ, in order."""
+    found: list[Change] = []
+    left = right = 0
+    for run in runs(before, after):
+        if run.left > left or run.right > right:
+            found.append((left, run.left, right, run.right))
+        left, right = run.left + run.length, run.right + run.length
+    return found
 
 
 def polish(before: bytes, after: bytes, formatted: bytes) -> bytes:
     """`after` with those hunks of `formatted` that touch (or adjoin) a line that `before` lacks."""
     if after == formatted:
         return after
-    touched = touched_lines(before, after)
     old, new = after.splitlines(True), formatted.splitlines(True)
+    touched = [(b1, b2) for _, _, b1, b2 in changes(before.splitlines(True), old)]
     out: list[bytes] = []
-    for tag, a1, a2, b1, b2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        ours = tag != "equal" and any(a1 <= t2 + 1 and t1 - 1 <= a2 for t1, t2 in touched)
-        out.extend(new[b1:b2] if ours else old[a1:a2])
+    at = 0
+    for a1, a2, b1, b2 in changes(old, new):
+        if any(a1 <= t2 + 1 and t1 - 1 <= a2 for t1, t2 in touched):
+            out.extend(old[at:a1])
+            out.extend(new[b1:b2])
+            at = a2
+    out.extend(old[at:])
     return b"".join(out)
 
 
@@ -59,7 +69,3 @@ def format_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
         for name, path in names.items():
             found[path] = (Path(folder) / name).read_bytes()
     return found
-
-
-def has_bom(data: bytes) -> bool:
-    return data.startswith(BOM)

@@ -7,47 +7,61 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
-
-
-class Words:
-    """Counts of identifiers (comments and strings included) for a changing set of files."""
-
-    def __init__(self) -> None:
-        self._by_content: dict[int, tuple[bytes, Counter[bytes]]] = {}
-
-    def of(self, data: bytes) -> Counter[bytes]:
-        found = self._by_content.get(id(data))
-        if found is None or found[0] is not data:
-            found = (data, Counter(_WORD.findall(data)))
-            self._by_content[id(data)] = found
-        return found[1]
-
-    def total(self, files: Iterable[bytes]) -> Counter[bytes]:
-        total: Counter[bytes] = Counter()
-        for data in files:
-            total.update(self.of(data))
-        return total
-
-
 _DEFINES = re.compile(
     rb"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|^([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=]", re.M
 )
 
 
-def defines(data: bytes) -> list[bytes]:
-    """Names of what looks like definitions and module-level assignments."""
-    return [one or two for one, two in _DEFINES.findall(data)]
+def words(data: bytes) -> Counter[bytes]:
+    """How often each identifier occurs, comments and strings included."""
+    return Counter(_WORD.findall(data))
 
 
-def mentions(data: bytes, name: bytes) -> bool:
-    """Does a line refer to `name` other than in a comment or where it defines it?"""
-    pattern = re.compile(rb"(?<![A-Za-z0-9_])" + name + rb"(?![A-Za-z0-9_])")
-    for match in pattern.finditer(data):
-        start = data.rfind(b"\n", 0, match.start()) + 1
-        before = data[start : match.start()]
-        if b"#" not in before and not re.search(rb"(?:def|class)[ \t]+\Z", before):
-            return True
-    return False
+def defines(data: bytes) -> Counter[bytes]:
+    """Names of what looks like definitions and module-level assignments, and how often each is one."""
+    return Counter([one or two for one, two in _DEFINES.findall(data)])
+
+
+class Words:
+    """Which of a changing set of files hold an identifier, and how often."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._counts: dict[str, Counter[bytes]] = {}
+        self._holders: dict[bytes, set[str]] = {}
+        for path, data in files.items():
+            self.replace(path, data)
+
+    def of(self, path: str) -> Counter[bytes]:
+        """How often the file holds each identifier."""
+        return self._counts[path]
+
+    def replace(self, path: str, data: bytes) -> None:
+        """From now on the file has these bytes."""
+        old = self._counts.get(path)
+        new = self._counts[path] = words(data)
+        if old is None:
+            for word in new:
+                self._holders.setdefault(word, set()).add(path)
+            return
+        for word in old.keys() - new.keys():
+            self._holders[word].discard(path)
+        for word in new.keys() - old.keys():
+            self._holders.setdefault(word, set()).add(path)
+
+    def holders(self, word: bytes) -> list[str]:
+        """The files that hold an identifier, sorted."""
+        return sorted(self._holders.get(word, ()))
+
+    def holding(self, wanted: Iterable[bytes]) -> set[str]:
+        """The files that hold one of these identifiers."""
+        found: set[str] = set()
+        for word in wanted:
+            found |= self._holders.get(word, frozenset())
+        return found
+
+    def total(self, word: bytes) -> int:
+        """How often an identifier occurs in all files together."""
+        return sum(self._counts[path][word] for path in self._holders.get(word, ()))
 
 
 def holding(files: Mapping[str, bytes], needles: Iterable[str]) -> set[str]:

@@ -18,10 +18,11 @@ from builder.specialize.scopes import Binding, Scope, Scopes
 class Unit:
     """One file: its module name, syntax tree and scopes."""
 
-    def __init__(self, path: str, name: str, data: bytes) -> None:
+    def __init__(self, path: str, name: str, data: bytes, module: Module | None = None) -> None:
+        """`module`: the same bytes, parsed already. Raises SyntaxError."""
         self.path = path
         self.name = name
-        self.module: Module = parse(data, path)
+        self.module: Module = module if module is not None else parse(data, path)
         self.cache: dict[str, object] = {}  # what others derive from this file, by their own key
 
     @property

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.emit.diff import quoted, stored_zlib, upstream_diff
-from builder.emit.textdiff import hunks, runs, split
+from builder.source.textdiff import hunks, runs, split
 from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, Tree, blob_id
 
 ENVIRONMENT = {

@@ -1,0 +1,84 @@
+"""Compares spliced text with the oracle's tree, without looking again at what no operation touched.
+
+A statement that no operation touches is taken by the oracle as it is; where the spliced text has the
+same bytes for it, it is the same statement. All other nodes are compared one by one.
+"""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from builder.source.ops import Op
+from builder.source.oracle import Oracle
+from builder.source.parse import Module
+
+
+def agrees(before: Module, ops: Iterable[Op], after: Module) -> bool:
+    """Is `after` what the operations make of the tree of `before`?"""
+    oracle = _Sparse(ops)
+    wanted = oracle.module(before.tree)
+    return _Comparison(before, after, oracle.untouched).same(after.tree, wanted)
+
+
+def same_program(left: Module, right: Module) -> bool:
+    """Are two texts the same program? Statements with equal bytes are not compared further."""
+    return _Comparison(left, right, None).same(right.tree, left.tree)
+
+
+class _Sparse(Oracle):
+    """The oracle, leaving every statement that spans no operation as the very same node."""
+
+    def __init__(self, ops: Iterable[Op]) -> None:
+        ops = list(ops)
+        super().__init__(ops)
+        self.lines = sorted({line for op in ops for line in _lines(op.node)})
+        self.untouched: set[ast.AST] = set()
+
+    def statement(self, stmt: ast.stmt) -> list[ast.stmt]:
+        at = bisect_left(self.lines, _first_line(stmt))
+        if at < len(self.lines) and self.lines[at] <= (stmt.end_lineno or stmt.lineno):
+            return super().statement(stmt)
+        self.untouched.add(stmt)
+        return [stmt]
+
+
+def _lines(node: ast.AST) -> tuple[int, ...]:
+    if isinstance(node, ast.comprehension):
+        node = node.target
+    return (node.lineno,)  # type: ignore[attr-defined]
+
+
+def _first_line(stmt: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(stmt, "decorator_list", [])
+    return min([stmt.lineno, *(d.lineno for d in decorators)])
+
+
+class _Comparison:
+    def __init__(self, old: Module, new: Module, untouched: set[ast.AST] | None) -> None:
+        """`untouched`: the statements of `old` whose places are valid; None for all."""
+        self.old = old
+        self.new = new
+        self.untouched = untouched
+
+    def same(self, new: object, old: object) -> bool:
+        """Is a node of the new text what the other tree has there?"""
+        if type(new) is not type(old):
+            return False
+        if isinstance(new, list):
+            assert isinstance(old, list)
+            return len(new) == len(old) and all(map(self.same, new, old))
+        if not isinstance(new, ast.AST):
+            return new == old
+        if isinstance(new, ast.stmt):
+            assert isinstance(old, ast.stmt)
+            placed = self.untouched is None or old in self.untouched
+            if placed and _text(self.new, new) == _text(self.old, old):
+                return True
+        return all(self.same(getattr(new, name, None), getattr(old, name, None)) for name in new._fields)
+
+
+def _text(module: Module, stmt: ast.stmt) -> bytes:
+    start = min([module.start(stmt), *(module.start(d) for d in getattr(stmt, "decorator_list", ()))])
+    return module.data[start : module.end(stmt)]

@@ -1,0 +1,178 @@
+"""Finds uses of one name in a file by going only where the text holds it.
+
+A walk of a whole tree costs more than parsing it; a name is on a few lines, so only the nodes that
+span one of these lines are looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+
+from builder.specialize.world import Unit
+
+Lines = Sequence[int]  # 1-based, sorted
+
+_IDENTIFIER = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_DOTTED = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*\Z")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+#: a string longer than this is prose, not a reference
+_LONGEST_REFERENCE = 200
+_LONGEST_ANNOTATION = 300
+
+
+def lines_with(unit: Unit, words: Iterable[bytes]) -> set[int]:
+    """The lines that hold one of these words, with no letter, digit or underscore around it."""
+    data, starts = unit.module.data, unit.module.starts
+    found: set[int] = set()
+    for word in words:
+        at = data.find(word) if word else -1
+        while at >= 0:
+            end = at + len(word)
+            if (at == 0 or data[at - 1] not in _IDENTIFIER) and data[end : end + 1] not in _TAIL:
+                found.add(bisect_right(starts, at))
+            at = data.find(word, at + 1)
+    return found
+
+
+_TAIL = frozenset(bytes([c]) for c in _IDENTIFIER)
+
+
+def first_line(node: ast.AST) -> int:
+    """The 1-based line where a node begins, its decorators included."""
+    low: int = node.lineno  # type: ignore[attr-defined]
+    for decorator in getattr(node, "decorator_list", ()):
+        low = min(low, decorator.lineno)
+    return low
+
+
+def spans(lines: Lines, low: int, high: int) -> bool:
+    """Is one of the lines in [low, high]?"""
+    at = bisect_left(lines, low)
+    return at < len(lines) and lines[at] <= high
+
+
+def touches(lines: Lines, node: ast.AST) -> bool:
+    """Does a node span one of the lines? True for nodes without a place of their own."""
+    if getattr(node, "lineno", None) is None:
+        return True
+    return spans(lines, first_line(node), node.end_lineno or node.lineno)  # type: ignore[attr-defined]
+
+
+def children(node: ast.AST, lines: Lines) -> Iterator[ast.AST]:
+    """The direct children that span one of the lines."""
+    if isinstance(node, ast.JoinedStr):  # places inside f-strings are wrong before Python 3.12
+        for inner in ast.walk(node):
+            if inner is not node:
+                yield inner
+        return
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            for item in value:
+                if isinstance(item, ast.AST) and touches(lines, item):
+                    yield item
+        elif isinstance(value, ast.AST) and touches(lines, value):
+            yield value
+
+
+def string_names(value: str) -> Sequence[str]:
+    """The names that a string constant may refer to: a dotted name, a quoted annotation, a table."""
+    if len(value) >= _LONGEST_REFERENCE:
+        return ()
+    if _DOTTED.match(value):
+        return value.split(".")
+    if "[" in value or "|" in value or ":" in value:
+        return _WORD.findall(value)
+    return ()
+
+
+def refers(unit: Unit, name: str) -> bool:
+    """Does the file refer to a name from outside the definition of that name?
+
+    Reads, attributes, imports, `global`, and strings that may be names count; a definition does not.
+    """
+    lines = sorted(lines_with(unit, [name.encode()]))
+    stack: list[ast.AST] = [unit.module.tree] if lines else []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name):
+            if node.id == name and not isinstance(node.ctx, ast.Store):
+                return True
+            continue
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and name in string_names(node.value):
+                return True
+            continue
+        if isinstance(node, ast.Attribute):
+            if node.attr == name:
+                return True
+        elif isinstance(node, ast.alias):
+            if node.asname == name or name in node.name.split("."):
+                return True
+            continue
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            if name in node.names:
+                return True
+        elif isinstance(node, DEFINITIONS) and node.name == name:
+            stack.extend(node.decorator_list)
+            continue
+        stack.extend(children(node, lines))
+    return False
+
+
+def loads(unit: Unit, name: str, within: ast.AST | None = None) -> bool:
+    """Is a name read in the file, or in one of its nodes? Words of short strings count."""
+    lines = sorted(lines_with(unit, [name.encode()]))
+    stack: list[ast.AST] = [within or unit.module.tree] if lines else []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name):
+            if node.id == name and not isinstance(node.ctx, ast.Store):
+                return True
+        elif isinstance(node, ast.Constant):
+            value = node.value
+            if isinstance(value, str) and len(value) < _LONGEST_ANNOTATION and name in _WORD.findall(value):
+                return True
+        else:
+            stack.extend(children(node, lines))
+    return False
+
+
+def nodes_on(unit: Unit, name: str) -> Iterator[ast.AST]:
+    """Every node that spans a line on which the file holds the name."""
+    lines = sorted(lines_with(unit, [name.encode()]))
+    stack: list[ast.AST] = [unit.module.tree] if lines else []
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(children(node, lines))
+
+
+def functions_around(unit: Unit, lines: Lines) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function that spans one of the lines, at any depth."""
+    stack: list[ast.AST] = [unit.module.tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+        if isinstance(node, (ast.stmt, ast.Module, ast.ExceptHandler, ast.match_case)):
+            stack.extend(
+                c
+                for c in children(node, lines)
+                if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))
+            )
+
+
+def suites(stmt: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The suites of a compound statement, in order."""
+    for name in ("body", "orelse", "finalbody"):
+        suite = getattr(stmt, name, None)
+        if isinstance(suite, list) and suite:
+            yield suite
+    for group in ("handlers", "cases"):
+        for item in getattr(stmt, group, ()):
+            yield item.body

@@ -1,0 +1,164 @@
+"""Imports and local constants that only what we took away did read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from builder.specialize.seek import DEFINITIONS, functions_around, lines_with, loads, nodes_on, suites
+from builder.specialize.words import Words
+from builder.specialize.world import Unit, World
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A name that an import statement binds."""
+
+    name: str
+    node: ast.Import | ast.ImportFrom
+    index: int
+    public: bool  # bound at module level, where other files may take it
+
+
+class Unused:
+    """What is no longer read in edited files. Answers about one file are kept with its content."""
+
+    def __init__(self, before: Callable[[str], Unit | None], words: Words) -> None:
+        """`before`: the file as upstream has it; None when upstream lacks it. `words`: of all kept files."""
+        self._before = before
+        self._words = words
+
+    def imports(self, world: World, unit: Unit) -> list[Bound]:
+        """Imported names that nobody reads any more, though upstream's file read them."""
+        found: list[Bound] | None = unit.cache.get("unread imports")  # type: ignore[assignment]
+        if found is None:
+            found = list(self._unread(unit))
+            unit.cache["unread imports"] = found
+        return [b for b in found if not b.public or not self._taken_elsewhere(world, unit, b.name)]
+
+    def _unread(self, unit: Unit) -> Iterator[Bound]:
+        before = self._before(unit.path)
+        if before is None:
+            return
+        stays: dict[str, bool] = {}
+        for bound in imported(unit.module.tree.body):
+            name = bound.name
+            if name not in stays:
+                stays[name] = loads(unit, name) or not loads(before, name)
+            if not stays[name]:
+                yield bound
+
+    def _taken_elsewhere(self, world: World, unit: Unit, name: str) -> bool:
+        """Does another file take this name from here, or from a module that star-imports this one?"""
+        todo, seen = [unit], {unit.path}
+        while todo:
+            source = todo.pop()
+            folder, last = source.path.rpartition("/")[0], source.name.rpartition(".")[2].encode()
+            for path in self._words.holders(name.encode()):
+                near = path.rpartition("/")[0] == folder or self._words.of(path)[last]
+                if near and path != unit.path and takes(world.unit(path), source.name, name):
+                    return True
+            for path in self._words.holders(last):
+                if path not in seen and b"import *" in world.files[path]:
+                    other = world.unit(path)
+                    if _takes_all(other, source.name):
+                        seen.add(path)
+                        todo.append(other)
+        return False
+
+    def locals(self, unit: Unit) -> list[ast.stmt]:
+        """Assignments of a constant to a local that nobody reads, though upstream's function did."""
+        found: list[ast.stmt] | None = unit.cache.get("unread locals")  # type: ignore[assignment]
+        if found is None:
+            found = list(self._unread_locals(unit))
+            unit.cache["unread locals"] = found
+        return found
+
+    def _unread_locals(self, unit: Unit) -> Iterator[ast.stmt]:
+        before = self._before(unit.path)
+        if before is None:
+            return
+        for function, stmt, name in constants(unit.module.tree.body, None):
+            if loads(unit, name, function) or not _was_read(before, function.name, name):
+                continue
+            scope = unit.scopes.of(function)
+            bindings = scope.names.get(name, [])
+            if name not in scope.outer and len(bindings) == 1 and bindings[0].kind == "assign":
+                yield stmt
+
+
+def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:
+    """Every name that an import binds, at any depth; `__future__` and star imports are left out."""
+    for stmt in body:
+        if isinstance(stmt, ast.Import):
+            for index, alias in enumerate(stmt.names):
+                yield Bound(alias.asname or alias.name.partition(".")[0], stmt, index, public)
+        elif isinstance(stmt, ast.ImportFrom):
+            if stmt.module == "__future__" and not stmt.level:
+                continue
+            for index, alias in enumerate(stmt.names):
+                if alias.name != "*":
+                    yield Bound(alias.asname or alias.name, stmt, index, public)
+        else:
+            inner = public and not isinstance(stmt, DEFINITIONS)
+            for suite in suites(stmt):
+                yield from imported(suite, inner)
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def constants(
+    body: Iterable[ast.stmt], function: Function | None
+) -> Iterator[tuple[Function, ast.Assign, str]]:
+    """(function, statement, name) of every `name = <constant>` in a function."""
+    for stmt in body:
+        if isinstance(stmt, ast.Assign):
+            target, single = stmt.targets[0], len(stmt.targets) == 1
+            constant = single and isinstance(target, ast.Name) and isinstance(stmt.value, ast.Constant)
+            if function is not None and constant:
+                yield function, stmt, target.id  # type: ignore[attr-defined]
+        elif isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from constants(stmt.body, stmt)
+        elif isinstance(stmt, ast.ClassDef):
+            yield from constants(stmt.body, None)
+        else:
+            for suite in suites(stmt):
+                yield from constants(suite, function)
+
+
+def _was_read(before: Unit, function: str, name: str) -> bool:
+    """Did upstream's function of this name read the local?"""
+    lines = sorted(lines_with(before, [name.encode()]))
+    return any(
+        node.name == function and loads(before, name, node) for node in functions_around(before, lines)
+    )
+
+
+def takes(unit: Unit, module: str, name: str) -> bool:
+    """Does a file take `name` from `module`: by import, star import, or as an attribute?"""
+    if _takes_all(unit, module):
+        return True
+    last = module.rpartition(".")[2]
+    for node in nodes_on(unit, name):
+        if isinstance(node, ast.ImportFrom):
+            if any(a.name == name for a in node.names) and unit.absolute(node) == module:
+                return True
+        elif isinstance(node, ast.Attribute) and node.attr == name and last in _called(unit, node.value):
+            return True
+    return False
+
+
+def _called(unit: Unit, base: ast.expr) -> set[str]:
+    """The last names of the module that an expression may be."""
+    if isinstance(base, ast.Attribute):
+        return {base.attr}
+    if not isinstance(base, ast.Name):
+        return set()
+    aliases = (b.alias for b in unit.scopes.root.names.get(base.id, ()))
+    return {base.id, *(a.name.rpartition(".")[2] for a in aliases if a is not None)}
+
+
+def _takes_all(unit: Unit, module: str) -> bool:
+    return any(unit.absolute(node) == module for node in unit.scopes.root.star)

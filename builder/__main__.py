@@ -1,6 +1,8 @@
 """`python -m builder VERB`."""
 
-from builder.cli import main
-
 if __name__ == "__main__":
+    try:
+        from builder.cli import main
+    except KeyboardInterrupt:  # before anything was begun
+        raise SystemExit(130) from None
     main()

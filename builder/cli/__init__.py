@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
+import signal
 import sys
 from typing import Any
 
 import click
 
 from builder import __version__
-from builder.errors import CODES, INTERNAL, INTERRUPTED, BuildError, Problem
+from builder.errors import CODES, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
+
+#: What a shell reports for a program whose output nobody reads any more.
+READER_GONE = 141
 
 VERBS = {
     "dist": "Build the distribution.",
@@ -57,7 +63,8 @@ def cli() -> None:
     """Build a DeepSeek-only, CUDA-only SGLang from a pinned upstream commit.
 
     Exit status: 0 ok, 1 a gate failed, 2 usage, 3 changes pending (plan), 4 manifest invalid,
-    5 a rule broken by upstream, 6 upstream unavailable, 7 output or cache, 70 internal, 130 interrupted.
+    5 a rule broken by upstream, 6 upstream unavailable, 7 output or cache, 70 internal, 130 interrupted,
+    141 nobody reads the output.
     """
 
 
@@ -65,22 +72,78 @@ def main() -> None:
     """Run the command line; nothing but an exit status and rendered problems leaves it."""
     from builder.cli.output import show
 
+    _prepare()
     try:
         cli.main(standalone_mode=False)
+        _flush()
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted: the output is as it was", err=True)
-        sys.exit(INTERRUPTED)
+        _usage(error)
+        sys.exit(USAGE)
+    except (click.Abort, KeyboardInterrupt) as stop:
+        _leave(stop)
+    except BrokenPipeError:
+        _silence()
+        sys.exit(READER_GONE)
     except BuildError as error:
         show(error.problems)
         sys.exit(error.exit_status)
     except Exception as error:
         show([_internal(error)])
         sys.exit(INTERNAL)
+
+
+class _Ended(KeyboardInterrupt):
+    """The system asks the builder to end."""
+
+
+def _prepare() -> None:
+    """Text that a locale cannot show is written out, and a request to end is an interruption."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, frame: object) -> None:
+    raise _Ended(number)
+
+
+def _leave(stop: BaseException) -> None:
+    """Say that it was interrupted, once; what was to be cleaned has been."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    click.echo("\ninterrupted: an output folder holds the old output or the new one, whole", err=True)
+    _silence()
+    sys.exit(128 + stop.args[0] if isinstance(stop, _Ended) else INTERRUPTED)
+
+
+def _flush() -> None:
+    """Find out while it can still be told that nobody reads."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _silence() -> None:
+    """Nothing more for a stdout that nobody reads, at exit either."""
+    if sys.stdout is not None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+
+
+def _usage(error: click.ClickException) -> None:
+    """A command line that is not understood: as click says it, or in the form that was asked for."""
+    from builder.cli import output
+
+    given = " ".join(sys.argv[1:]).replace("=", " ").split()
+    form = given[given.index("--format") + 1 :][:1] if "--format" in given else []
+    if form and form[0] in output.FORMATS[1:]:
+        output.choose(form[0])
+        output.show([Problem("C001", error.format_message())])
+    else:
+        error.show()
 
 
 def _internal(error: Exception) -> Problem:

@@ -18,34 +18,45 @@ from builder.cli import options, output
     help="The output folder; it is replaced as a whole.",
 )  # fmt: skip
 @click.option("--update-lock", is_flag=True, help="Record this build as the proof of its pin.")
-def command(out: Path, update_lock: bool, **shared: Any) -> None:
+@click.option("--paranoid", is_flag=True, help="Also require that the builder changes nothing in its output.")
+def command(out: Path, update_lock: bool, paranoid: bool, **shared: Any) -> None:
     """Build the distribution of UPSTREAM (a pin of the manifest, sha, tag, branch, pypi:VERSION or
     repository@ref; by default the manifest's default pin)."""
     gc.disable()
     asked = options.ask(**shared)
 
     from builder.emit import write
-    from builder.pipeline import build, tools
+    from builder.pipeline import build, locked, tools
 
     upstream = options.resolve(asked)
     versions = tools.versions()
     key = build.key(upstream, asked.manifest, asked.without, versions)
-    if write.unchanged(out, key) and not update_lock:
-        output.note(f"{out} is up to date")
-        return
+    if not update_lock and not paranoid and write.unchanged(out, key):
+        known = locked.proof_of(out)
+        if known is not None:
+            locked.confirm(asked.root, asked.upstream, known, asked.without)
+            output.note(f"{out} is up to date")
+            return
     write.check(out)
 
     from builder.pipeline.cut import cut
-    from builder.pipeline.locked import confirm
     from builder.pipeline.verify import verify
     from builder.upstream.model import snapshot
 
+    output.stage("cutting")
     done = cut(snapshot(upstream), asked.manifest)
-    verify(done, asked.manifest)
+    output.stage("verifying")
+    verify(done, asked.manifest, twice=paranoid or update_lock)
+    output.stage("packing")
     result, figures, proof = build.assemble(done, upstream, asked.manifest, asked.without, versions)
-    drift = confirm(asked.root, asked.upstream, proof, asked.without, update=update_lock)
+    drift = None if update_lock else locked.confirm(asked.root, asked.upstream, proof, asked.without)
+    output.stage("writing")
     write.write(out, result)
+    if update_lock:
+        drift = locked.record(asked.root, asked.upstream, proof, asked.without)
     if drift:
         output.note(drift)
     for line in build.summary(result, figures, out):
         output.note(line)
+    if output.form() == "json":
+        output.data(build.described(result))

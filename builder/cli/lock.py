@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from builder.cli import options, output
+from builder.errors import BuildError, Problem
 
 
 @click.command("lock", short_help="Prove pins and record their digests in manifest.lock.")
@@ -17,19 +19,26 @@ def command(**shared: Any) -> None:
     gc.disable()
     asked = options.ask(**shared)
 
-    from dataclasses import replace
-
     from builder.pipeline import build, tools
     from builder.pipeline.cut import cut
-    from builder.pipeline.locked import confirm
+    from builder.pipeline.locked import record
     from builder.pipeline.verify import verify
     from builder.upstream.model import snapshot
 
     pins = [shared["upstream"]] if shared.get("upstream") else list(asked.manifest.upstream.pins)
+    problems: list[Problem] = []
     for pin in pins:
         one = replace(asked, upstream=pin)
-        upstream = options.resolve(one)
-        done = cut(snapshot(upstream), one.manifest)
-        verify(done, one.manifest)
-        _, _, proof = build.assemble(done, upstream, one.manifest, one.without, tools.versions())
-        output.note(confirm(one.root, pin, proof, one.without, update=True) or "")
+        try:
+            upstream = options.resolve(one)
+            output.stage("cutting")
+            done = cut(snapshot(upstream), one.manifest)
+            output.stage("verifying")
+            verify(done, one.manifest, twice=True)
+            output.stage("packing")
+            _, _, proof = build.assemble(done, upstream, one.manifest, one.without, tools.versions())
+            output.note(record(one.root, pin, proof, one.without))
+        except BuildError as error:  # the other pins may still be proven
+            problems += error.problems
+    if problems:
+        raise BuildError(problems)

@@ -117,5 +117,5 @@ def resolve(asked: Asked) -> Any:
         asked.manifest.upstream.pins,
     )
     found = find(asked.upstream, sources)
-    output.note(f"upstream {asked.upstream}: {found.commit} from {found.origin}")
+    output.note(f"upstream {asked.upstream}: {found.origin}")
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from builder.cli import options
+from builder.cli import options, output
 from builder.errors import fail
 
 
@@ -23,21 +23,24 @@ def command(what: str, **shared: Any) -> None:
     gc.disable()
     asked = options.ask(**shared)
 
+    from builder.pipeline import explanation
     from builder.pipeline.cut import cut
-    from builder.pipeline.explanation import explain
     from builder.upstream.model import snapshot
 
     upstream = options.resolve(asked)
+    output.stage("cutting")
     done = cut(snapshot(upstream), asked.manifest)
-    lines = explain(done, asked.manifest, what)
-    if not lines:
-        import difflib
-
-        near = difflib.get_close_matches(what.partition(":")[0], [*done.upstream], 3, 0.6)
+    output.stage("")
+    found = explanation.explain(done, asked.manifest, what)
+    if found is None:
+        near = explanation.near(done, asked.manifest, what)
         raise fail(
             "C001",
-            f"'{what}' is neither a path nor a qualified name of upstream or of the output.",
+            f"'{what}' is neither a path nor a name in the packages of upstream or of the output.",
             hint=f"did you mean {' or '.join(near)}?" if near else None,
         )
-    for line in lines:
+    if output.form() == "json":
+        output.data(explanation.record(found))
+        return
+    for line in explanation.sentences(found):
         click.echo(line)

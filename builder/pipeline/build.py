@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from builder import __version__
 from builder.emit import build_json, checksums, figures, ledger, lock, removed
@@ -162,6 +164,12 @@ def own_digest() -> str:
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def described(output: Output) -> dict[str, Any]:
+    """build.json as values."""
+    found: dict[str, Any] = json.loads(output.files[BUILD])
+    return found
 
 
 def summary(output: Output, measured: Figures, out: object) -> list[str]:

@@ -47,32 +47,49 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
     _stop(overlaid.problems)
     laid = upstream.restrict(decided.kept).replace(overlaid.contents, overlaid.modes)
 
-    modules = python_modules(upstream, manifest.packages)
-    specialized = specialize(
-        files={p: laid[p] for p in python_modules(laid, manifest.packages)},
-        upstream={p: upstream[p] for p in modules if not _is_test(p)},
-        names=python_modules({*modules, *laid}, manifest.packages),
-        removed={modules[p]: str(r.mark) for p, r in decided.removed.items() if p in modules},
-        facts=facts_of(manifest, upstream, decided),
-        may_prune=PatternSet(manifest.symbols_pruned).any,
-        extra=[laid[p] for p in laid if p.endswith("pyproject.toml")],
-        frozen=frozenset(overlaid.ours),
-    )
+    ours = frozenset(overlaid.ours)
+    specialized, followed = _specialize(laid, upstream, decided, manifest, ours)
     _stop(_leftovers(specialized, decided, manifest, laid))
-    special = laid.replace(specialized.files)
-
-    followed = lockstep.follow(special, upstream, {p: r.batch for p, r in decided.removed.items()})
     _stop(followed.problems)
     return Cut(
         upstream=upstream,
         before=before,
         decided=decided,
-        output=special.replace(followed.files),
+        output=laid.replace({**specialized.files, **followed.files}),
         specialized=specialized,
         records=tuple(overlaid.records),
         consequences=followed.consequences,
-        ours=frozenset(overlaid.ours),
+        ours=ours,
     )
+
+
+def again(done: Cut, manifest: Manifest) -> Snapshot:
+    """The output, specialized and kept in step once more; whatever it can still change is a defect.
+
+    The hand-made edits are not repeated: what they name is gone.
+    """
+    specialized, followed = _specialize(done.output, done.upstream, done.decided, manifest, done.ours)
+    return done.output.replace({**specialized.files, **followed.files})
+
+
+def _specialize(
+    files: Snapshot, upstream: Snapshot, decided: Decided, manifest: Manifest, ours: frozenset[str]
+) -> tuple[Specialized, lockstep.Followed]:
+    """What follows from the facts and from what is gone: in Python, then in native code."""
+    modules = python_modules(upstream, manifest.packages)
+    specialized = specialize(
+        files={p: files[p] for p in python_modules(files, manifest.packages)},
+        upstream={p: upstream[p] for p in modules if not _is_test(p)},
+        names=python_modules({*modules, *files}, manifest.packages),
+        removed={modules[p]: str(r.mark) for p, r in decided.removed.items() if p in modules},
+        facts=facts_of(manifest, upstream, decided),
+        may_prune=PatternSet(manifest.symbols_pruned).any,
+        extra=[files[p] for p in files if p.endswith("pyproject.toml")],
+        frozen=ours,
+    )
+    special = files.replace(specialized.files)
+    removed = {p: r.batch for p, r in decided.removed.items()}
+    return specialized, lockstep.follow(special, upstream, removed)
 
 
 def upstream_world(upstream: Snapshot, manifest: Manifest) -> World:

@@ -1,32 +1,127 @@
-"""Why something is in the output or is not, in sentences."""
+"""Why something is in the output or is not: as values, and in sentences."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
+from builder.emit.ledger import Reason
+from builder.gates.world import World, world
 from builder.gates.world import explain as explained
-from builder.gates.world import world
-from builder.graph.modules import module_of, path_of
-from builder.graph.reach import expand, graph, reach, why
+from builder.graph.modules import module_of, path_of, summary_key
+from builder.graph.reach import Step, expand, graph, reach, why
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
 from builder.pipeline.reasons import reasons
 
 _MOST = 10
+_STATES = {
+    "kept": "is kept as upstream has it",
+    "edited": "is kept and edited",
+    "added": "is added",
+    "removed": "is removed",
+}
 
 
-def explain(cut: Cut, manifest: Manifest, what: str) -> list[str]:
-    """The reason for a path, `path:symbol` or qualified name; empty when nothing has this name."""
-    path, _, symbol = what.partition(":")
-    if path not in cut.upstream.tree and path not in cut.output.tree:
-        path, symbol = _located(cut, manifest, what)
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name in a file: whether it is in the output, and why not."""
+
+    name: str
+    state: str  # kept, removed, added
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All that is known of one path, and of one name in it."""
+
+    path: str
+    state: str  # kept, edited, added, removed
+    reasons: tuple[Reason, ...]
+    symbol: Symbol | None = None
+    why: str | None = None  # the reason of the batch that removes it
+    also: tuple[str, ...] = ()  # what the same rule removes besides
+    way: tuple[Step, ...] | None = None  # from a root; None: no root reaches it, or it is no module
+    module: bool = False
+
+
+def explain(cut: Cut, manifest: Manifest, what: str) -> Explanation | None:
+    """The reason for a path, `path:symbol` or qualified name; None when nothing has this name."""
+    path, _, name = what.partition(":")
+    if not _there(cut, path):
+        path, name = _located(cut, manifest, what)
     if not path:
-        return []
-    lines = _path(cut, manifest, path)
-    if symbol:
-        lines = [*_symbol(cut, manifest, path, symbol), *lines]
+        return None
+    after = _after(cut, manifest)
+    symbol = _symbol(cut, after, manifest, path, name) if name else None
+    if name and symbol is None:
+        return None
+    return _path(cut, after, manifest, path, symbol)
+
+
+def near(cut: Cut, manifest: Manifest, what: str) -> list[str]:
+    """What was probably meant by a name that nothing has; at most three."""
+    path, _, name = what.partition(":")
+    if not _there(cut, path):
+        path, name = _located(cut, manifest, what)
+    if path:
+        known = cut.before.summaries.get(path)
+        found = difflib.get_close_matches(name, sorted({*known.names, *known.members} if known else ()), 3)
+        if found:
+            return [f"{path}:{one}" for one in found]
+    modules = [m for p in cut.upstream.tree if (m := module_of(p, manifest.packages))]
+    return difflib.get_close_matches(what.partition(":")[0], [*cut.upstream.tree, *modules], 3)
+
+
+def sentences(found: Explanation) -> list[str]:
+    """The explanation for a person."""
+    lines = [_named(found.symbol)] if found.symbol else []
+    lines.append(f"{found.path} {_STATES[found.state]}.")
+    for reason in found.reasons:
+        lines.append(f"  {reason.batch:<10} {reason.rule}" + (f"  ({reason.mark})" if reason.mark else ""))
+    if found.why is not None:
+        lines.append(f"  {'why':<10} {found.why}")
+        lines += _listed(f"  the same rule removes {len(found.also):,} more:", found.also)
+        batch = found.reasons[0].batch
+        lines.append(f"  to bring it back: `dist --without {batch}`, or an exception under its `keep`")
+    if found.state != "removed" and found.module:
+        lines += ["  no root reaches it"] if found.way is None else _way(found.way)
     return lines
+
+
+def record(found: Explanation) -> dict[str, Any]:
+    """The explanation as JSON data."""
+    return {
+        "path": found.path,
+        "state": found.state,
+        "symbol": found.symbol
+        and {"name": found.symbol.name, "state": found.symbol.state, "reason": found.symbol.reason},
+        "reasons": [
+            {"batch": r.batch, "rule": r.rule, "mark": str(r.mark) if r.mark else None} for r in found.reasons
+        ],
+        "why": found.why,
+        "also": list(found.also),
+        "way": None
+        if found.way is None
+        else [
+            {
+                "from": step.edge.source,
+                "to": step.edge.target,
+                "kind": step.edge.kind,
+                "path": step.path,
+                "line": step.edge.line,
+            }
+            for step in found.way
+        ],
+    }
+
+
+def _there(cut: Cut, path: str) -> bool:
+    return path in cut.upstream.tree or path in cut.output.tree
 
 
 def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
@@ -34,46 +129,37 @@ def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         for path in path_of(".".join(parts[:count]), manifest.packages) or ():
-            if path in cut.upstream.tree or path in cut.output.tree:
+            if _there(cut, path):
                 return path, ".".join(parts[count:])
     return "", ""
 
 
-def _path(cut: Cut, manifest: Manifest, path: str) -> list[str]:
-    why_so = reasons(cut).get(path, ())
+def _after(cut: Cut, manifest: Manifest) -> World:
+    known = {summary_key(p, cut.upstream.tree[p].blob): s for p, s in cut.before.summaries.items()}
+    return world(cut.output, manifest.packages, known=known)
+
+
+def _path(cut: Cut, after: World, manifest: Manifest, path: str, symbol: Symbol | None) -> Explanation:
+    said = tuple(dict.fromkeys(reasons(cut).get(path, ())))
+    module = module_of(path, manifest.packages)
     if path not in cut.output.tree:
         rule = cut.decided.removed.get(path)
         batch = next((b for b in manifest.batches if rule and b.id == rule.batch), None)
-        lines = [f"{path} is removed."]
-        if rule and batch:
-            lines.append(f"  rule    {rule.pattern}  ({rule.mark}, batch {batch.id})")
-            lines.append(f"  reason  {batch.why}")
-            others = [p for p, r in cut.decided.removed.items() if r == rule and p != path]
-            lines += _listed(f"  the rule also removes {len(others):,} paths:", others)
-            lines.append(f"  to bring it back: dist --without {batch.id}, or an exception under its `keep`")
-        return lines
-    state = "kept as upstream has it"
+        also = tuple(p for p, r in cut.decided.removed.items() if rule and r == rule and p != path)
+        return Explanation(path, "removed", said, symbol, batch.why if batch else None, also)
+    state = "kept"
     if path not in cut.upstream.tree:
         state = "added"
     elif cut.upstream.tree[path] != cut.output.tree[path]:
-        state = "kept and edited"
-    lines = [f"{path} is {state}."]
-    for reason in dict.fromkeys(why_so):
-        lines.append(f"  {reason.batch:<10} {reason.rule}" + (f"  ({reason.mark})" if reason.mark else ""))
-    return lines + _reached(cut, manifest, path)
+        state = "edited"
+    way = _reached(after.index, manifest, module) if module else None
+    return Explanation(path, state, said, symbol, way=way, module=module is not None)
 
 
-def _reached(cut: Cut, manifest: Manifest, path: str) -> list[str]:
-    module = module_of(path, manifest.packages)
-    if module is None:
-        return []
-    after = world(cut.output.restrict([p for p in cut.output if p.endswith(".py")]), manifest.packages)
-    index: Index = after.index
+def _reached(index: Index, manifest: Manifest, module: str) -> tuple[Step, ...] | None:
     found = reach(graph(index, manifest.roots.dynamic), _roots(index, manifest))
     steps = why(found, module, index)
-    if steps is None:
-        return ["  no root reaches it"]
-    return ["  reached from a root:", *(f"    {step}" for step in steps)]
+    return None if steps is None else tuple(steps)
 
 
 def _roots(index: Index, manifest: Manifest) -> list[str]:
@@ -82,16 +168,33 @@ def _roots(index: Index, manifest: Manifest) -> list[str]:
     return [module for modules in expand(index, named).values() for module in modules]
 
 
-def _symbol(cut: Cut, manifest: Manifest, path: str, symbol: str) -> list[str]:
+def _symbol(cut: Cut, after: World, manifest: Manifest, path: str, symbol: str) -> Symbol | None:
+    """What became of a name in a file; None when neither side has it."""
     module = module_of(path, manifest.packages)
     name = f"{module}.{symbol}"
-    reason = explained(manifest, cut.decided.removed, cut.specialized.lost).symbol(name)
-    if reason is not None:
-        return [f"{name} is removed: {reason}."]
-    before = cut.before.index.locate(name)
-    if before is None:
-        return [f"{name} is not defined there."]
-    return [f"{name} is kept."]
+    origin = after.index.locate(name) if path in cut.output.tree else None
+    now = origin is not None and bool(origin.qualname)
+    origin = cut.before.index.locate(name)
+    once = origin is not None and bool(origin.qualname)
+    if now:
+        return Symbol(name, "kept" if once else "added")
+    if not once:
+        return None
+    known = explained(manifest, cut.decided.removed, cut.specialized.lost)
+    reason = known.symbol(name) or known.path(path)
+    return Symbol(name, "removed", str(reason) if reason else None)
+
+
+def _named(symbol: Symbol) -> str:
+    return f"{symbol.name} is {symbol.state}" + (f": {symbol.reason}." if symbol.reason else ".")
+
+
+def _way(way: Iterable[Step]) -> list[str]:
+    steps = [
+        f"    {step.edge.source} -> {step.edge.target}  ({step.edge.kind}, {step.path}:{step.edge.line})"
+        for step in way
+    ]
+    return ["  the shortest way from a root:", *steps] if steps else ["  it is a root"]
 
 
 def _listed(heading: str, paths: Iterable[str]) -> list[str]:

@@ -2,27 +2,62 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from builder.emit import lock
+from builder.errors import Mark, fail
 
 
-def confirm(root: Path, pin: str, proof: lock.Proof, without: Sequence[str], update: bool) -> str | None:
-    """Compare with the lock beside the manifest, or record the proof there. The drift in a sentence.
+def confirm(root: Path, pin: str, proof: lock.Proof, without: Sequence[str]) -> str | None:
+    """Compare with the lock beside the manifest. The drift in a sentence, None when all came out again.
 
-    Raises BuildError (G012) when a locked pin did not reproduce.
+    Raises BuildError: G012 when a locked pin did not reproduce, M008 for a lock that cannot be read.
     """
-    path = root / lock.NAME
-    known = lock.from_bytes(path.read_bytes()) if path.is_file() else {}
-    if update:
-        if without:
-            return f"{lock.NAME} is left alone: a build without {', '.join(without)} proves no pin."
-        beside = path.with_name(f".{path.name}.new")
-        beside.write_bytes(lock.to_bytes(lock.update(known, pin, proof)))
-        os.replace(beside, path)
-        return f"{lock.NAME} records '{pin}'."
-    found = lock.compare(known, pin, proof, without=without)
+    found = lock.compare(_known(root), pin, proof, without=without)
     lock.require(found)
     return found.drift
+
+
+def record(root: Path, pin: str, proof: lock.Proof, without: Sequence[str]) -> str:
+    """Write the proof into the lock beside the manifest, and say so. Raises BuildError M008, E002."""
+    if without:
+        return f"{lock.NAME} is left alone: a build without {', '.join(without)} proves no pin."
+    path = root / lock.NAME
+    beside = path.with_name(f".{path.name}.new")
+    text = lock.to_bytes(lock.update(_known(root), pin, proof))
+    try:
+        beside.write_bytes(text)
+        os.replace(beside, path)
+    except OSError as error:
+        raise fail("E002", f"{lock.NAME} cannot be written: {error.strerror or error}.") from None
+    return f"{lock.NAME} records '{pin}'."
+
+
+def proof_of(out: Path) -> lock.Proof | None:
+    """What an output folder says of itself in build.json; None when it says nothing that is understood."""
+    try:
+        said = json.loads((out / "build.json").read_bytes())
+        return lock.Proof(
+            commit=said["upstream"]["commit"],
+            upstream_tree=said["upstream"]["tree"],
+            manifest=said["manifest"]["digest"],
+            verdicts=said["verdicts"],
+            output_tree=said["output"]["tree"],
+            wheel_content_sha256=said["wheel"] and said["wheel"]["content_sha256"],
+            tools=said["tools"],
+        )
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _known(root: Path) -> lock.Lock:
+    path = root / lock.NAME
+    try:
+        return lock.from_bytes(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise fail("M008", f"The lock cannot be read: {error.strerror or error}.", Mark(lock.NAME)) from None

@@ -15,7 +15,8 @@ def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
     """At least one reason for every path of upstream and of the output."""
     found = {path: _decided(cut, path) for path in cut.upstream.tree}
     hands: dict[str, list[Reason]] = {}
-    for record in cut.records:
+    # as the manifest states them: the order in which edits are carried out is nobody's concern
+    for record in sorted(cut.records, key=lambda r: r.mark):
         hands.setdefault(record.file, []).append(
             Reason(record.batch, f"{record.kind}: {record.why}", record.mark)
         )
@@ -25,8 +26,10 @@ def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
         )
     for path in cut.specialized.files:
         hands.setdefault(path, []).append(Reason(FACTS, "specialized under the facts and what is absent"))
-    for path, entry in cut.output.tree.items():
-        if cut.upstream.tree.get(path) != entry:
+    for path in sorted({*cut.upstream.tree, *cut.output.tree}):
+        changed = cut.upstream.tree.get(path) != cut.output.tree.get(path)
+        # a path that a rule removes has nothing else to say; one that an edit removes has
+        if changed and (path in cut.output.tree or path not in cut.decided.removed):
             found[path] = [*hands.get(path, ()), *found.get(path, ())]
     return found
 

@@ -170,7 +170,10 @@ class Evaluator:
             if known is not None:
                 return known
             if name == "hasattr" and len(node.args) == 2:
-                return self._hasattr(node, scope)
+                return Known(False) if self._lacks(node, scope) else None
+            if name == "getattr" and len(node.args) == 3 and self._lacks(node, scope):
+                default = node.args[2]
+                return Known(scalar(default)) if isinstance(default, ast.Constant) else None
             if name in ("isinstance", "issubclass") and len(node.args) == 2:
                 return self._isinstance(node.args[1], scope)
             if name == "bool" and len(node.args) == 1 and not node.keywords:
@@ -189,11 +192,13 @@ class Evaluator:
             return self.facts.environment.get(text(node.args[0]) or "")
         return None
 
-    def _hasattr(self, node: ast.Call, scope: Scope) -> Value:
+    def _lacks(self, node: ast.Call, scope: Scope) -> bool:
+        """Does `hasattr(owner, "name")` or `getattr(owner, "name", default)` ask for what does not exist?"""
+        name = text(node.args[1])
+        if f"*.{name}" in self.facts.attributes:
+            return True
         owner = self.qualified(node.args[0], scope)
-        attribute = node.args[1]
-        gone = isinstance(owner, str) and f"{owner}.{text(attribute)}" in self.facts.attributes
-        return Known(False) if gone else None
+        return isinstance(owner, str) and f"{owner}.{name}" in self.facts.attributes
 
     def _isinstance(self, classes: ast.expr, scope: Scope) -> Value:
         members = _alternatives(classes)
@@ -264,7 +269,7 @@ class Evaluator:
         return self.facts.option_absent(names_of(variable), scalar(literal)) is not None
 
     def _contains(self, member: ast.expr, container: ast.expr, scope: Scope) -> bool | None:
-        if isinstance(self.value(member, scope), Gone):
+        if isinstance(self.value(member, scope), Gone) or isinstance(self.value(container, scope), Gone):
             return False
         if isinstance(container, _LITERALS):
             if container.elts and all(

@@ -12,7 +12,7 @@ from builder.specialize.constant import is_predicate, remaining, returned
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
-from builder.specialize.guard import needed
+from builder.specialize.guard import needed, reads_beyond_own_branch
 from builder.specialize.hits import Hits, import_hits
 from builder.specialize.imports import Imports
 from builder.specialize.names import names_of, text
@@ -124,6 +124,8 @@ class _Folder:
 
     def _If(self, stmt: ast.If, scope: Scope) -> bool:
         truth = self.known(stmt.test, scope)
+        if truth is None and self.never_binds(stmt.test, scope):
+            truth = False
         if truth is not None:
             chosen, lost = (stmt.body, stmt.orelse) if truth else (stmt.orelse, stmt.body)
             if not needed(scope, lost):
@@ -138,6 +140,16 @@ class _Folder:
         if not body and not orelse and self.evaluator.pure(stmt.test, scope):
             return self.remove(stmt)
         return True
+
+    def never_binds(self, test: ast.expr, scope: Scope) -> bool:
+        """Is this `name := <known to be false>`, with no read of the name that the binding could reach?"""
+        if not isinstance(test, ast.NamedExpr) or self.known(test.value, scope) is not False:
+            return False
+        name = test.target.id
+        owner = scope.find(name)
+        if owner is None or owner.kind != "function":
+            return False
+        return not reads_beyond_own_branch(owner.node, name)
 
     def _While(self, stmt: ast.While, scope: Scope) -> bool:
         if self.known(stmt.test, scope) is False and not needed(scope, stmt.body):

@@ -1,0 +1,134 @@
+"""The main job on real upstreams: what `dist` emits is whole, provable and the same everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from builder.manifest.load import load
+from builder.tree import SYMLINK, Snapshot
+from builder.upstream.cache import default_cache
+from builder.upstream.model import Sources, snapshot
+from builder.upstream.resolve import resolve
+
+ROOT = Path(__file__).parents[2]
+MIRROR = os.environ.get("SGLANG_MIRROR")
+NO_MIRROR = "SGLANG_MIRROR is not set: the seed pin needs upstream's git history"
+COUNTED = ("py", "cu", "cuh", "h", "hpp", "cpp", "cc")
+PIN_PARAMS = [
+    pytest.param("release", marks=pytest.mark.xdist_group("release")),
+    pytest.param(
+        "seed",
+        marks=[pytest.mark.xdist_group("seed"), pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)],
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Built:
+    pin: str
+    out: Path
+    upstream: Snapshot
+    record: dict
+
+
+def dist(pin: str, out: Path, *more: str, umask: str = "022", **environment: str) -> None:
+    """Run the verb in a process of its own, in another folder, from a shell with this umask."""
+    command = [sys.executable, "-m", "builder", "dist", pin, "--out", str(out), *more]
+    command += ["--manifest", str(ROOT / "manifest.yaml")]
+    script = f'umask {umask}; exec "$@"'
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    subprocess.run(["sh", "-c", script, "sh", *command], check=True, env=env, cwd=out.parent, timeout=900)
+
+
+@pytest.fixture(scope="session", params=PIN_PARAMS)
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    pin = request.param
+    out = tmp_path_factory.mktemp("dist") / "out"
+    dist(pin, out)
+    wanted = load(ROOT / "manifest.yaml").upstream
+    sources = Sources(Path(MIRROR) if MIRROR else None, default_cache(), wanted.repository, False, wanted.pins)
+    upstream = snapshot(resolve(pin, sources))
+    return Built(pin, out, upstream, json.loads((out / "build.json").read_text()))
+
+
+def lines_of(data: bytes) -> int:
+    return len(data.split(b"\n")) - (data.endswith(b"\n") or not data)
+
+
+def test_the_lines_in_build_json_are_those_of_the_trees(built: Built) -> None:
+    before, after = Counter(), Counter()
+    for path in built.upstream:
+        if built.upstream.tree[path].mode != SYMLINK:
+            before[path.rpartition(".")[2]] += lines_of(built.upstream[path])
+    for path in (built.out / "tree").rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            after[path.suffix[1:]] += lines_of(path.read_bytes())
+    for name in COUNTED:
+        assert built.record["lines"][name] == {"before": before[name], "after": after[name]}
+
+
+def test_plain_git_turns_the_pin_and_the_diff_into_the_same_tree(built: Built, tmp_path: Path) -> None:
+    def git(*arguments: str, data: bytes | None = None) -> str:
+        done = subprocess.run(["git", *arguments], cwd=tmp_path, input=data, capture_output=True, check=True)
+        return done.stdout.decode().strip()
+
+    git("init", "--quiet")
+    rows = []
+    for path, entry in built.upstream.tree.items():
+        if git("hash-object", "-w", "--stdin", data=built.upstream[path]) != entry.blob:
+            raise AssertionError(path)
+        rows.append(f"{entry.mode} {entry.blob}\t{path}\0")
+        if len(rows) > 40 and built.pin == "seed":
+            break  # one process a blob is slow: the mirror has the rest
+    if built.pin == "seed":
+        alternates = tmp_path / ".git/objects/info/alternates"
+        alternates.write_text(f"{MIRROR}/objects\n")
+        rows = [f"{e.mode} {e.blob}\t{p}\0" for p, e in built.upstream.tree.items()]
+    git("update-index", "-z", "--index-info", data="".join(rows).encode())
+    assert git("write-tree") == built.record["upstream"]["tree"]
+    git("apply", "--cached", "--whitespace=nowarn", str(built.out / "upstream.diff"))
+    assert git("write-tree") == built.record["output"]["tree"]
+
+
+def test_the_tree_on_disk_has_the_tree_id_that_build_json_states(built: Built, tmp_path: Path) -> None:
+    env = {**os.environ, "GIT_DIR": str(tmp_path / "git"), "GIT_WORK_TREE": str(built.out / "tree")}
+    for command in (["init", "--quiet"], ["add", "--all", "--force", "."]):
+        subprocess.run(["git", "-c", "core.autocrlf=false", *command], env=env, check=True, capture_output=True)
+    done = subprocess.run(["git", "write-tree"], env=env, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == built.record["output"]["tree"]
+
+
+def test_the_checksums_hold(built: Built) -> None:
+    subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=built.out, check=True)
+
+
+def test_another_folder_umask_zone_locale_and_hash_seed_give_the_same(built: Built, tmp_path: Path) -> None:
+    out = tmp_path / "an other" / "out"
+    out.parent.mkdir()
+    dist(
+        built.pin, out, umask="077", TZ="Asia/Kathmandu", LC_ALL="C", PYTHONHASHSEED="7", HOME=str(tmp_path),
+        BUILDER_CACHE=str(default_cache()),
+    )  # fmt: skip
+    again = json.loads((out / "build.json").read_text())
+    assert again == built.record
+    names = {p.name for p in built.out.iterdir() if p.is_file() and not p.name.endswith(".index")}
+    for name in sorted(names):
+        assert (out / name).read_bytes() == (built.out / name).read_bytes(), name
+
+
+def test_nothing_of_the_removed_features_is_left_to_import(built: Built) -> None:
+    """A search that knows nothing of the gates: plain text of import statements."""
+    gone = ("sglang.srt.hardware_backend", "sglang.multimodal_gen", "sglang.srt.layers.attention.fla")
+    for path in (built.out / "tree/python").rglob("*.py"):
+        text = path.read_text(encoding="utf-8-sig")
+        for module in gone:
+            assert f"from {module}" not in text, path
+            assert f"import {module}" not in text, path

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import io
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from builder import __version__
-from builder.errors import CODES, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
+from builder.errors import CODES, ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
 
 #: What a shell reports for a program whose output nobody reads any more.
 READER_GONE = 141
+
+#: What a system says that has no room, or no right to give.
+_EXHAUSTED = {
+    getattr(errno, name)
+    for name in (
+        "ENOSPC",
+        "EDQUOT",
+        "EMFILE",
+        "ENFILE",
+        "EIO",
+        "EROFS",
+        "ENOMEM",
+        "EACCES",
+        "EPERM",
+        "EAGAIN",
+    )
+    if hasattr(errno, name)
+}
 
 VERBS = {
     "dist": "Build the distribution.",
@@ -29,8 +50,29 @@ VERBS = {
 }
 
 
+class _ReaderGone(Exception):
+    """Nobody reads stdout any more."""
+
+
+@contextlib.contextmanager
+def _readers() -> Iterator[None]:
+    """Tell of a reader that went away; click itself would end with status 1, that of a failed gate."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise _ReaderGone from None
+
+
 class _Verbs(click.Group):
     """Finds a verb's module by name, so that `--help` imports none of them."""
+
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        with _readers():
+            return super().make_context(*args, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _readers():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -83,13 +125,18 @@ def main() -> None:
         sys.exit(USAGE)
     except (click.Abort, KeyboardInterrupt) as stop:
         _leave(stop)
-    except BrokenPipeError:
+    except (_ReaderGone, BrokenPipeError):
         _silence()
         sys.exit(READER_GONE)
     except BuildError as error:
         show(error.problems)
         sys.exit(error.exit_status)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _EXHAUSTED:
+            _silence()
+            where = f" ({error.filename})" if error.filename else ""
+            show([Problem("E002", f"The system cannot go on: {error.strerror}{where}.")])
+            sys.exit(ENVIRONMENT)
         show([_internal(error)])
         sys.exit(INTERNAL)
 

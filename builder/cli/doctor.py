@@ -8,25 +8,32 @@ from typing import Any
 
 import click
 
-from builder.cli import options
+from builder.cli import options, output
 from builder.errors import ENVIRONMENT, BuildError
 
 
 @click.command("doctor", short_help="Check the tools, the manifest and the upstreams.")
 @options.upstream_options
 def command(**shared: Any) -> None:
-    """Check everything that a build needs, one line each; exit status 7 when something is missing."""
-    checks = [_python(), _git(), _ruff(), _cache(shared.get("cache"))]
+    """Check everything that a build needs, one line each; exit status 7 when something is missing.
+
+    Every pin of the manifest is looked for, or only UPSTREAM.
+    """
+    output.choose(shared["form"])
+    checks = [_python(), _git(), _ruff(), _cache(shared["cache"])]
     try:
         asked = options.ask(**shared)
-        checks.append(
-            (True, f"manifest {shared['manifest_path']}: {len(asked.manifest.batches) - 1} batches")
-        )
-        checks += [_pin(asked, name) for name in asked.manifest.upstream.pins]
+        count = len(asked.manifest.batches) - 1
+        checks.append((True, f"manifest {shared['manifest_path']}: {count} batches"))
+        names = [shared["upstream"]] if shared["upstream"] else asked.manifest.upstream.pins
+        checks += [_upstream(asked, name) for name in names]
     except BuildError as error:
-        checks.append((False, f"manifest: {error.problems[0].message}"))
-    for fine, sentence in checks:
-        click.echo(f"{'ok ' if fine else 'NO '} {sentence}")
+        checks += [(False, f"manifest: {problem.mark or ''} {problem.message}") for problem in error.problems]
+    if output.form() == "json":
+        output.data({"checks": [{"ok": fine, "what": sentence} for fine, sentence in checks]})
+    else:
+        for fine, sentence in checks:
+            click.echo(f"{'ok ' if fine else 'NO '} {sentence}")
     if not all(fine for fine, _ in checks):
         sys.exit(ENVIRONMENT)
 
@@ -65,17 +72,17 @@ def _cache(given: Path | None) -> tuple[bool, str]:
     from builder.upstream.cache import default_cache
 
     cache = given or default_cache()
-    at = cache
+    at = cache.absolute()
     while not at.exists() and at != at.parent:
         at = at.parent
-    return os.access(at, os.W_OK), f"cache {cache}"
+    return at.is_dir() and os.access(at, os.W_OK), f"cache {cache}"
 
 
-def _pin(asked: Any, name: str) -> tuple[bool, str]:
+def _upstream(asked: options.Asked, name: str) -> tuple[bool, str]:
     from dataclasses import replace
 
     try:
-        found = options.resolve(replace(asked, upstream=name))
+        found = options.resolve(replace(asked, upstream=name), quiet=True)
     except BuildError as error:
-        return False, f"pin {name}: {error.problems[0].message}"
-    return True, f"pin {name}: {len(found.tree):,} paths"
+        return False, f"upstream {name}: {error.problems[0].message}"
+    return True, f"upstream {name}: {len(found.tree):,} paths, {found.origin}"

@@ -4,13 +4,38 @@ from __future__ import annotations
 
 import click
 
+from builder.cli import output
 from builder.errors import CODES
+
+_HEAD = """\
+# What can go wrong
+
+<!-- Made by `python -m builder explain --markdown` from the table in builder/errors.py: edit that. -->
+
+Every problem has a code, a sentence, and the place in the manifest that it is about. All problems of a
+stage are reported in one run; the exit status is the highest of theirs, or 70 if one is internal.
+`python -m builder explain CODE` prints one line of this table.
+"""
+_FAMILIES = {
+    "M": "The manifest, as it is written",
+    "R": "Rules against the upstream tree",
+    "G": "Gates on the output",
+    "U": "The upstream",
+    "E": "The environment",
+    "C": "The command line",
+}
 
 
 @click.command("explain", short_help="Explain an error code.")
 @click.argument("code", required=False)
-def command(code: str | None) -> None:
+@click.option("--markdown", is_flag=True, help="Print docs/errors.md.")
+@click.option("--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True)
+def command(code: str | None, markdown: bool, form: str) -> None:
     """Say what CODE means and which exit status it gives; without CODE, list all."""
+    output.choose(form)
+    if markdown:
+        click.echo(page(), nl=False)
+        return
     wanted = CODES if code is None else {k: v for k, v in CODES.items() if k == code.upper()}
     if not wanted:
         import difflib
@@ -18,5 +43,21 @@ def command(code: str | None) -> None:
         near = difflib.get_close_matches((code or "").upper(), CODES, 1)
         more = f" Did you mean {near[0]}?" if near else ""
         raise click.UsageError(f"no error code '{code}'.{more}")
+    if form == "json":
+        output.data({"codes": {k: {"exit_status": s, "meaning": m} for k, (s, m) in wanted.items()}})
+        return
     for name, (status, meaning) in wanted.items():
         click.echo(f"{name}  exit {status:<3} {meaning}")
+
+
+def page() -> str:
+    """All codes as Markdown, a table for each family."""
+    parts = [_HEAD]
+    for family, title in _FAMILIES.items():
+        rows = [
+            f"| {code} | {status} | {meaning} |\n"
+            for code, (status, meaning) in CODES.items()
+            if code.startswith(family)
+        ]
+        parts.append(f"## {title}\n\n| code | exit | meaning |\n| --- | --- | --- |\n{''.join(rows)}")
+    return "\n".join(parts)

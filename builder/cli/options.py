@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from builder.cli import output
 from builder.manifest.model import Manifest
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from builder.upstream.model import Upstream
+
+Function = TypeVar("Function", bound=Callable[..., object])
 
 _MANIFEST = click.option(
     "--manifest", "manifest_path", default="manifest.yaml", show_default=True, metavar="FILE",
@@ -87,8 +91,9 @@ def ask(
     from builder.manifest.load import load, switch_off
 
     output.choose(form)
-    if manifest_path.is_file():
-        output.remember(manifest_path.name, manifest_path.read_bytes().decode("utf-8", "replace"))
+    with contextlib.suppress(OSError):  # `load` says what is wrong with it
+        if manifest_path.is_file():
+            output.remember(manifest_path.name, manifest_path.read_bytes().decode("utf-8", "replace"))
     manifest = load(manifest_path)
     if without:
         manifest = switch_off(manifest, without)
@@ -103,8 +108,8 @@ def ask(
     )
 
 
-def resolve(asked: Asked) -> Any:
-    """The upstream that was asked for. Raises BuildError."""
+def resolve(asked: Asked, quiet: bool = False) -> Upstream:
+    """The upstream that was asked for; where it was had is noted unless `quiet`. Raises BuildError."""
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources
     from builder.upstream.resolve import resolve as find
@@ -116,6 +121,9 @@ def resolve(asked: Asked) -> Any:
         asked.offline,
         asked.manifest.upstream.pins,
     )
+    if not quiet:
+        output.stage(f"looking for {asked.upstream}")
     found = find(asked.upstream, sources)
-    output.note(f"upstream {asked.upstream}: {found.origin}")
+    if not quiet:
+        output.note(f"upstream {asked.upstream}: {found.origin}")
     return found

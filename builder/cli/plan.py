@@ -35,15 +35,19 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     from builder.upstream.model import snapshot
 
     upstream = options.resolve(asked)
+    output.stage("cutting")
     done = cut(snapshot(upstream), asked.manifest)
+    output.stage("verifying")
     verify(done, asked.manifest)
     figures = build.measure(done, asked.manifest)
+    key = build.key(upstream, asked.manifest, asked.without, tools.versions())
+    pending = not write.unchanged(out, key)
+    output.stage("")
     if output.form() == "json":
-        _as_json(figures, done.output.tree.id)
+        _as_json(figures, done.output.tree.id, pending, paths)
     else:
         _as_table(figures, paths)
-    key = build.key(upstream, asked.manifest, asked.without, tools.versions())
-    if not write.unchanged(out, key):
+    if pending:
         sys.exit(CHANGES_PENDING)
 
 
@@ -67,17 +71,20 @@ def _as_table(figures: Any, paths: bool) -> None:
             click.echo(f"{row.verdict:<8}{row.path}  [{row.reason.batch}: {row.reason.rule}]")
 
 
-def _as_json(figures: Any, tree: str) -> None:
-    import json
-
+def _as_json(figures: Any, tree: str, pending: bool, paths: bool) -> None:
     from builder.emit.build_json import batch_record
     from builder.emit.figures import verdict_counts
 
-    data = {
-        "schema_version": 1,
+    said = {
         "output_tree": tree,
+        "pending": pending,
         "verdicts": verdict_counts(figures.rows),
         "lines": figures.lines,
         "batches": [batch_record(b) for b in figures.batches],
     }
-    click.echo(json.dumps(data, indent=2))
+    if paths:
+        said["paths"] = [
+            {"path": r.path, "verdict": r.verdict, "batch": r.reason.batch, "rule": r.reason.rule}
+            for r in figures.rows
+        ]
+    output.data(said)

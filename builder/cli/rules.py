@@ -22,8 +22,6 @@ def command(**shared: Any) -> None:
     selection = select(upstream.tree, asked.manifest, within=partial_paths(upstream.tree))
     matches, radius = selection.matches(), selection.radius()
     if output.form() == "json":
-        import json
-
         rows = [
             {
                 "verdict": rule.verdict,
@@ -35,7 +33,7 @@ def command(**shared: Any) -> None:
             }
             for rule in selection.rules
         ]
-        click.echo(json.dumps({"schema_version": 1, "rules": rows}, indent=2))
+        output.data({"rules": rows})
     else:
         click.echo(f"{'verdict':<8}{'batch':<22}{'matches':>8}{'radius':>8}  rule")
         for rule in selection.rules:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from builder.errors import BuildError, Mark, Problem
+from builder.errors import BuildError, Problem
 from builder.gates.world import World, world
 from builder.graph.modules import summary_key
 from builder.manifest.model import Manifest
 from builder.native import lockstep
 from builder.overlay.record import Record
+from builder.pipeline import open_uses
 from builder.pipeline.architectures import facts_of
 from builder.pipeline.decide import Decided, decide, partial_paths, python_modules
 from builder.pipeline.overlaid import overlay
@@ -49,7 +50,7 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
 
     ours = frozenset(overlaid.ours)
     specialized, followed = _specialize(laid, upstream, decided, manifest, ours)
-    _stop(_leftovers(specialized, decided, manifest, laid))
+    _stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
     _stop(followed.problems)
     return Cut(
         upstream=upstream,
@@ -113,43 +114,3 @@ def _stop(problems: Iterable[Problem]) -> None:
     found = tuple(problems)
     if found:
         raise BuildError(found)
-
-
-def _leftovers(
-    result: Specialized, decided: Decided, manifest: Manifest, laid: Mapping[str, bytes]
-) -> list[Problem]:
-    problems = [
-        Problem(
-            "G010",
-            f"{m.path or 'The specialization'}: {m.sentence}.",
-            upstream=Mark(m.path) if m.path else None,
-        )
-        for m in result.mismatches
-    ]
-    where = {module: rule for p, rule in decided.removed.items() if (module := _module(p, manifest))}
-    absent = {a.name: a for b in manifest.batches for a in b.absent}
-    for left in result.leftovers:
-        rule = where.get(left.gone)
-        declared = absent.get(left.gone)
-        why = rule.mark if rule else declared.mark if declared else None
-        because = (
-            f"batch {rule.batch} removes {left.gone}" if rule
-            else f"batch {declared.batch} declares {left.gone} absent" if declared
-            else f"{left.gone} is gone: {result.lost.get(left.gone, 'nothing defines it')}"
-        )  # fmt: skip
-        problems.append(
-            Problem(
-                "R008",
-                f"`{left.name}` in {left.scope or 'the module'} is used, but {because}.",
-                why,
-                Mark(left.path, left.line, left.column),
-                hint="State a fact that makes the use dead, or drop, stub or replace it with an edit.",
-            )
-        )
-    return problems
-
-
-def _module(path: str, manifest: Manifest) -> str | None:
-    from builder.graph.modules import module_of
-
-    return module_of(path, manifest.packages)

@@ -66,6 +66,9 @@ def explain(cut: Cut, manifest: Manifest, what: str) -> Explanation | None:
 def near(cut: Cut, manifest: Manifest, what: str) -> list[str]:
     """What was probably meant by a name that nothing has; at most three."""
     path, _, name = what.partition(":")
+    inside = [p for p in cut.upstream.tree if p.startswith(path.rstrip("/") + "/")]
+    if inside:  # a folder
+        return inside[:3]
     if not _there(cut, path):
         path, name = _located(cut, manifest, what)
     if path:
@@ -127,6 +130,8 @@ def _there(cut: Cut, path: str) -> bool:
 def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
     """The file and symbol of a qualified name: its longest prefix that is a module."""
     parts = name.split(".")
+    if not all(parts):
+        return "", ""
     for count in range(len(parts), 0, -1):
         for path in path_of(".".join(parts[:count]), manifest.packages) or ():
             if _there(cut, path):

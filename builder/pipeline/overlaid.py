@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from builder.errors import Problem
+from builder.errors import Mark, Problem
 from builder.manifest.model import AnchoredEdit, Edit, Manifest, Rule, TomlEdit
 from builder.overlay import anchored, files, patch, structural, toml
 from builder.overlay.record import Record
@@ -99,7 +99,17 @@ def _structural(
     found = structural.sort(edits, manifest.packages, current, {p: r.batch for p, r in removed.items()})
     done.problems += found.problems
     for path, wanted in found.files.items():
-        module = parse(current[path], path)
+        try:
+            module = parse(current[path], path)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            done.problems += [
+                Problem(
+                    "R005", f"`{edit.target}` is edited, and {path} does not parse: {error}.",
+                    edit.mark, Mark(path, getattr(error, "lineno", None) or 0),
+                )
+                for edit, _ in wanted
+            ]  # fmt: skip
+            continue
         planned = structural.plan(module, wanted, manifest.overlays)
         done.problems += planned.problems
         done.records += planned.records

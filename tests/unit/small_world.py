@@ -462,7 +462,7 @@ class World:
             capture_output=True, text=True, encoding="utf-8", errors="surrogateescape", timeout=120,
         )  # fmt: skip
         assert "Traceback" not in done.stdout + done.stderr, done.stderr
-        assert "E070" not in done.stdout + done.stderr, done.stderr
+        assert "error[E070]" not in done.stderr and '"code": "E070"' not in done.stdout, done.stderr
         return done
 
     def good(self, *words: str, **more: str | None) -> subprocess.CompletedProcess[str]:

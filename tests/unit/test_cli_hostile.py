@@ -1,0 +1,510 @@
+"""Careless users and hostile input: a stated exit status, coded problems, the old output intact.
+
+`World.run` itself fails on a traceback and on E070.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from small_world import FILES, World, codes, commit_files, folder_bytes, small_world
+from upstream_repo import git
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return small_world(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A world with an output that no test here may change."""
+    found = small_world(tmp_path_factory.mktemp("world"))
+    found.good("dist")
+    return found
+
+
+def refused(world: World, status: int, code: str, *words: str, **more: str | None) -> str:
+    """The builder refuses, changes nothing in the manifest's folder, and leaves nothing beside it."""
+    before = folder_bytes(world.home)
+    done = world.run(*words, **more)
+    assert (done.returncode, codes(done.stderr)) == (status, [code]), done.stderr
+    assert folder_bytes(world.home) == before
+    return done.stderr
+
+
+# -- the manifest
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("name: acme-small", "name: [acme-small", "M001"),
+        ("name: acme-small", "name: acme-small\nname: again", "M002"),
+        ("label: small", "label: &a small", "M003"),
+        ("label: small", "label: !!python/object:os.system small", "M003"),
+        ("label: small", "label: small\n---\nname: two", "M003"),
+        ("label: small", "label: 3", "M004"),
+        ("label: small", "lable: small", "M005"),
+        ("- id: awk", "- id: grpc", "M006"),
+        ("batches: [fancy]", "batches: [fanzy]", "M006"),
+        ("default: seed", "default: sed", "M010"),
+        ("remove: [python/acme/test/]", "remove: [../outside/]", "M007"),
+        ("remove: [python/acme/test/]", "remove: [python/../../etc]", "M007"),
+        ("path: python/acme/extra.py", "path: ../extra.py", "M007"),
+        ("path: python/acme/extra.py", "path: /etc/passwd", "M007"),
+        ("path: python/acme/extra.py", "path: .git/hooks/x", "M007"),
+        ("from: overlays/parser/extra.py", "from: overlays/../manifest.yaml", "M007"),
+        ("remove: [python/acme/test/]", "remove: [python/acme/tset/]", "R001"),
+        ("drop_entry: '\"fancy\"'", "drop_entry: '\"other\"'", "R004"),
+        ("- sgl_kernel.fancy\n", "- sgl_kernel.fanzy\n", "R005"),
+        ("keep: [deep]", "keep: [deeper]", "R001"),
+        ("present: [python/acme/launch.py,", "present: [python/acme/lunch.py,", "G007"),
+    ],
+)
+def test_each_mistake_in_the_manifest_has_its_code(world: World, old: str, new: str, code: str) -> None:
+    world.good("dist")
+    world.change(old, new)
+    before = folder_bytes(world.home)
+    done = world.run("dist")
+    assert code in codes(done.stderr), done.stderr
+    assert done.returncode == {"M": 4, "R": 5, "G": 1}[code[0]]
+    assert folder_bytes(world.home) == before
+    if code != "M001":
+        assert " manifest.yaml:" in done.stderr
+
+
+def test_several_mistakes_are_told_in_one_run(world: World) -> None:
+    world.change("label: small", "lable: small")
+    world.change("default: seed", "default: sed")
+    world.change("from: overlays/parser/extra.py", "from: overlays/parser/extr.py")
+    done = world.run("dist")
+    assert done.returncode == 4
+    assert {"M004", "M005", "M008", "M010"} <= set(codes(done.stderr))
+    assert done.stderr.count("did you mean") >= 3
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0",
+        b"\xff\xfe\x00",
+        b"[]",
+        b"- a\n- b\n",
+        b"a: 1\n\tb: 2\n",
+        b"{" * 5000,
+        b"[" * 5000 + b"]" * 5000,
+        b"x: " + b"a" * 3_000_000,
+        "\ufeffname: x\n".encode(),
+        b"name: \x1b[31mred\n",
+    ],
+    ids=lambda data: repr(data[:12]),
+)
+def test_a_manifest_of_rubbish_is_refused(world: World, data: bytes) -> None:
+    world.manifest.write_bytes(data)
+    done = world.run("dist")
+    assert done.returncode == 4 and codes(done.stderr)
+    assert "\x1b" not in done.stderr and len(done.stderr) < 20_000
+
+
+def test_a_manifest_that_is_not_there_or_no_file_is_refused(world: World) -> None:
+    refused(world, 4, "M001", "dist", "--manifest", "missing.yaml")
+    refused(world, 4, "M001", "dist", "--manifest", "overlays")
+    refused(world, 4, "M001", "dist", "--manifest", "a" * 300)
+
+
+def test_a_missing_an_unused_and_a_linked_overlay_are_told(world: World) -> None:
+    kept = world.home / "overlays/parser/extra.py"
+    kept.rename(world.home / "overlays/parser/renamed.py")
+    done = world.run("dist")
+    assert codes(done.stderr) == ["M008", "M009"]
+    (world.home / "overlays/parser/renamed.py").unlink()
+    kept.symlink_to("/etc/passwd")
+    assert codes(world.run("dist").stderr) == ["M008"]
+    kept.unlink()
+    os.mkfifo(kept)
+    assert codes(world.run("dist").stderr) == ["M008"]
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "code"),
+    [
+        ("overlays/parser/odd.patch", b"not a patch\n", "R007"),
+        ("overlays/parser/odd.patch", b"", "R007"),
+        ("overlays/fancy/slow_path.pybody", b"return (\n", "M008"),
+        ("overlays/parser/parser.py", b"def f(:\n", "G001"),
+        ("overlays/parser/parser.py", b"\xff\xfe", "G001"),
+        (
+            "overlays/parser/parser.py",
+            b"from acme.nowhere import x\n\n\ndef parse(t):\n    return x\n",
+            "G002",
+        ),
+        ("overlays/parser/parser.py", b"def parse(t):\n    return undefined_name\n", "G003"),
+        ("overlays/parser/parser.py", b'"""Empty."""\n', "R008"),
+    ],
+)
+def test_a_broken_overlay_is_found_before_anything_is_written(
+    world: World, path: str, data: bytes, code: str
+) -> None:
+    (world.home / path).write_bytes(data)
+    done = world.run("dist")
+    assert code in codes(done.stderr), done.stderr
+    assert done.returncode in (1, 4, 5) and not (world.home / "dist").exists()
+
+
+def test_a_use_of_something_gone_is_told_with_its_line_upstream_and_who_took_it(world: World) -> None:
+    (world.home / "overlays/parser/parser.py").write_bytes(b'"""Empty."""\n')
+    said = world.run("dist").stderr
+    lines = FILES["python/acme/launch.py"].decode().splitlines()  # type: ignore[union-attr]
+    line, text = next((n, t) for n, t in enumerate(lines, 1) if "parse(" in t)
+    assert f"upstream python/acme/launch.py:{line}:{text.index('parse(') + 1}" in said
+    assert "batch parser replaces its file by overlays/parser/parser.py" in said
+    assert "manifest.yaml:110:9" in said or "manifest.yaml:109:9" in said
+    assert text.strip() in said
+
+
+def test_an_unknown_batch_gets_the_nearest_name(shared: World) -> None:
+    said = refused(shared, 4, "M006", "dist", "--without", "fanzy", "--without", "nothing-like-it")
+    assert "did you mean `fancy`?" in said and "nothing-like-it" in said
+    refused(shared, 4, "M006", "plan", "--without", "base")
+    refused(shared, 4, "M006", "dist", "--without", "")
+
+
+# -- the command line
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("dist", "--format", "xml"),
+        ("dist", "one", "two"),
+        ("dist", "--nope"),
+        ("dits",),
+        ("dist", "--out"),
+        ("why",),
+        ("explain", "X999"),
+        ("--nope",),
+        ("dist", "--without"),
+    ],
+)
+def test_a_command_line_that_is_not_understood_is_usage(shared: World, words: tuple[str, ...]) -> None:
+    done = shared.run(*words)
+    assert done.returncode == 2 and "Error:" in done.stderr and done.stdout == ""
+
+
+def test_a_verb_with_a_typo_is_suggested(shared: World) -> None:
+    assert "Did you mean 'dist'?" in shared.run("dits").stderr
+
+
+def test_a_usage_error_is_data_where_data_was_asked_for(shared: World) -> None:
+    done = shared.run("dist", "--nope", "--format=json")
+    assert done.returncode == 2 and done.stderr == ""
+    assert [p["code"] for p in json.loads(done.stdout)["problems"]] == ["C001"]
+    assert shared.run("dist", "--nope", "--format", "github").stdout.startswith("::error title=C001::")
+
+
+def test_problems_come_as_data_or_as_annotations_when_asked_for(world: World) -> None:
+    world.change("default: seed", "default: sed")
+    done = world.run("dist", "--format", "json")
+    problem = json.loads(done.stdout)["problems"][0]
+    assert (done.returncode, problem["code"], problem["mark"]["line"]) == (4, "M010", 6)
+    done = world.run("dist", "--format", "github")
+    assert done.stdout.startswith("::error col=12,file=manifest.yaml,line=6,title=M010::")
+
+
+# -- the upstream
+
+
+@pytest.mark.parametrize("name", ["0" * 40, "abcdef1", "no-such-branch", "v9.9.9"])
+def test_an_unknown_commit_or_name_says_what_was_tried(shared: World, name: str) -> None:
+    said = refused(shared, 6, "U001", "dist", name)
+    for place in ("mirror:", "cache:", "remote:"):
+        assert place in said
+    assert str(shared.repository.path) in said
+
+
+def test_without_mirror_network_or_cache_the_error_names_a_command_that_works(world: World) -> None:
+    said = refused(world, 6, "U001", "dist", SGLANG_MIRROR=None)
+    assert "mirror: none given (SGLANG_MIRROR or --mirror)" in said
+    assert "SGLANG_MIRROR=/path/to/sglang.git make dist" in said
+    assert len([line for line in said.splitlines() if line.startswith("error")]) == 1
+
+
+def test_a_mirror_that_is_no_repository_is_named(world: World) -> None:
+    assert "nowhere" in refused(world, 6, "U001", "dist", "--mirror", "/nowhere")
+    refused(world, 6, "U001", "dist", SGLANG_MIRROR=str(world.home))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "-x",
+        "--upload-pack=touch x",
+        "a b",
+        "a..b",
+        "HEAD~1",
+        "refs/heads/../x",
+        "\x1b[31m",
+        "pypi:",
+        "0" * 41,
+        " ",
+        "@{u}",
+        "pypi:not a version",
+    ],
+)
+def test_a_name_that_can_be_no_upstream_is_usage(shared: World, name: str) -> None:
+    done = shared.run("dist", "--", name)
+    assert (done.returncode, codes(done.stderr)) == (2, ["U002"]), done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_the_id_of_a_blob_or_tree_is_no_commit(shared: World) -> None:
+    tree = shared.repository.git("rev-parse", f"{shared.commit}^{{tree}}")
+    assert "is a tree, not a commit" in refused(shared, 2, "U002", "dist", tree)
+
+
+def test_git_variables_of_the_caller_change_nothing(world: World, tmp_path: Path) -> None:
+    world.good(
+        "dist",
+        GIT_DIR="/nowhere",
+        GIT_WORK_TREE="/nowhere",
+        GIT_CONFIG_COUNT="1",
+        GIT_CONFIG_KEY_0="core.autocrlf",
+        GIT_CONFIG_VALUE_0="true",
+        GIT_OBJECT_DIRECTORY="/nowhere",
+    )
+
+
+STRANGE: dict[str, bytes | tuple[str, bytes]] = {
+    "python/acme/broken.py": b"def f(:\n",
+    "python/acme/deep.py": b"x = " + b"(" * 3000 + b"1" + b")" * 3000 + b"\n",
+    "python/acme/nul.py": b"x = 1\0\n",
+    "python/acme/latin.py": b"# -*- coding: latin-1 -*-\nx = '\xe4'\n",
+    "python/acme/crlf.py": b"x = 1\r\nif x:\r\n    y = 2\r\n",
+    "python/acme/empty.py": b"",
+    "python/acme/ctrl.py": b"x = 1\x0c\n",
+    "docs/guide.md": b"\xef\xbb\xbfA guide\r\n",
+    "scripts/escape": ("120000", b"../../../../etc/passwd"),
+    "scripts/loop": ("120000", b"loop"),
+    "scripts/a\nb\tc.txt": b"odd name\n",
+    "scripts/-rf": b"\n",
+    "scripts/CASE.txt": b"upper\n",
+    "scripts/case.txt": b"lower\n",
+    "scripts/large.bin": bytes(range(256)) * 4096,
+}
+
+
+def test_strange_but_legal_upstream_files_come_through_byte_for_byte(world: World, tmp_path: Path) -> None:
+    # a folder of submodules and names that are not UTF-8 are part of real trees too
+    gitlink = ("160000", world.commit)
+    files: dict[str | bytes, bytes | tuple[str, str]] = {
+        path: value if isinstance(value, bytes) else (value[0], world.repository.blob(value[1]))
+        for path, value in {**FILES, **STRANGE}.items()
+    }
+    commit = world.repository.commit(
+        {**files, "scripts/module": gitlink, b"scripts/\xff\xfe.bin": b"raw name\n"}, "refs/heads/strange"
+    )
+    world.good("dist", "strange", "--paranoid")
+    tree = world.home / "dist/tree"
+    for path, value in STRANGE.items():
+        place = tree / path
+        data = os.fsencode(os.readlink(place)) if isinstance(value, tuple) else place.read_bytes()
+        assert data == (value[1] if isinstance(value, tuple) else value), path
+    assert (os.fsencode(tree) + b"/scripts/\xff\xfe.bin").decode("utf-8", "surrogateescape")
+    work = tmp_path / "work"
+    git("clone", "-q", "--no-checkout", str(world.repository.path), str(work))
+    git("-C", str(work), "read-tree", commit)
+    git("-C", str(work), "apply", "--cached", str(world.home / "dist/upstream.diff"))
+    described = json.loads((world.home / "dist/build.json").read_bytes())
+    assert git("-C", str(work), "write-tree") == described["output"]["tree"]
+
+
+def test_an_edit_of_a_file_that_does_not_parse_is_a_problem_with_its_place(world: World) -> None:
+    commit_files(world.repository, {**FILES, "python/acme/server.py": b"def f(:\n"}, "refs/heads/bad")
+    done = world.run("dist", "bad")
+    assert done.returncode == 5
+    assert "R005" in codes(done.stderr) and "python/acme/server.py" in done.stderr
+
+
+# -- the output folder
+
+
+def test_an_output_folder_with_foreign_files_is_left_alone(world: World) -> None:
+    for name in ("mine", "dist"):
+        (world.home / name).mkdir()
+        (world.home / name / "thesis.tex").write_text("years of work")
+        assert "thesis.tex" in refused(world, 7, "E001", "dist", "--out", name)
+    refused(world, 7, "E001", "dist", "--out", ".")
+    refused(world, 7, "E001", "dist", "--out", "overlays")
+
+
+def test_a_hand_edited_output_is_not_overwritten(world: World) -> None:
+    world.good("dist")
+    (world.home / "dist/tree/python/acme/server.py").write_text("mine = 1\n")
+    (world.home / "dist/tree/notes.txt").write_text("mine\n")
+    said = refused(world, 7, "E001", "dist")
+    assert "server.py" in said and "notes.txt" in said and "overlays/" in said
+
+
+def test_an_output_that_is_a_file_a_dangling_link_or_the_root_is_refused(world: World) -> None:
+    (world.home / "file").write_text("x")
+    (world.home / "link").symlink_to("link")
+    refused(world, 7, "E001", "dist", "--out", "file")
+    refused(world, 7, "E002", "dist", "--out", "link")
+    refused(world, 7, "E002", "dist", "--out", "/")
+    refused(world, 7, "E002", "dist", "--out", "missing/dist")
+    refused(world, 7, "E002", "dist", "--out", "file/dist")
+    refused(world, 7, "E002", "dist", "--out", "x" * 300)
+
+
+def test_an_output_with_spaces_newlines_and_leading_dashes_works(world: World) -> None:
+    for name in ("a b", "ünï", "it's", "-dist", "a\nb", "$(touch x)"):
+        world.good("dist", "--out", name)
+        assert (world.home / name / "build.json").exists()
+    assert not (world.home / "x").exists()
+
+
+def test_an_output_inside_a_git_repository_with_its_own_settings_is_the_same(world: World) -> None:
+    world.good("dist")
+    git("init", "-q", str(world.home))
+    (world.home / ".gitattributes").write_text("* text eol=crlf\n")
+    (world.home / ".gitignore").write_text("*\n")
+    (world.home / "ruff.toml").write_text('line-length = 20\nexclude = ["*"]\n')
+    (world.home / "pyproject.toml").write_text('[tool.ruff]\nextend-exclude = ["*"]\n')
+    world.good("dist", "--out", "again")
+    one, other = (folder_bytes(world.home / n, [".sglang-deepseek.index"]) for n in ("dist", "again"))
+    assert one == other
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None and os.geteuid() == 0, reason="cannot drop rights")
+def test_a_read_only_parent_is_told_before_the_work(world: World) -> None:
+    parent = world.home / "locked"
+    parent.mkdir()
+    parent.chmod(0o555)
+    drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    at = world.home
+    while os.geteuid() == 0 and at != at.parent:
+        if not at.stat().st_mode & stat.S_IXOTH:
+            at.chmod(at.stat().st_mode | 0o055)
+        at = at.parent
+    done = subprocess.run(
+        [*drop, *world.command("dist", "--out", "locked/dist")],
+        cwd=world.home, env=world.environment(HOME="/nowhere"), capture_output=True, text=True,
+    )  # fmt: skip
+    parent.chmod(0o755)
+    assert (done.returncode, codes(done.stderr)) == (7, ["E002"]), done.stderr
+    assert "Permission denied" in done.stderr and list(parent.iterdir()) == []
+
+
+def test_a_lock_that_cannot_be_written_is_an_environment_problem(world: World) -> None:
+    (world.home / ".manifest.lock.new").mkdir()
+    done = world.run("lock", "seed")
+    assert (done.returncode, codes(done.stderr)) == (7, ["E002"])
+
+
+# -- terminals
+
+
+def test_colours_follow_no_color_and_force_color(shared: World) -> None:
+    def said(**more: str) -> str:
+        return shared.run("dist", "--without", "x", **more).stderr
+
+    assert "\x1b" not in said()
+    assert "\x1b[1;31merror[M006]" in said(FORCE_COLOR="1")
+    assert "\x1b" not in said(FORCE_COLOR="1", NO_COLOR="1")
+    assert "\x1b" not in said(NO_COLOR="1")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"HOME": None},
+        {"HOME": None, "BUILDER_CACHE": None},
+        {"LANG": "C", "LC_ALL": "C"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"LC_ALL": "xx_XX.UTF-8"},
+        {"COLUMNS": "40", "TERM": "dumb"},
+        {"TERM": ""},
+        {"TZ": "Nowhere/Atall"},
+        {"PATH": "/usr/bin:/bin"},
+        {"PYTHONWARNINGS": "error"},
+        {"PYTHONOPTIMIZE": "2"},
+        {"PYTHONIOENCODING": "ascii"},
+    ],
+    ids=lambda more: " ".join(f"{k}={v}" for k, v in more.items()),
+)
+def test_a_bare_environment_gives_the_same_output(
+    shared: World, tmp_path: Path, more: dict[str, str | None]
+) -> None:
+    shared.good("dist", "--out", str(tmp_path / "out"), **more)
+    one = folder_bytes(tmp_path / "out", [".sglang-deepseek.index"])
+    assert one == folder_bytes(shared.home / "dist", [".sglang-deepseek.index"])
+    done = shared.run("plan", "--paths", **more)
+    assert done.returncode == 3 or done.returncode == 0
+    assert "scripts/run.sh" in done.stdout
+
+
+def test_a_terminal_of_40_columns_gets_every_problem_whole(world: World) -> None:
+    world.change("default: seed", "default: sed")
+    done = world.run("dist", COLUMNS="40", LINES="5")
+    assert "error[M010]: The pin `sed` is not defined." in done.stderr
+
+
+def _closed(number: int) -> Callable[[], None]:
+    def close() -> None:
+        os.close(number)
+
+    return close
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("words", [("dist",), ("rules",), ("explain",), ("why", "acme.launch"), ("plan",)])
+def test_a_closed_stream_harms_nothing(shared: World, words: tuple[str, ...], number: int) -> None:
+    done = subprocess.run(
+        shared.command(*words), cwd=shared.home, env=shared.environment(), capture_output=True,
+        preexec_fn=_closed(number),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr and b"E070" not in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_the_builder_quietly(shared: World) -> None:
+    for words in (("plan", "--paths"), ("schema",), ("rules", "--format", "json"), ("explain",)):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            shared.command(*words), cwd=shared.home, env=shared.environment(), stdout=writing,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        os.close(writing)
+        assert done.returncode == 141, done.stderr
+        assert not [line for line in done.stderr.splitlines() if not line.startswith("upstream ")]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_a_full_disk_behind_stdout_is_told(shared: World) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            shared.command("rules"), cwd=shared.home, env=shared.environment(), stdout=full,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert (done.returncode, codes(done.stderr)) == (7, ["E002"]), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_explain_need_no_manifest_and_no_upstream(tmp_path: Path) -> None:
+    for words in (["--help"], ["--version"], ["explain"], ["schema"], ["schema", "--reference"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "builder", *words], cwd=tmp_path, capture_output=True, text=True,
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", "") or os.getcwd()},
+        )  # fmt: skip
+        assert done.returncode == 0 and done.stderr == "", done.stderr

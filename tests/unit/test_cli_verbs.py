@@ -1,0 +1,296 @@
+"""The verbs beside `dist`: what they print, and the exit status they give."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft7Validator
+from small_world import FILES, ROOT, World, codes, commit_files, folder_bytes, small_world
+
+from builder.cli import VERBS
+from builder.errors import CODES
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A world that tests only read."""
+    return small_world(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return small_world(tmp_path)
+
+
+# -- plan
+
+
+def test_plan_says_three_until_the_output_is_there_and_zero_after(world: World) -> None:
+    before = folder_bytes(world.home)
+    assert world.run("plan").returncode == 3
+    assert folder_bytes(world.home) == before
+    world.good("dist")
+    assert world.run("plan").returncode == 0
+    assert world.run("plan", "--without", "awk").returncode == 3
+    assert world.run("plan", "--out", "elsewhere").returncode == 3
+    (world.home / "dist/tree/README.md").write_bytes(b"edited\n")
+    assert world.run("plan").returncode == 3
+
+
+def test_plan_shows_the_same_figures_as_the_build(world: World) -> None:
+    planned = json.loads(world.run("plan", "--format", "json").stdout)
+    world.good("dist")
+    built = json.loads((world.home / "dist/build.json").read_bytes())
+    assert planned["output_tree"] == built["output"]["tree"]
+    for key in ("lines", "verdicts", "batches"):
+        assert planned[key] == built[key]
+    assert planned["pending"] is True
+    assert json.loads(world.run("plan", "--format", "json").stdout)["pending"] is False
+
+
+def test_plan_lists_batches_and_with_paths_every_path(shared: World) -> None:
+    short, long = shared.run("plan").stdout, shared.run("plan", "--paths").stdout
+    assert long.startswith(short)
+    assert [w.split()[0] for w in short.splitlines()[1:8]] == [
+        "furniture",
+        "tests",
+        "models",
+        "grpc",
+        "fancy",
+        "awk",
+        "parser",
+    ]
+    assert "removed python/acme/grpc/service.py  [grpc: python/acme/grpc/]" in long
+    assert len(long.splitlines()) - len(short.splitlines()) == len(FILES) + 1
+
+
+def test_plan_of_a_broken_build_tells_the_problems_not_three(world: World) -> None:
+    world.change("{drop_entry: '\"fancy\"'", "{drop_entry: '\"funky\"'")
+    done = world.run("plan")
+    assert (done.returncode, codes(done.stderr)) == (5, ["R004"])
+
+
+# -- why
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (
+            "python/acme/version.py",
+            ["python/acme/version.py is kept as upstream has it.", "acme.launch -> acme"],
+        ),
+        (
+            "python/acme/grpc/service.py",
+            ["is removed.", "manifest.yaml:67:14", "the gRPC entry point", "more:"],
+        ),
+        (
+            "python/acme/server.py",
+            ["is kept and edited.", "manifest.yaml:83:9", "acme.launch -> acme.server"],
+        ),
+        (
+            "python/acme/server.py:helper_of_fancy",
+            ["is removed: dropped by batch fancy (manifest.yaml:83:9)"],
+        ),
+        ("python/acme/server.py:Server.limits", ["acme.server.Server.limits is kept."]),
+        (
+            "acme.server.Server.limits",
+            ["acme.server.Server.limits is kept.", "python/acme/server.py is kept"],
+        ),
+        ("acme.platform.is_alien", ["acme.platform.is_alien is removed"]),
+        ("acme.layers.attention.score", ["acme.layers.attention.score is removed"]),
+        ("acme.layers.fancy.polish", ["acme.layers.fancy.polish is removed: removed by rule"]),
+        ("acme.extra.EXTRA", ["acme.extra.EXTRA is added.", "python/acme/extra.py is added."]),
+        (
+            "python/acme/models/shared.py",
+            ["acme.models.deep needs it", "acme.configs.deep -> acme.models.shared"],
+        ),
+        ("acme.launch", ["it is a root"]),
+        ("docs/guide.md", ["is kept as upstream has it.", "docs/guide.md  (manifest.yaml:54:12)"]),
+    ],
+)
+def test_why_names_rule_reason_and_way(shared: World, what: str, said: list[str]) -> None:
+    done = shared.good("why", what)
+    for text in said:
+        assert text in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("what", "meant"),
+    [
+        ("python/acme/servr.py", "python/acme/server.py"),
+        ("acme.servr", "acme.server"),
+        ("acme.server.Servr", "python/acme/server.py:Server"),
+        ("python/acme/server.py:Server.limit", "python/acme/server.py:Server.limits"),
+    ],
+)
+def test_why_of_something_unknown_suggests_what_was_meant(shared: World, what: str, meant: str) -> None:
+    done = shared.run("why", what)
+    assert (done.returncode, codes(done.stderr), done.stdout) == (2, ["C001"], "")
+    assert f"did you mean {meant}" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["", ":", "..", "a:b:c", "acme.", "*", "\\", "python/acme/", "-", "acme..x"])
+def test_why_of_nonsense_is_a_usage_error(shared: World, what: str) -> None:
+    assert shared.run("why", "--", what).returncode == 2
+
+
+def test_why_as_data_has_the_way_and_the_marks(shared: World) -> None:
+    found = json.loads(shared.good("why", "acme.models.shared", "--format", "json").stdout)
+    assert [(s["from"], s["to"]) for s in found["way"]] == [
+        ("acme.models.deep", "acme.configs.deep"),
+        ("acme.configs.deep", "acme.models.shared"),
+    ]
+    found = json.loads(shared.good("why", "docs/logo.bin", "--format", "json").stdout)
+    assert (found["state"], found["way"], found["also"]) == (
+        "removed",
+        None,
+        ["docs/a name with ä and spaces.md"],
+    )
+    assert found["reasons"] == [{"batch": "furniture", "rule": "docs/", "mark": "manifest.yaml:53:24"}]
+
+
+# -- rules, schema, explain, doctor
+
+
+def test_rules_lists_what_each_rule_matches_and_alone_decides(shared: World) -> None:
+    rules = json.loads(shared.good("rules", "--format", "json").stdout)["rules"]
+    by_pattern = {r["pattern"]: r for r in rules}
+    assert (by_pattern["docs/"]["matches"], len(rules)) == (4, len(by_pattern) + 2)  # two patterns twice
+    grpc = by_pattern["python/acme/grpc/"]
+    assert (grpc["verdict"], grpc["batch"], grpc["radius"]) == ("remove", "grpc", 2)
+    text = shared.good("rules").stdout
+    assert len(text.splitlines()) == len(rules) + 1 and "manifest.yaml:67:14" in text
+
+
+def test_rules_shows_the_table_and_then_what_is_wrong_with_it(world: World) -> None:
+    world.change("remove: [python/acme/grpc/]", "remove: [python/acme/grcp/]")
+    done = world.run("rules")
+    assert (done.returncode, codes(done.stderr)) == (5, ["R001"])
+    assert "did you mean" in done.stderr and "python/acme/grcp/" in done.stdout
+
+
+def test_schema_is_a_draft_7_schema_and_its_reference_names_every_definition(shared: World) -> None:
+    loaded = json.loads(shared.good("schema").stdout)
+    Draft7Validator.check_schema(loaded)
+    reference = shared.good("schema", "--reference").stdout
+    assert all(f"## {name}\n" in reference for name in loaded["definitions"])
+
+
+def test_explain_knows_every_code(shared: World) -> None:
+    text = shared.good("explain").stdout
+    assert [line[:4] for line in text.splitlines()] == list(CODES)
+    assert "Another builder" in shared.good("explain", "e004").stdout
+    done = shared.run("explain", "G01")
+    assert done.returncode == 2 and "Did you mean G01" in done.stderr
+    assert json.loads(shared.good("explain", "M001", "--format", "json").stdout)["codes"]["M001"]
+
+
+def test_doctor_tells_all_that_is_missing(world: World) -> None:
+    done = world.run("doctor", "--offline")
+    assert done.returncode == 7
+    missing = [line for line in done.stdout.splitlines() if line.startswith("NO")]
+    assert len(missing) == 1 and "upstream gone" in missing[0]
+    assert world.good("doctor", "seed").stdout.count("ok ") == 6
+    world.change("name: acme-small", "nmae: acme-small")
+    done = world.run("doctor", "--format", "json")
+    assert done.returncode == 7
+    wrong = [c["what"] for c in json.loads(done.stdout)["checks"] if not c["ok"]]
+    assert [w for w in wrong if "nmae" in w] and [w for w in wrong if "`name`" in w]
+
+
+def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
+    text = shared.good("--help").stdout
+    for verb in VERBS:
+        assert f"\n  {verb} " in text
+        assert "Usage:" in shared.good(verb, "--help").stdout
+    assert (ROOT / "builder/cli").is_dir()
+    modules = {p.stem for p in (ROOT / "builder/cli").glob("*.py")} - {"__init__", "options", "output"}
+    assert modules == set(VERBS)
+
+
+# -- lock
+
+
+def test_a_locked_pin_that_does_not_reproduce_is_refused_and_the_output_kept(world: World) -> None:
+    world.good("lock", "seed")
+    lock = world.home / "manifest.lock"
+    loaded = json.loads(lock.read_bytes())
+    schema = Draft7Validator(json.loads((ROOT / "schema/lock.schema.json").read_bytes()))
+    assert list(schema.iter_errors(loaded)) == [] and list(loaded["pins"]) == ["seed"]
+    done = world.good("dist")
+    assert "manifest.lock" not in done.stderr  # it reproduced: nothing to say
+    before = folder_bytes(world.home / "dist")
+    good = lock.read_text("utf-8")
+    tree = loaded["pins"]["seed"]["output_tree"]
+    lock.write_text(good.replace(tree, "0" * 40), "utf-8")
+    for words in (("dist",), ("dist", "--out", "new")):
+        done = world.run(*words)
+        assert (done.returncode, codes(done.stderr)) == (1, ["G012"]), done.stderr
+        assert tree in done.stderr and "0" * 40 in done.stderr
+    assert folder_bytes(world.home / "dist") == before and not (world.home / "new").exists()
+    world.good("dist", "--update-lock")
+    assert lock.read_text("utf-8") == good
+
+
+def test_a_changed_manifest_is_drift_not_a_failure(world: World) -> None:
+    world.good("lock", "seed")
+    world.change("to: '\"plain\"'", "to: '\"wide\"'")
+    done = world.good("dist")
+    assert "was locked with another manifest" in done.stderr
+
+
+def test_lock_proves_the_pins_it_can_have_and_tells_of_the_others(world: World) -> None:
+    done = world.run("lock", "--offline")
+    assert (done.returncode, codes(done.stderr)) == (6, ["U001"])
+    assert list(json.loads((world.home / "manifest.lock").read_bytes())["pins"]) == ["seed"]
+
+
+def test_a_build_without_a_batch_proves_nothing(world: World) -> None:
+    done = world.good("lock", "seed", "--without", "awk")
+    assert "proves no pin" in done.stderr and not (world.home / "manifest.lock").exists()
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b"\xff", b'{"schema_version": 9, "pins": {}}'])
+def test_a_lock_that_cannot_be_read_stops_the_build(world: World, text: bytes) -> None:
+    (world.home / "manifest.lock").write_bytes(text)
+    done = world.run("dist")
+    assert (done.returncode, codes(done.stderr)) == (4, ["M008"])
+    assert not (world.home / "dist").exists()
+
+
+def test_two_locks_of_one_pin_are_the_same_bytes(world: World) -> None:
+    world.good("lock", "seed")
+    first = (world.home / "manifest.lock").read_bytes()
+    world.good("lock", "seed")
+    assert (world.home / "manifest.lock").read_bytes() == first
+
+
+# -- upstreams
+
+
+def test_a_new_upstream_commit_with_an_unknown_path_is_unclassified_with_a_proposal(world: World) -> None:
+    commit_files(world.repository, {**FILES, "rust/src/lib.rs": b"fn main() {}\n"}, "refs/heads/next")
+    done = world.run("dist", "next")
+    assert (done.returncode, codes(done.stderr)) == (5, ["R003"])
+    assert "rust/" in done.stderr and not (world.home / "dist").exists()
+
+
+@pytest.mark.parametrize("name", ["main", "v1.2.3", "refs/heads/main"])
+def test_a_branch_or_tag_builds_the_same_tree_as_the_pin(shared: World, tmp_path: Path, name: str) -> None:
+    shared.good("dist", "--out", str(tmp_path / "a"))
+    shared.good("dist", name, "--out", str(tmp_path / "b"))
+    for file in ("upstream.diff", "ledger.jsonl", "sbom.cdx.json", "REMOVED.md"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    loaded = [json.loads((tmp_path / x / "build.json").read_bytes()) for x in "ab"]
+    assert loaded[0]["wheel"] == loaded[1]["wheel"] and loaded[0]["output"] == loaded[1]["output"]
+    assert loaded[1]["upstream"]["spec"] == name
+
+
+def test_a_short_sha_and_a_repository_path_name_the_commit_too(shared: World, tmp_path: Path) -> None:
+    for number, name in enumerate((shared.commit[:10], f"{shared.repository.path}@main")):
+        out = tmp_path / str(number)
+        shared.good("dist", name, "--out", str(out), SGLANG_MIRROR=str(shared.repository.path))
+        assert json.loads((out / "build.json").read_bytes())["upstream"]["commit"] == shared.commit

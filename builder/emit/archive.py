@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 EPOCH = 315532800
 _UTF8_NAME = 0x800
 _LEVEL = 6
+_TOO_MUCH = "more files or bytes than a zip without its 64-bit form can hold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,24 @@ class Member:
         return 0o100755 if self.executable else 0o100644
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A member whose stream is ready: zip method (0 stored, 8 deflated), CRC and size of its data (bytes)."""
+
+    path: str
+    mode: int
+    method: int
+    stream: bytes | memoryview
+    crc: int
+    size: int
+
+
 def pack(members: Mapping[str, Member], epoch: int = EPOCH, workers: int = 2) -> bytes:
     """The archive's bytes: the same for any number of workers, and with the same zlib on any machine.
 
     `epoch` is the date of every member in seconds since 1970; a zip knows two-second steps from 1980 to
     2107, in UTC here. Members keep the order of the mapping.
     """
-    day, second = _dos(epoch)
     items = list(members.items())
     # zlib works outside the interpreter's lock, so threads are enough
     if workers > 1 and len(items) > 1:
@@ -43,43 +55,53 @@ def pack(members: Mapping[str, Member], epoch: int = EPOCH, workers: int = 2) ->
         packed = [halves[n % workers][n // workers] for n in range(len(items))]
     else:
         packed = _deflate_all(items)
-    body: list[bytes] = []
+    return b"".join(join(packed, epoch))
+
+
+def join(members: Iterable[Packed], epoch: int = EPOCH) -> Iterator[bytes | memoryview]:
+    """The pieces of the archive of these members, in their order; nothing is compressed here.
+
+    Raises ValueError for more files or bytes than a zip without its 64-bit form can hold.
+    """
+    day, second = _dos(epoch)
     directory: list[bytes] = []
     offset = 0
-    for (path, member), (method, stream, crc) in zip(items, packed, strict=True):
-        name = path.encode("utf-8")
-        flags = 0 if path.isascii() else _UTF8_NAME
-        sizes = (crc, len(stream), len(member.data), len(name))
-        body += (
-            struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, flags, method, second, day, *sizes, 0),
-            name,
-            stream,
-        )
+    for count, member in enumerate(members, 1):
+        name = member.path.encode("utf-8")
+        flags = 0 if member.path.isascii() else _UTF8_NAME
+        sizes = (member.crc, len(member.stream), member.size, len(name))
         made_by = 3 << 8 | 20  # unix, so that the mode counts
+        if count > 0xFFFF or offset + len(member.stream) > 0xFFFFFFFF or member.size > 0xFFFFFFFF:
+            raise ValueError(_TOO_MUCH)
         directory += (
             struct.pack(
-                "<4s6H3I5H2I", b"PK\x01\x02", made_by, 20, flags, method, second, day, *sizes,
+                "<4s6H3I5H2I", b"PK\x01\x02", made_by, 20, flags, member.method, second, day, *sizes,
                 0, 0, 0, 0, member.mode << 16, offset,
             ),
             name,
         )  # fmt: skip
-        offset += 30 + len(name) + len(stream)
+        yield struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, flags, member.method, second, day, *sizes, 0) + name
+        yield member.stream
+        offset += 30 + len(name) + len(member.stream)
     central = b"".join(directory)
-    if len(items) > 0xFFFF or offset + len(central) > 0xFFFFFFFF:
-        raise ValueError("more files or bytes than a zip without its 64-bit form can hold")
-    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, len(items), len(items), len(central), offset, 0)
-    return b"".join((*body, central, end))
+    if offset + len(central) > 0xFFFFFFFF:
+        raise ValueError(_TOO_MUCH)
+    count = len(directory) // 2
+    yield central
+    yield struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, count, count, len(central), offset, 0)
 
 
-def _deflate_all(items: Sequence[tuple[str, Member]]) -> list[tuple[int, bytes, int]]:
-    return [_deflate(member.data) for _, member in items]
-
-
-def _deflate(data: bytes) -> tuple[int, bytes, int]:
-    """Zip method (0 stored, 8 deflated), stream, CRC."""
+def deflate(path: str, member: Member) -> Packed:
+    """A member with its stream: deflated, or stored where that is no smaller."""
     maker = zlib.compressobj(_LEVEL, zlib.DEFLATED, -15)
-    stream = maker.compress(data) + maker.flush()
-    return (8, stream, zlib.crc32(data)) if len(stream) < len(data) else (0, data, zlib.crc32(data))
+    stream = maker.compress(member.data) + maker.flush()
+    smaller = len(stream) < len(member.data)
+    method, stream = (8, stream) if smaller else (0, member.data)
+    return Packed(path, member.mode, method, stream, zlib.crc32(member.data), len(member.data))
+
+
+def _deflate_all(items: Sequence[tuple[str, Member]]) -> list[Packed]:
+    return [deflate(path, member) for path, member in items]
 
 
 def _dos(epoch: int) -> tuple[int, int]:

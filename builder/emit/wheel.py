@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.emit.archive import EPOCH, Member, pack
@@ -89,23 +89,31 @@ def wheel_contents(
 
 def record(members: Mapping[str, Member], own: str) -> bytes:
     """RECORD: path, sha256 and size of every member, and of itself only the path."""
+    return record_of(((p, _sha256(m.data), len(m.data)) for p, m in members.items()), own)
+
+
+def record_of(rows: Iterable[tuple[str, bytes, int]], own: str) -> bytes:
+    """RECORD of (path, sha256, size in bytes) in this order, with its own path last."""
     import csv
     import io
 
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    for path, member in members.items():
-        digest = base64.urlsafe_b64encode(_sha256(member.data)).rstrip(b"=")
-        table.writerow((path, f"sha256={digest.decode()}", len(member.data)))
+    for path, sha256, size in rows:
+        digest = base64.urlsafe_b64encode(sha256).rstrip(b"=")
+        table.writerow((path, f"sha256={digest.decode()}", size))
     table.writerow((own, "", ""))
     return out.getvalue().encode()
 
 
 def content_digest(members: Mapping[str, Member]) -> str:
     """sha256 over one sorted line a member: path, mode (octal), sha256. No compressor has a say in it."""
-    lines = sorted(
-        f"{path}\t{member.mode:o}\t{_sha256(member.data).hex()}\n" for path, member in members.items()
-    )
+    return content_digest_of((p, m.mode, _sha256(m.data)) for p, m in members.items())
+
+
+def content_digest_of(rows: Iterable[tuple[str, int, bytes]]) -> str:
+    """The content digest of (path, mode, sha256) of every member."""
+    lines = sorted(f"{path}\t{mode:o}\t{sha256.hex()}\n" for path, mode, sha256 in rows)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 

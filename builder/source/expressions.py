@@ -7,29 +7,94 @@ import keyword
 import re
 
 from builder.source.ops import DropAnnotation, Operands, Replace
-from builder.source.parse import Module
+from builder.source.parse import Module, own_parentheses
+from builder.source.precedence import binds, wanted
+from builder.source.spans import Span
 
-Span = tuple[int, int, bytes]
 _WORD_BEFORE = re.compile(rb"([A-Za-z_][A-Za-z_0-9]*)\Z")
+_WORD = re.compile(rb"[A-Za-z_0-9\x80-\xff]")
 _ATOM = (ast.Name, ast.Constant, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.Set)
+#: Parentheses around these belong to them.
+_HELD = (ast.GeneratorExp, ast.Tuple, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda)
+#: Expressions with brackets of their own, inside which lines break freely.
+_BRACKETS = (
+    ast.Call, ast.Subscript, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp,
+    ast.GeneratorExp,
+)  # fmt: skip
 
 
 def replace_spans(module: Module, op: Replace) -> list[Span]:
     """The spans that leave only the replacement of an expression."""
-    node = op.node
+    return _by_text(module, op.node, op.by) if isinstance(op.by, str) else _by_part(module, op.node, op.by)
+
+
+def _by_text(module: Module, node: ast.expr, by: str) -> list[Span]:
     start, end = module.start(node), module.end(node)
-    if isinstance(op.by, str):
-        text = op.by.encode()
-        if isinstance(ast.parse(op.by, mode="eval").body, _ATOM):
-            start, end = _grouping(module, node, start, end)
-        return [(start, end, text)]
-    inner = (module.start(op.by), module.end(op.by))
-    outer = module.extent(op.by, start - 1, end + 1)
+    text = by.encode()
+    new = ast.parse(by, mode="eval").body
+    grouped = _grouping(module, node, start, end)
+    if _is_only_argument(module, node):
+        return [(start, end, b"(" + text + b")")]
+    own = own_parentheses(Module("", text), new) or (new.col_offset > 0 and not isinstance(new, ast.Tuple))
+    loose = not own and _needs_parentheses(module, node, new)
+    if isinstance(new, _ATOM) and not loose:
+        return [_spaced(module, *grouped, text)]
+    if grouped == (start, end) and loose:
+        text = b"(" + text + b")"
+    return [_spaced(module, start, end, text)]
+
+
+def _by_part(module: Module, node: ast.expr, by: ast.expr) -> list[Span]:
+    start, end = module.start(node), module.end(node)
+    inner = (module.start(by), module.end(by))
+    outer = _grouping(module, by, *inner)
     outer = (max(outer[0], start), min(outer[1], end))
-    low, high = inner if _bare(module, node, op.by, inner, outer) else outer
-    if isinstance(op.by, _ATOM) and b"\n" not in module.data[low:high]:
-        start, end = _grouping(module, node, start, end)
-    return [(start, low, b""), (high, end, b"")]
+    low, high = inner if _bare(module, node, by, inner, outer) else outer
+    broken = b"\n" in module.data[low:high]
+    grouped = _grouping(module, node, start, end)
+    if _is_only_argument(module, node):
+        return [(start, low, b"("), (high, end, b")")]
+    if (low, high) == inner and not own_parentheses(module, by):
+        loose = _needs_parentheses(module, node, by) or (broken and isinstance(node, _BRACKETS))
+        if loose and grouped == (start, end):
+            return [(start, low, b"("), (high, end, b")")]
+    if isinstance(by, _ATOM) and not broken:
+        start, end = grouped
+    before = b" " if low > start and _touch(module.data, start, low) else b""
+    after = b" " if high < end and _touch(module.data, high, end) else b""
+    return [(start, low, before), (high, end, after)]
+
+
+def _touch(data: bytes, left: int, right: int) -> bool:
+    """Would the text before one place and the text after another run together into one word?"""
+    return bool(left and _WORD.match(data, left - 1) and _WORD.match(data, right))
+
+
+def _spaced(module: Module, start: int, end: int, text: bytes) -> Span:
+    """A span whose text does not run together with the words around it."""
+    data = module.data
+    if start and _WORD.match(data, start - 1) and _WORD.match(text):
+        text = b" " + text
+    if _WORD.match(data, end) and _WORD.match(text, len(text) - 1):
+        text += b" "
+    return start, end, text
+
+
+def _needs_parentheses(module: Module, node: ast.expr, new: ast.expr) -> bool:
+    """Would `new` without parentheses mean something else where `node` stands?"""
+    parent = module.parents[node]
+    number = isinstance(new, ast.Constant) and type(new.value) in (int, float, complex)
+    if number and isinstance(parent, ast.Attribute):
+        return True
+    return binds(new) < wanted(parent, node)
+
+
+def _is_only_argument(module: Module, node: ast.expr) -> bool:
+    """Is this a generator whose parentheses are those of a call?"""
+    if not isinstance(node, ast.GeneratorExp):
+        return False
+    parent = module.parents[node]
+    return isinstance(parent, ast.Call) and module.end(parent) == module.end(node)
 
 
 def _bare(
@@ -38,21 +103,12 @@ def _bare(
     """May the parentheses around the child leave?"""
     if inner == outer:
         return True
-    if b"\n" in module.data[outer[0] : outer[1]]:
+    if b"\n" in module.data[outer[0] : outer[1]] or isinstance(child, _HELD):
         return False
-    if isinstance(child, _ATOM):
-        return True
-    if isinstance(child, (ast.GeneratorExp, ast.Tuple, ast.NamedExpr, ast.Yield, ast.Await, ast.Lambda)):
+    if _needs_parentheses(module, node, child):
         return False
-    parent = module.parents.get(node)
-    loose = (ast.stmt, ast.keyword, ast.comprehension, ast.List, ast.Set, ast.Dict)
-    if isinstance(parent, ast.Call):
-        return node is not parent.func
-    if isinstance(parent, ast.BoolOp):
-        return isinstance(child, (ast.Compare, ast.UnaryOp)) or (
-            isinstance(child, ast.BoolOp) and isinstance(child.op, ast.And) and isinstance(parent.op, ast.Or)
-        )
-    return isinstance(parent, loose)
+    parent = module.parents[node]
+    return isinstance(child, _ATOM) or not isinstance(parent, (ast.UnaryOp, ast.BinOp, ast.Compare))
 
 
 def _grouping(module: Module, node: ast.expr, start: int, end: int) -> tuple[int, int]:
@@ -64,16 +120,13 @@ def _grouping(module: Module, node: ast.expr, start: int, end: int) -> tuple[int
         if data[before - 1 : before] != b"(" or data[after : after + 1] != b")":
             return start, end
         opening = before - 1
-        left = data[module.skip_back(opening, 0) - 1 : opening]
         previous = data[: module.skip_back(opening, 0)][-64:]
         word = _WORD_BEFORE.search(previous)
         if word is not None:
             name = word.group(1).decode("ascii", "replace")
             if not keyword.iskeyword(name) or name in ("None", "True", "False"):
                 return start, end  # a call or a definition
-            if not left[1:]:  # nothing between keyword and parenthesis: `if(x)`
-                return start, end
-        elif previous[-1:] in (b")", b"]", b"}", b'"', b"'"):
+        elif previous[-1:] in (b")", b"]", b"}", b'"', b"'") or previous[-1:] >= b"\x80":
             return start, end
         start, end = opening, after + 1
 
@@ -89,12 +142,15 @@ def operand_spans(module: Module, op: Operands) -> list[Span]:
         extents.append(module.extent(value, low, high))
     spans: list[Span] = []
     if op.keep[0] > 0:
-        spans.append((start, extents[op.keep[0]][0], b""))
+        low = extents[op.keep[0]][0]
+        spans.append((start, low, b" " if _touch(module.data, start, low) else b""))
     for left, right in zip(op.keep, op.keep[1:], strict=False):
         if right != left + 1:
-            spans.append((extents[left][1], extents[right - 1][1], b""))
+            low, high = extents[left][1], extents[right - 1][1]
+            spans.append((low, high, b" " if _touch(module.data, low, high) else b""))
     if op.keep[-1] < len(values) - 1:
-        spans.append((extents[op.keep[-1]][1], end, b""))
+        low = extents[op.keep[-1]][1]
+        spans.append((low, end, b" " if _touch(module.data, low, end) else b""))
     return spans
 
 

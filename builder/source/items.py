@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from builder.source.layout import is_blank, is_comment
-from builder.source.parse import Module
-
-Span = tuple[int, int, bytes]
+from builder.source.parse import Module, own_parentheses
+from builder.source.spans import Span
 
 
 def drop_items(module: Module, dropped: Mapping[tuple[ast.AST, str], set[int]]) -> list[Span]:
@@ -101,7 +100,7 @@ def _comma_list(module: Module, node: ast.AST, which: set[tuple[str, int]]) -> l
     kept = [i for i, item in enumerate(items) if not item.dropped]
     if isinstance(node, ast.Set) and not kept:
         return [(module.start(node), module.end(node), b"set()")]
-    if isinstance(node, ast.Tuple) and not kept and data[module.start(node) : module.start(node) + 1] != b"(":
+    if isinstance(node, ast.Tuple) and not kept and not own_parentheses(module, node):
         raise ValueError(f"{module.path}:{node.lineno}: a bare tuple cannot become empty")
     spans: list[Span] = []
     for index, item in enumerate(items):
@@ -136,11 +135,7 @@ def _parenthesised(
         while data[floor : floor + 1] != b"(":
             floor = module.skip_forward(floor + 1)
         floor += 1
-    elif isinstance(node, (ast.List, ast.Set, ast.Dict)) or (
-        isinstance(node, ast.Tuple)
-        and data[floor : floor + 1] == b"("
-        and data[module.end(node) - 1 :][:1] == b")"
-    ):
+    elif isinstance(node, (ast.List, ast.Set, ast.Dict)) or own_parentheses(module, node):
         floor += 1
     elif not isinstance(node, ast.Tuple):
         return start, end

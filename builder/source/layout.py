@@ -32,7 +32,7 @@ class Clause:
 
 def first_line(node: ast.AST) -> int:
     """0-based first line of a statement, decorators included."""
-    lines = [node.lineno]  # type: ignore[attr-defined]
+    lines: list[int] = [node.lineno]  # type: ignore[attr-defined]
     lines += [d.lineno for d in getattr(node, "decorator_list", ())]
     return min(lines) - 1
 
@@ -114,25 +114,27 @@ def clauses(module: Module, node: ast.stmt) -> list[Clause]:
         parts.append(("def", first_line(node), node.body, None))  # type: ignore[attr-defined]
     found: list[Clause] = []
     previous_end: int | None = None
-    for word, line, suite, item in parts:
-        if line is None:
+    for word, at, suite, clause in parts:
+        if at is None:
             assert previous_end is not None
-            line = _keyword_line(module, word, previous_end - 1, first_line(suite[0]), column)
+            at = _keyword_line(module, word, previous_end - 1, first_line(suite[0]), column)
+        line = at
         lead = line if previous_end is None else _lead(module, line, previous_end)
-        inline = _inline(module, suite)
+        inline = not starts_line(module, suite[0])
         case_column = indent_of(module.line(line)) if word == "case" else column
         end = suite_end(module, suite, case_column)
         body = first_line(suite[0]) if inline else _body_line(module, suite, line)
-        found.append(Clause(word, line, lead, body, end, suite, inline, item))
+        found.append(Clause(word, line, lead, body, end, suite, inline, clause))
         previous_end = end
     return found
 
 
-def _inline(module: Module, suite: list[ast.stmt]) -> bool:
-    line = first_line(suite[0])
-    start = min([module.start(suite[0]), *(module.start(d) for d in getattr(suite[0], "decorator_list", ()))])
-    before = module.data[module.starts[line] : start].strip()
-    return bool(before) and before != b"@"
+def starts_line(module: Module, stmt: ast.stmt) -> bool:
+    """Is a statement the first on its line?"""
+    decorators = getattr(stmt, "decorator_list", ())
+    start = min([module.start(stmt), *(module.start(d) for d in decorators)])
+    before = module.data[module.starts[first_line(stmt)] : start]
+    return not before.strip(b" \t\f@(" if decorators else b" \t\f")
 
 
 def _body_line(module: Module, suite: list[ast.stmt], keyword_line: int) -> int:

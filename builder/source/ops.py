@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Union
 
-Compound = Union[ast.If, ast.Try, ast.With, ast.For, ast.While]
+Compound = ast.If | ast.Try | ast.With | ast.For | ast.While
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +88,4 @@ class Body:
     source: str
 
 
-Op = Union[Remove, Decide, Unwrap, Replace, Operands, DropItem, DropAnnotation, Body]
+Op = Remove | Decide | Unwrap | Replace | Operands | DropItem | DropAnnotation | Body

@@ -64,6 +64,8 @@ class Oracle:
             new.body = ast.parse(op.source).body
             return [new]
         new = self.generic(stmt)
+        if isinstance(stmt, ast.Try) and not new.handlers and not new.finalbody:
+            return self.suite(stmt.body)
         if isinstance(stmt, ast.AnnAssign) and stmt in self.bare:
             assert new.value is not None
             return [ast.Assign(targets=[new.target], value=new.value)]

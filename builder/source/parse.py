@@ -132,6 +132,15 @@ class Module:
             start, end = before - 1, after + 1
 
 
+def own_parentheses(module: Module, node: ast.AST) -> bool:
+    """Does the text of a tuple or generator begin with its own parenthesis?"""
+    if isinstance(node, ast.Tuple) and node.elts:
+        start = module.start(node)
+        opens = module.data[start : start + 1] == b"("
+        return opens and module.extent(node.elts[0], start - 1, module.end(node))[0] != start
+    return isinstance(node, (ast.Tuple, ast.GeneratorExp))
+
+
 _SPACE_SET = frozenset(_SPACE[i : i + 1] for i in range(len(_SPACE)))
 
 

@@ -10,12 +10,21 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable
 
+from builder.source.expressions import annotation_spans, operand_spans, replace_spans
 from builder.source.items import drop_items
-from builder.source.layout import Clause, clauses, first_line, indent_of, is_blank, is_comment, suite_end
+from builder.source.layout import (
+    Clause,
+    clauses,
+    first_line,
+    indent_of,
+    is_blank,
+    is_comment,
+    starts_line,
+    suite_end,
+)
 from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Operands, Remove, Replace, Unwrap
 from builder.source.parse import BOM, Module
-
-Span = tuple[int, int, bytes]
+from builder.source.spans import DEDENT, Span, apply_spans
 
 
 def splice(module: Module, ops: Iterable[Op]) -> bytes:
@@ -32,9 +41,9 @@ class _Splicer:
         self.unwrapped: dict[ast.AST, list[ast.stmt]] = {}
         self.bodies: dict[ast.AST, str] = {}
         self.dropped: defaultdict[tuple[ast.AST, str], set[int]] = defaultdict(set)
-        self.expressions: list[Replace | Operands | DropAnnotation] = []
+        self.expressions: list[Operands | DropAnnotation] = []
+        self.replaced: dict[ast.expr, ast.expr | str] = {}
         self.spans: list[Span] = []
-        self.lines_gone: set[int] = set()
         for op in ops:
             if isinstance(op, Remove):
                 self.removed.add(op.node)
@@ -46,19 +55,21 @@ class _Splicer:
                 self.bodies[op.node] = op.source
             elif isinstance(op, DropItem):
                 self.dropped[op.node, op.field].add(op.index)
+            elif isinstance(op, Replace):
+                self.replaced[op.node] = op.by
             else:
                 self.expressions.append(op)
 
     def run(self) -> bytes:
         module = self.module
-        if module.tree.body and not self.suite(module.tree.body, None):
-            # what is left of the file is its comments
-            pass
+        self.suite(module.tree.body, None)
         for (node, field), indices in self.dropped.items():
             if field in ("handlers", "cases"):
                 self.drop_clauses(node, field, indices)
+        self.replace()
         for op in self.expressions:
-            self.expression(op)
+            edit = operand_spans if isinstance(op, Operands) else annotation_spans
+            self.spans.extend(edit(module, op))  # type: ignore[arg-type]
         self.spans.extend(drop_items(module, self.dropped))
         return self.apply()
 
@@ -87,16 +98,11 @@ class _Splicer:
                     return True
                 continue
             if isinstance(stmt, ast.If):
-                chosen = (
-                    self.choose(clauses(self.module, stmt)) if stmt in self.decided or stmt.orelse else None
-                )
-                if chosen is not None:
-                    if not chosen:
-                        continue
-                    if chosen[0].keyword == "else" or self.decided.get(chosen[0].node or stmt) is True:
-                        if self.survives(chosen[0].suite):
-                            return True
-                        continue
+                chosen = self.choose(clauses(self.module, stmt))
+                if not chosen or (self.is_else(chosen[0]) and not self.survives(chosen[0].suite)):
+                    continue
+            elif isinstance(stmt, ast.Try) and self.stands_alone(stmt) and not self.survives(stmt.body):
+                continue
             return True
         return False
 
@@ -111,6 +117,8 @@ class _Splicer:
             return self.unwrap(stmt, self.unwrapped[stmt])
         if isinstance(stmt, ast.If):
             return self.chain(stmt)
+        if isinstance(stmt, ast.Try) and self.stands_alone(stmt):
+            return self.unwrap(stmt, stmt.body)
         for field in ("body", "orelse", "finalbody"):
             suite = getattr(stmt, field, None)
             if isinstance(suite, list) and suite and isinstance(suite[0], ast.stmt):
@@ -120,6 +128,11 @@ class _Splicer:
                 if index not in self.dropped.get((stmt, field), ()):
                     self.clause_suite(stmt, item.body, "body")
         return True
+
+    def stands_alone(self, stmt: ast.Try) -> bool:
+        """Is the body all that is left of a `try`?"""
+        handlers = len(stmt.handlers) - len(self.dropped.get((stmt, "handlers"), ()))
+        return not handlers and not self.survives(stmt.finalbody)
 
     def clause_suite(self, owner: ast.stmt, suite: list[ast.stmt], field: str) -> None:
         if not self.touched(suite):
@@ -162,9 +175,9 @@ class _Splicer:
         lost = set(gone)
         for index in gone:
             stmt = stmts[index]
-            low, high = first_line(stmt), stmt.end_lineno or stmt.lineno
+            high = stmt.end_lineno or stmt.lineno
             start = min([module.start(stmt), *(module.start(d) for d in getattr(stmt, "decorator_list", ()))])
-            shared_before = bool(module.data[module.starts[low] : start].strip(b" \t\f@"))
+            shared_before = not starts_line(module, stmt)
             after = module.data[module.end(stmt) : module.starts[high]].lstrip(b" \t")
             shared_after = (
                 after.startswith(b";") and index + 1 < len(stmts) and stmts[index + 1].lineno == high
@@ -216,6 +229,8 @@ class _Splicer:
         """The clauses that are left; a decided-true one is last and acts as else."""
         kept: list[Clause] = []
         for clause in parts:
+            if clause.node in self.removed:
+                break  # an elif that leaves takes what follows it along
             if clause.node is None or clause.node not in self.decided:
                 kept.append(clause)
                 if clause.node is None:
@@ -285,7 +300,7 @@ class _Splicer:
             amount = min(depth, indent_of(text))
             if amount and not is_blank(text):
                 offset = module.starts[line]
-                self.spans.append((offset, offset + amount, b"\0dedent"))
+                self.spans.append((offset, offset + amount, DEDENT))
 
     def unwrap(self, stmt: ast.stmt, suite: list[ast.stmt]) -> bool:
         parts = clauses(self.module, stmt)
@@ -310,15 +325,13 @@ class _Splicer:
         module = self.module
         newline = b"\r\n" if module.line(clause.line).endswith(b"\r\n") else b"\n"
         if clause.inline:
-            indent = b" " * (stmt.col_offset + 4)
-            body = newline.join(indent + part.encode() if part else b"" for part in source.splitlines())
             start = module.skip_back(module.start(clause.suite[0]), 0)
+            body = newline.join(_indented(source, b" " * (stmt.col_offset + 4)))
             self.spans.append((start, module.end(clause.suite[-1]), newline + body))
             return
         first = module.line(first_line(clause.suite[0]))
-        indent = first[: indent_of(first)]
-        lines = [indent + part.encode() if part.strip() else b"" for part in source.splitlines()]
-        self.replace_lines(clause.body, clause.end, newline.join(lines) + newline)
+        body = newline.join(_indented(source, first[: indent_of(first)]))
+        self.replace_lines(clause.body, clause.end, body + newline)
 
     def colon(self, clause: Clause) -> int:
         assert isinstance(clause.node, ast.If)
@@ -332,15 +345,15 @@ class _Splicer:
 
     # -- expressions --------------------------------------------------------------------------
 
-    def expression(self, op: Replace | Operands | DropAnnotation) -> None:
-        from builder.source.expressions import annotation_spans, operand_spans, replace_spans
-
-        if isinstance(op, Replace):
-            self.spans.extend(replace_spans(self.module, op))
-        elif isinstance(op, Operands):
-            self.spans.extend(operand_spans(self.module, op))
-        else:
-            self.spans.extend(annotation_spans(self.module, op))
+    def replace(self) -> None:
+        """The replacements; one that is replaced in its turn is not written first."""
+        parts = {by for by in self.replaced.values() if not isinstance(by, str)}
+        for node, by in self.replaced.items():
+            if node in parts:
+                continue
+            while not isinstance(by, str) and by in self.replaced:
+                by = self.replaced[by]
+            self.spans.extend(replace_spans(self.module, Replace(node, by)))
 
     # -- spans --------------------------------------------------------------------------------
 
@@ -356,32 +369,11 @@ class _Splicer:
         return apply_spans(self.module.data, self.spans)
 
 
-def apply_spans(data: bytes, spans: Iterable[Span]) -> bytes:
-    """Apply spans in one pass. An outer span swallows inner ones; overlapping deletions join.
-
-    Raises ValueError when two texts claim the same place.
-    """
-    dedents: dict[tuple[int, int], int] = {}
-    edits: list[Span] = []
-    for start, end, text in spans:
-        if text == b"\0dedent":
-            key = (start, 0)
-            dedents[key] = dedents.get(key, 0) + end - start
-        else:
-            edits.append((start, end, text))
-    edits += [(start, start + amount, b"") for (start, _), amount in dedents.items()]
-    edits.sort(key=lambda s: (s[0], s[0] != s[1], -s[1], s[2] == b""))  # insertions first, outer before inner
-    out: list[bytes] = []
-    at = 0
-    for start, end, text in edits:
-        if end <= at and not (start == end == at and text):
-            continue
-        if start < at:
-            if text:
-                raise ValueError(f"two edits claim the bytes {start} to {end}")
-            start = at
-        out.append(data[at:start])
-        out.append(text)
-        at = end
-    out.append(data[at:])
-    return b"".join(out)
+def _indented(source: str, indent: bytes) -> list[bytes]:
+    """The lines of a suite at its depth; what stands inside a string keeps its place."""
+    body = Module("", source.encode())
+    lines = (body.line(index).rstrip(b"\r\n") for index in range(len(body.starts) - 1))
+    return [
+        line if index in body.string_lines or is_blank(line) else indent + line
+        for index, line in enumerate(lines)
+    ]

@@ -76,8 +76,19 @@ class _Folder:
 
     def unwrap(self, stmt: ast.stmt, suite: Sequence[ast.stmt], scope: Scope) -> bool:
         self.out.ops.append(Unwrap(stmt, tuple(suite)))
+        return self.take(stmt, suite, scope)
+
+    def take(self, stmt: ast.stmt, suite: Sequence[ast.stmt], scope: Scope) -> bool:
+        """Fold the suite that takes a statement's place; a mere `pass` leaves."""
         self.taken[stmt] = suite
-        return self.suite(suite, scope)
+        if not self.suite(suite, scope):
+            return False
+        left = [s for s in suite if s not in self.removed]
+        if not all(isinstance(s, ast.Pass) for s in left):
+            return True
+        for nothing in left:
+            self.remove(nothing)
+        return False
 
     def doubt(self, node: ast.stmt, sentence: str) -> None:
         self.out.uncertain.append((node.lineno, sentence))
@@ -130,9 +141,8 @@ class _Folder:
             chosen, lost = (stmt.body, stmt.orelse) if truth else (stmt.orelse, stmt.body)
             if not needed(scope, lost):
                 self.out.ops.append(Decide(stmt, truth))
-                self.taken[stmt] = chosen
                 self.out.decided += 1
-                return self.suite(chosen, scope)
+                return self.take(stmt, chosen, scope)
             self.doubt(stmt, "a dead branch stays: it makes the function a generator or its names local")
         self.expressions.fold(stmt.test, scope, test=True)
         body = self.suite(stmt.body, scope)
@@ -188,7 +198,7 @@ class _Folder:
         if jump is not None:
             silent = all(isinstance(s, ast.Pass) for s in jump.handler.body)
             if not stmt.finalbody and (jump.at == 0 or self.imports.redundant(stmt, jump)):
-                return self.remove(stmt) if silent else self.unwrap(stmt, jump.handler.body, scope)
+                return self.unwrap(stmt, jump.handler.body, scope)
             if silent:
                 for dead in (*stmt.body[jump.at :], *stmt.orelse):
                     self.remove(dead)

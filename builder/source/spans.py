@@ -1,0 +1,40 @@
+"""Edits of bytes: spans with the text that takes their place, applied in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+#: Start, end and new text; DEDENT as text takes the span off a line's indentation.
+Span = tuple[int, int, bytes]
+DEDENT = b"\0dedent"
+
+
+def apply_spans(data: bytes, spans: Iterable[Span]) -> bytes:
+    """Apply spans in one pass. An outer span swallows inner ones; overlapping deletions join.
+
+    Raises ValueError when two texts claim the same place.
+    """
+    dedents: dict[tuple[int, int], int] = {}
+    edits: list[Span] = []
+    for start, end, text in spans:
+        if text == DEDENT:
+            key = (start, 0)
+            dedents[key] = dedents.get(key, 0) + end - start
+        else:
+            edits.append((start, end, text))
+    edits += [(start, start + amount, b"") for (start, _), amount in dedents.items()]
+    edits.sort(key=lambda s: (s[0], s[0] != s[1], -s[1], s[2] != b""))  # insertions first, outer before inner
+    out: list[bytes] = []
+    at = 0
+    for start, end, text in edits:
+        if end <= at and not (start == end == at and text):
+            continue
+        if start < at:
+            if text:
+                raise ValueError(f"two edits claim the bytes {start} to {end}")
+            start = at
+        out.append(data[at:start])
+        out.append(text)
+        at = end
+    out.append(data[at:])
+    return b"".join(out)

@@ -1,0 +1,15 @@
+"""Hypothesis profiles: HYPOTHESIS_PROFILE=long runs the random tests for hours instead of seconds."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+settings.register_profile("default", deadline=None, suppress_health_check=_SLOW)
+settings.register_profile(
+    "long", deadline=None, suppress_health_check=_SLOW, max_examples=100_000, print_blob=True
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

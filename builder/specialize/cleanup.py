@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead import Dead
+from builder.specialize.links import Links
 from builder.specialize.unused import Bound, Unused
 from builder.specialize.words import Words
 from builder.specialize.world import Unit, World
@@ -37,15 +38,16 @@ class Cleaner:
         may_prune: Callable[[str], bool],
         extra: Iterable[bytes],
         words: Words,
+        links: Links,
     ) -> None:
         """`before`: upstream's package files; `files`: the kept ones, whose words `words` follows;
         `names`: path -> module; `may_prune`: paths in which dead definitions may leave; `extra`: other
-        texts whose words count as references."""
+        texts whose words count as references; `links`: who imports what."""
         self._before = before
         self._names = names
         self._words = words
         self._units: dict[str, Unit | None] = {}
-        self._unused = Unused(self.before_unit, words)
+        self._unused = Unused(self.before_unit, words, links)
         self._dead = Dead(before, self.before_unit, files, may_prune, extra, words)
 
     def before_unit(self, path: str) -> Unit | None:
@@ -64,8 +66,7 @@ class Cleaner:
         if self._before.get(path) is before:
             self._units.setdefault(path, old)
         counts = self._words.of(path)
-        self._words.replace(path, data)
-        self._dead.replace(path, counts, data)
+        self._dead.replace(path, counts, self._words.replace(path, data), data)
 
     def round(self, world: World, edited: Iterable[str]) -> Cleaned:
         """What is dead now. `edited`: the files that differ from upstream."""

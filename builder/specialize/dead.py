@@ -86,11 +86,10 @@ class Dead:
                 self._fell.update(old)
                 self._fell.subtract(counts.of(path))
 
-    def replace(self, path: str, old: Counter[bytes], data: bytes) -> None:
-        """A kept file, whose words were `old`, now has these bytes; the words are counted already."""
+    def replace(self, path: str, old: Counter[bytes], more: Mapping[bytes, int], data: bytes) -> None:
+        """A kept file now has these bytes. `old`: its words until now; `more`: by how much they changed."""
         self._edited.setdefault(path, old)
-        self._fell.update(old)
-        self._fell.subtract(self._words.of(path))
+        self._fell.subtract(more)
         self._look(path, data)
 
     def _look(self, path: str, data: bytes) -> None:

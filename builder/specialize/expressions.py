@@ -22,7 +22,11 @@ class Expressions:
     def __init__(self, evaluator: Evaluator, ops: list[Op]) -> None:
         self.evaluator = evaluator
         self.ops = ops
-        self.annotations = Annotations(evaluator, ops, self.fold)
+
+    @property
+    def annotations(self) -> Annotations:
+        # not kept: it would keep this, and so a whole syntax tree, alive until the next collection
+        return Annotations(self.evaluator, self.ops, self.fold)
 
     def fold(
         self,

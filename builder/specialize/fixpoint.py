@@ -17,6 +17,7 @@ from builder.specialize.facts import Facts, Known
 from builder.specialize.fold import Folded, fold
 from builder.specialize.hits import import_hits
 from builder.specialize.leftovers import Leftover, leftovers
+from builder.specialize.links import Links
 from builder.specialize.polish import format_files, polish
 from builder.specialize.words import Words, holding
 from builder.specialize.world import Memory, Unit, World
@@ -24,7 +25,7 @@ from builder.specialize.world import Memory, Unit, World
 MOST_ROUNDS = 40
 
 #: path -> the identifiers to fold it for; None: all of them
-Dirty = dict[str, frozenset[str] | None]
+Dirty = dict[str, set[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,12 @@ class _Fixpoint:
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
         self.words = Words(files)
-        self.cleaner = Cleaner(upstream, files, names, may_prune, extra, self.words)
+        self.links = Links(files, names, self.words)
+        self.cleaner = Cleaner(upstream, files, names, may_prune, extra, self.words, self.links)
         self.result = Specialized({})
         self.unused: set[str] = set()
-        self.told: set[str] = set()  # names whose news the files that hold them were folded for
+        self.told: set[str] = set()  # names whose news the files that see them were folded for
+        self.wanted: dict[str, set[str]] = {}  # path -> identifiers that mean one of these names
         self.methods: dict[str, dict[str, Known | None]] = {}
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
 
@@ -106,10 +109,10 @@ class _Fixpoint:
 
     def run(self) -> Specialized:
         self.overlaid()
-        self.news()
         # an edit of the manifest may leave a literal condition behind: `if False:`
-        first = self.files_with(self.needles()) | self.importing_gone() | set(self.edited())
-        dirty: Dirty = dict.fromkeys(first)
+        first = self.files_with(self.facts.needles) | self.importing_gone() | set(self.edited())
+        dirty: Dirty = {**self.news()}
+        dirty.update(dict.fromkeys(first))
         for _ in range(MOST_ROUNDS):
             while dirty:
                 dirty = self.fold_round(dirty)
@@ -149,17 +152,27 @@ class _Fixpoint:
 
     # -- which files ----------------------------------------------------------------------------
 
-    def needles(self) -> frozenset[str]:
-        """Every identifier and string of which the facts, or earlier rounds, say something."""
-        return self.facts.needles | {name.rpartition(".")[2] for name in self.told}
+    def needles(self, path: str) -> frozenset[str]:
+        """Every identifier and string of which the facts, or earlier rounds, say something in a file."""
+        return self.facts.needles.union(self.memory.methods, self.wanted.get(path, ()))
 
-    def news(self) -> frozenset[str]:
-        """The identifiers of which something was found out since this was last asked."""
+    def news(self) -> dict[str, set[str]]:
+        """path -> the identifiers that mean something which was found out since this was last asked."""
         memory = self.memory
-        known = {*memory.gone, *memory.constants, *memory.functions, *memory.methods} - self.unused
-        fresh = known - self.told
-        self.told |= fresh
-        return frozenset(name.rpartition(".")[2] for name in fresh)
+        news: dict[str, set[str]] = {}
+        known = {*memory.gone, *memory.constants, *memory.functions} - self.unused - self.told
+        for name in known:
+            if name.rpartition(".")[0] in memory.gone:
+                continue  # who means it means what it was part of
+            for path, called in self.links.seeing(name).items():
+                news.setdefault(path, set()).update(called)
+        methods = memory.methods.keys() - self.told
+        for path in self.words.holding(m.encode() for m in methods):
+            news.setdefault(path, set()).update(methods)
+        self.told |= known | methods
+        for path, called in news.items():
+            self.wanted.setdefault(path, set()).update(called)
+        return {path: called for path, called in news.items() if path not in self.frozen}
 
     def files_with(self, needles: Iterable[str]) -> set[str]:
         needles = list(needles)
@@ -183,8 +196,7 @@ class _Fixpoint:
 
     def affected(self, changed: Iterable[str]) -> Dirty:
         """What to fold next: changed files wholly, others for the names of which there is news."""
-        news = self.news()
-        dirty: Dirty = dict.fromkeys(self.files_with(news), news) if news else {}
+        dirty: Dirty = {**self.news()}
         dirty.update(dict.fromkeys(changed))
         return dirty
 
@@ -192,10 +204,10 @@ class _Fixpoint:
 
     def fold_round(self, dirty: Dirty) -> Dirty:
         world = self.world()
-        needles = self.needles()
         results = []
-        for path, only in sorted(dirty.items()):
-            result = fold(world.unit(path), world, needles if only is None else only)
+        for path in sorted(dirty):
+            only = dirty[path]
+            result = fold(world.unit(path), world, self.needles(path) if only is None else only)
             results.append(result)
             if only is None:
                 self.methods[path] = result.methods
@@ -268,13 +280,12 @@ class _Fixpoint:
 
     def finish(self) -> None:
         world = self.world()
-        names = {
-            n.rpartition(".")[2] for n in (*self.memory.gone, *self.facts.symbols) if n not in self.unused
-        }
-        suspects = self.files_with(names) | set(self.memory.local)
-        for path in sorted(suspects):
+        names = {name.rpartition(".")[2] for name in self.facts.symbols}
+        suspects = self.files_with(names) | set(self.memory.local) | self.wanted.keys()
+        for path in sorted(suspects - self.frozen):
             if path in self.files:
-                self.result.leftovers.extend(leftovers(world.unit(path), world, names))
+                called = names.union(self.wanted.get(path, ()))
+                self.result.leftovers.extend(leftovers(world.unit(path), world, called))
         changed = {p: d for p, d in self.files.items() if d != self.first[p]}
         formatted = format_files(changed)
         for path, data in sorted(changed.items()):

@@ -5,20 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from builder.specialize.seek import Lines, lines_with, suites, touches
+from builder.specialize.seek import Lines, lines_with, statements, suites, touches
 from builder.specialize.world import Unit
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)|import[ \t]+([^\n;]*))", re.M
 )
-_NAME = re.compile(rb"[A-Za-z_][\w.]*")
+_NAME = re.compile(rb"[A-Za-z_][\w.]*|\*")
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 
 
 def imports(data: bytes) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """(offset, module as written, names) of what looks like an import statement; `import a` has no names."""
+    """(offset, module as written, names) of what looks like an import statement; `import a` has no names.
+
+    The names are the words as written: `as` is one of them.
+    """
     at, seen = data.find(b"import"), -1
     while at >= 0:
         start = data.rfind(b"\n", 0, at) + 1
@@ -87,11 +90,9 @@ def _present(unit: Unit, needles: Iterable[bytes]) -> list[bytes]:
     return [n for n in needles if n in words or (not n.isalnum() and not _WORD.fullmatch(n) and n in data)]
 
 
-def bound(suite: Iterable[ast.stmt], lines: Lines) -> Iterator[str]:
+def bound(suite: Sequence[ast.stmt], lines: Lines) -> Iterator[str]:
     """The names that assignments and imports which span one of the lines bind, in whatever scope."""
-    for stmt in suite:
-        if not touches(lines, stmt):
-            continue
+    for stmt in statements(suite, lines):
         if isinstance(stmt, ast.Assign):
             yield from (t.id for t in stmt.targets if isinstance(t, ast.Name))
         elif isinstance(stmt, ast.AnnAssign):

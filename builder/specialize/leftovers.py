@@ -10,7 +10,7 @@ from builder.specialize.evaluate import Evaluator
 from builder.specialize.facts import Gone
 from builder.specialize.hits import Hits, import_hits
 from builder.specialize.scopes import Comprehension, Function, Scope
-from builder.specialize.seek import Lines, children, touches
+from builder.specialize.seek import Lines, children, statements, touches
 from builder.specialize.world import Unit, World
 
 _SCOPED = (*Function, *Comprehension, ast.ClassDef)
@@ -68,9 +68,8 @@ class _Finder:
             for item in outside:
                 if lines is None or touches(lines, item):
                     yield from self.visit(item, scope, lines)
-            for stmt in node.body:
-                if lines is None or touches(lines, stmt):
-                    yield from self.visit(stmt, inner, lines)
+            for stmt in node.body if lines is None else statements(node.body, lines):
+                yield from self.visit(stmt, inner, lines)
             return
         if isinstance(node, ast.JoinedStr):  # places inside f-strings are wrong before Python 3.12
             lines = None

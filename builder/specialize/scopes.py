@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -66,21 +68,35 @@ class Scope:
 class Scopes:
     """Every scope of a module, by its node."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, declarations: Sequence[int] | None = None) -> None:
+        """`declarations`: the lines (1-based, sorted) that may hold `global` or `nonlocal`. When they are
+        known, a function that spans none of them is looked into only when its scope is asked for, since
+        it binds nothing outside itself."""
         self.root = Scope(tree, None, "module", "")
         self.by_node: dict[ast.AST, Scope] = {tree: self.root}
-        builder = _Builder(self)
+        self.waiting: dict[ast.AST, Scope] = {}
+        builder = _Builder(self, declarations)
         builder.suite(tree.body, self.root)
         builder.bind_nonlocals()
 
     def of(self, node: ast.AST) -> Scope:
+        """The scope that a node opens; raises KeyError for a node that opens none."""
+        while node not in self.by_node and self.waiting:
+            self._look_into(next(iter(self.waiting)))
+        if node in self.waiting:
+            self._look_into(node)
         return self.by_node[node]
+
+    def _look_into(self, node: ast.AST) -> None:
+        _Builder(self, ()).suite(node.body, self.waiting.pop(node))  # type: ignore[attr-defined]
 
 
 class _Builder:
-    def __init__(self, scopes: Scopes) -> None:
+    def __init__(self, scopes: Scopes, declarations: Sequence[int] | None) -> None:
         self.scopes = scopes
+        self.declarations = declarations
         self.nonlocals: list[tuple[str, Scope, ast.AST]] = []
+        self.visitors: dict[type[ast.AST], Callable[[_Builder, ast.AST, Scope], None]] = {}
 
     def bind_nonlocals(self) -> None:
         """Names that an inner function writes are no constants of the outer one."""
@@ -99,12 +115,35 @@ class _Builder:
             self.visit(stmt, scope)
 
     def visit(self, node: ast.AST, scope: Scope) -> None:
-        method = getattr(self, f"visit_{type(node).__name__}", None)
-        if method is not None:
-            method(node, scope)
-        else:
-            for child in ast.iter_child_nodes(node):
-                self.visit(child, scope)
+        kind = type(node)
+        visitor = self.visitors.get(kind)
+        if visitor is None:
+            found = getattr(_Builder, f"visit_{kind.__name__}", _Builder.visit_children)
+            visitor = self.visitors[kind] = found
+        visitor(self, node, scope)
+
+    def visit_children(self, node: ast.AST, scope: Scope) -> None:
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                self.visit(value, scope)
+            elif isinstance(value, list):
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        self.visit(item, scope)
+
+    def visit_Constant(self, node: ast.Constant, scope: Scope) -> None:
+        pass
+
+    def visit_Attribute(self, node: ast.Attribute, scope: Scope) -> None:
+        self.visit(node.value, scope)
+
+    def later(self, node: ast.AST) -> bool:
+        """May a function be looked into later: is it known to declare no name of an outer scope?"""
+        if self.declarations is None:
+            return False
+        at = bisect_left(self.declarations, node.lineno)  # type: ignore[attr-defined]
+        return at == len(self.declarations) or self.declarations[at] > node.end_lineno  # type: ignore[attr-defined]
 
     def visit_FunctionDef(self, node: ast.FunctionDef, scope: Scope) -> None:
         self.name(node.name, scope, Binding("def", node))
@@ -114,7 +153,10 @@ class _Builder:
             self.visit(node.returns, scope)
         inner = self.open(node, scope, "function", node.name)
         self.parameters(node.args, inner)
-        self.suite(node.body, inner)
+        if self.later(node):
+            self.scopes.waiting[node] = inner
+        else:
+            self.suite(node.body, inner)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 

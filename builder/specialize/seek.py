@@ -19,6 +19,8 @@ _IDENTIFIER = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*\Z")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+#: a list shorter than this is gone through one by one
+_FEW = 6
 #: a string longer than this is prose, not a reference
 _LONGEST_REFERENCE = 200
 _LONGEST_ANNOTATION = 300
@@ -49,6 +51,10 @@ def first_line(node: ast.AST) -> int:
     return low
 
 
+def _last_line(stmt: ast.stmt) -> int:
+    return stmt.end_lineno or stmt.lineno
+
+
 def spans(lines: Lines, low: int, high: int) -> bool:
     """Is one of the lines in [low, high]?"""
     at = bisect_left(lines, low)
@@ -72,11 +78,29 @@ def children(node: ast.AST, lines: Lines) -> Iterator[ast.AST]:
     for name in node._fields:
         value = getattr(node, name, None)
         if isinstance(value, list):
+            if len(value) > _FEW and isinstance(value[0], ast.stmt):
+                yield from statements(value, lines)
+                continue
             for item in value:
                 if isinstance(item, ast.AST) and touches(lines, item):
                     yield item
         elif isinstance(value, ast.AST) and touches(lines, value):
             yield value
+
+
+def statements(suite: Sequence[ast.stmt], lines: Lines) -> Iterator[ast.stmt]:
+    """The statements of a suite that span one of the lines."""
+    if len(suite) <= _FEW or len(lines) > len(suite):
+        yield from (stmt for stmt in suite if touches(lines, stmt))
+        return
+    at = 0
+    for line in lines:
+        at = bisect_left(suite, line, lo=at, key=_last_line)
+        while at < len(suite) and first_line(suite[at]) <= line:  # several can be on one line
+            yield suite[at]
+            at += 1
+        if at == len(suite):
+            return
 
 
 def string_names(value: str) -> Sequence[str]:
@@ -126,8 +150,15 @@ def refers(unit: Unit, name: str) -> bool:
 
 def loads(unit: Unit, name: str, within: ast.AST | None = None) -> bool:
     """Is a name read in the file, or in one of its nodes? Words of short strings count."""
-    lines = sorted(lines_with(unit, [name.encode()]))
-    stack: list[ast.AST] = [within or unit.module.tree] if lines else []
+    found = lines_with(unit, [name.encode()])
+    if within is not None:
+        low, high = first_line(within), within.end_lineno or 0  # type: ignore[attr-defined]
+        found = {line for line in found if low <= line <= high}
+    return any(_loads(within or unit.module.tree, name, [line]) for line in sorted(found, reverse=True))
+
+
+def _loads(node: ast.AST, name: str, lines: Lines) -> bool:
+    stack = [node]
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Name):

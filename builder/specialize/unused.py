@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from builder.specialize.links import Links
 from builder.specialize.seek import DEFINITIONS, functions_around, lines_with, loads, nodes_on, suites
 from builder.specialize.words import Words
 from builder.specialize.world import Unit, World
@@ -24,10 +25,12 @@ class Bound:
 class Unused:
     """What is no longer read in edited files. Answers about one file are kept with its content."""
 
-    def __init__(self, before: Callable[[str], Unit | None], words: Words) -> None:
-        """`before`: the file as upstream has it; None when upstream lacks it. `words`: of all kept files."""
+    def __init__(self, before: Callable[[str], Unit | None], words: Words, links: Links) -> None:
+        """`before`: the file as upstream has it; None when upstream lacks it. `words`, `links`: of all
+        kept files."""
         self._before = before
         self._words = words
+        self._links = links
 
     def imports(self, world: World, unit: Unit) -> list[Bound]:
         """Imported names that nobody reads any more, though upstream's file read them."""
@@ -51,20 +54,19 @@ class Unused:
 
     def _taken_elsewhere(self, world: World, unit: Unit, name: str) -> bool:
         """Does another file take this name from here, or from a module that star-imports this one?"""
-        todo, seen = [unit], {unit.path}
+        todo, seen = [unit.path], {unit.path}
+        holders = self._words.holders(name.encode())
         while todo:
             source = todo.pop()
-            folder, last = source.path.rpartition("/")[0], source.name.rpartition(".")[2].encode()
-            for path in self._words.holders(name.encode()):
+            module = world.names[source]
+            folder, last = source.rpartition("/")[0], module.rpartition(".")[2].encode()
+            for path in holders:
                 near = path.rpartition("/")[0] == folder or self._words.of(path)[last]
-                if near and path != unit.path and takes(world.unit(path), source.name, name):
+                if near and path != unit.path and takes(world.unit(path), module, name):
                     return True
-            for path in self._words.holders(last):
-                if path not in seen and b"import *" in world.files[path]:
-                    other = world.unit(path)
-                    if _takes_all(other, source.name):
-                        seen.add(path)
-                        todo.append(other)
+            further = self._links.stars(module) - seen
+            seen |= further
+            todo.extend(sorted(further))
         return False
 
     def locals(self, unit: Unit) -> list[ast.stmt]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
@@ -27,26 +27,27 @@ class Words:
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._counts: dict[str, Counter[bytes]] = {}
-        self._holders: dict[bytes, set[str]] = {}
+        self._holders: defaultdict[bytes, set[str]] = defaultdict(set)
         for path, data in files.items():
-            self.replace(path, data)
+            counts = self._counts[path] = words(data)
+            for word in counts:
+                self._holders[word].add(path)
 
     def of(self, path: str) -> Counter[bytes]:
         """How often the file holds each identifier."""
         return self._counts[path]
 
-    def replace(self, path: str, data: bytes) -> None:
-        """From now on the file has these bytes."""
-        old = self._counts.get(path)
-        new = self._counts[path] = words(data)
-        if old is None:
-            for word in new:
-                self._holders.setdefault(word, set()).add(path)
-            return
-        for word in old.keys() - new.keys():
-            self._holders[word].discard(path)
-        for word in new.keys() - old.keys():
-            self._holders.setdefault(word, set()).add(path)
+    def replace(self, path: str, data: bytes) -> dict[bytes, int]:
+        """From now on the file has these bytes; by how much the count of each word changed."""
+        old, new = self._counts[path], words(data)
+        self._counts[path] = new
+        changed = {word for word, _ in old.items() ^ new.items()}
+        for word in changed:
+            if word not in new:
+                self._holders[word].discard(path)
+            elif word not in old:
+                self._holders[word].add(path)
+        return {word: new[word] - old[word] for word in changed}
 
     def holders(self, word: bytes) -> list[str]:
         """The files that hold an identifier, sorted."""

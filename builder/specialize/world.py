@@ -6,6 +6,8 @@ A world is frozen during a round, so that the order of files and the number of w
 from __future__ import annotations
 
 import ast
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +15,8 @@ from functools import cached_property
 from builder.source.parse import Module, parse
 from builder.specialize.facts import Facts, Gone, Known
 from builder.specialize.scopes import Binding, Scope, Scopes
+
+_DECLARES = re.compile(rb"global|nonlocal")
 
 
 class Unit:
@@ -31,7 +35,8 @@ class Unit:
 
     @cached_property
     def scopes(self) -> Scopes:
-        return Scopes(self.module.tree)
+        data, starts = self.module.data, self.module.starts
+        return Scopes(self.module.tree, [bisect_right(starts, m.start()) for m in _DECLARES.finditer(data)])
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """The absolute module of `from X import ...`."""

@@ -40,6 +40,7 @@ _EXHAUSTED = {
 
 VERBS = {
     "dist": "Build the distribution.",
+    "kernel-wheel": "Repack the published kernel wheel, without compiling.",
     "plan": "Show what dist would change, writing nothing.",
     "why": "Say why a path or symbol is in the output, or is not.",
     "rules": "List the rules with what each takes.",
@@ -80,7 +81,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        found: click.Command = importlib.import_module(f"builder.cli.{cmd_name}").command
+        found: click.Command = importlib.import_module(f"builder.cli.{cmd_name.replace('-', '_')}").command
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -165,7 +166,9 @@ def _leave(stop: BaseException) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     click.echo("\ninterrupted: an output folder holds the old output or the new one, whole", err=True)
     _silence()
-    sys.exit(128 + stop.args[0] if isinstance(stop, _Ended) else INTERRUPTED)
+    # click raises its own in the place of what interrupted
+    ended = next((e for e in (stop, stop.__cause__) if isinstance(e, _Ended)), None)
+    sys.exit(128 + ended.args[0] if ended else INTERRUPTED)
 
 
 def _flush() -> None:

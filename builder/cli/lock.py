@@ -34,9 +34,9 @@ def command(**shared: Any) -> None:
             output.stage("cutting")
             done = cut(snapshot(upstream), one.manifest)
             output.stage("verifying")
-            verify(done, one.manifest, twice=True)
+            after = verify(done, one.manifest, twice=True)
             output.stage("packing")
-            _, _, proof = build.assemble(done, upstream, one.manifest, one.without, tools.versions())
+            _, _, proof = build.assemble(done, after, upstream, one.manifest, one.without, tools.versions())
             output.note(record(one.root, pin, proof, one.without))
         except BuildError as error:  # the other pins may still be proven
             problems += error.problems

@@ -11,11 +11,13 @@ from builder.manifest.model import (
     Absent,
     AbsentText,
     AnchoredEdit,
+    Architecture,
     Batch,
     DynamicEdge,
     Edit,
     Fact,
     Guarantees,
+    Kernel,
     Manifest,
     Option,
     Patch,
@@ -25,6 +27,7 @@ from builder.manifest.model import (
     TextException,
     TomlEdit,
     Upstream,
+    WheelRule,
     WholeFile,
 )
 from builder.manifest.nodes import Document
@@ -62,6 +65,7 @@ def build(document: Document, findings: Findings) -> Manifest:
         guarantees=_guarantees(root.at("guarantees"), findings),
         marks=document.values,
         symbols_pruned=root.texts("prune_symbols"),
+        kernel=_kernel(root.at("kernel"), findings) if root.has("kernel") else None,
     )
 
 
@@ -96,6 +100,7 @@ def _batch(view: View, findings: Findings) -> Batch:
         rules=(
             *_rules(view, "remove", name, findings),
             *_rules(view, "prune", name, findings),
+            *_rules(view, "unreached", name, findings),
             *_rules(view, "keep", name, findings),
         ),
         facts=tuple(_facts(view.at("facts"), name)),
@@ -113,11 +118,13 @@ def _batch(view: View, findings: Findings) -> Batch:
     )
 
 
-def _rules(view: View, verdict: _Verdict, batch: str, findings: Findings) -> Iterator[Rule]:
-    for item in view.items(verdict):
+def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rule]:
+    verdict: _Verdict = "keep" if key == "keep" else "remove" if key == "remove" else "prune"
+    for item in view.items(key):
         pattern = item.one("path")
-        text = findings.pattern(pattern, decides=True)
-        yield Rule(text, verdict, batch, pattern.mark, item.optional_text("optional"))
+        text, optional = findings.pattern(pattern, decides=True), item.optional_text("optional")
+        unless: Literal["models", "roots"] = "roots" if key == "unreached" else "models"
+        yield Rule(text, verdict, batch, pattern.mark, optional, unless)
 
 
 def _facts(view: View, batch: str) -> Iterator[Fact]:
@@ -270,3 +277,19 @@ def _guarantees(view: View, findings: Findings) -> Guarantees:
         absent.append(AbsentText(pattern, paths, item.mark, tuple(exceptions), batches))
     present = tuple((item.word, item.mark) for item in view.items("present"))
     return Guarantees(tuple(absent), present)
+
+
+def _kernel(view: View, findings: Findings) -> Kernel:
+    reasons = {
+        b.text("id"): b.text("why") for b in View(view.document, (), view.document.data).items("batches")
+    }
+    rules = []
+    for item in view.items("remove"):
+        batch, text = item.optional_text("batch"), findings.pattern(item.at("path"), decides=True)
+        why = item.text("why") or reasons.get(batch or "", "")
+        rules.append(WheelRule(text, why, item.mark, batch, item.optional_text("optional")))
+    kept = []
+    for item in view.at("architectures").items("keep"):
+        name = item.one("name")
+        kept.append(Architecture(name.word, name.mark, item.optional_text("optional")))
+    return Kernel(view.texts("distributions"), view.mark, tuple(rules), tuple(kept))

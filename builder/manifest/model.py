@@ -61,7 +61,8 @@ class Roots:
 class Rule:
     """One path pattern (gitignore syntax, strict last match wins) and what it decides.
 
-    `keep` and `remove` decide; `prune` removes unless a kept model needs the module.
+    `keep` and `remove` decide; `prune` removes unless a kept model needs the module, or, `unless`
+    roots, unless any root reaches it.
     """
 
     pattern: str
@@ -69,6 +70,7 @@ class Rule:
     batch: str
     mark: Mark
     optional: str | None = None  # why the pattern may match nothing
+    unless: Literal["models", "roots"] = "models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,39 @@ class Guarantees:
 
 
 @dataclass(frozen=True, slots=True)
+class WheelRule:
+    """Members of the published kernel wheel that leave: a path pattern, and why.
+
+    With `batch` the rule is part of that decision: with the batch switched off, so is the rule.
+    """
+
+    pattern: str
+    why: str
+    mark: Mark
+    batch: str | None = None
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A folder of the kernel wheel with the code of one architecture (`sm90`), which stays."""
+
+    name: str
+    mark: Mark
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """How the published kernel wheel is repacked. `distributions`: its names, in any order."""
+
+    distributions: tuple[str, ...]
+    mark: Mark
+    remove: tuple[WheelRule, ...] = ()
+    architectures: tuple[Architecture, ...] = ()  # none given: all stay
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """All of manifest.yaml. `batches[0]` is the implicit batch `base` with the top-level keep rules
     and facts; the others follow in order."""
@@ -273,18 +308,24 @@ class Manifest:
     symbols_pruned: tuple[str, ...] = ()  # path patterns in which dead definitions leave
     digest: str = ""  # sha256 of manifest and overlays in use, batches that are off included
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
+    kernel: Kernel | None = None
 
     def mark(self, *path: str | int) -> Mark:
         """Where the value at this path of keys and indices stands: `mark("roots", "modules", 0)`."""
         return self.marks.get(path) or (self.mark(*path[:-1]) if path else Mark(self.file))
 
     def without(self, ids: tuple[str, ...]) -> Manifest:
-        """The manifest with these batches switched off, and without the guarantees that rest on them."""
+        """The manifest with these batches switched off, and without what rests on them."""
         from dataclasses import replace
+
+        kernel = self.kernel
+        if kernel is not None:
+            kernel = replace(kernel, remove=tuple(r for r in kernel.remove if r.batch not in ids))
 
         texts = tuple(t for t in self.guarantees.absent_text if not set(ids).intersection(t.batches))
         return replace(
             self,
             batches=tuple(b for b in self.batches if b.id not in ids),
             guarantees=replace(self.guarantees, absent_text=texts),
+            kernel=kernel,
         )

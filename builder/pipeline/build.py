@@ -18,9 +18,11 @@ from builder.emit.provenance import provenance
 from builder.emit.sbom import requirements, sbom
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
+from builder.gates.world import World
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
 from builder.pipeline.reasons import reasons
+from builder.pipeline.uncertain import NAME, uncertain
 from builder.upstream.model import Upstream
 
 LEDGER, BUILD, DIFF, REMOVED = "ledger.jsonl", "build.json", "upstream.diff", "REMOVED.md"
@@ -50,10 +52,14 @@ def version_of(upstream: Upstream, manifest: Manifest) -> str:
         (p.version for p in manifest.upstream.pins.values() if p.commit == upstream.commit and p.version),
         None,
     )
-    label = manifest.label
-    if not upstream.spec.startswith("pypi:") and not _is_release(upstream, manifest) and upstream.commit:
-        label = f"{label}.g{upstream.commit[:9]}"
-    return distribution_version(pinned or upstream.version or "0.0.0.dev0", label)
+    return distribution_version(pinned or upstream.version or "0.0.0.dev0", label_of(upstream, manifest))
+
+
+def label_of(upstream: Upstream, manifest: Manifest) -> str:
+    """The local part of a version: the manifest's label, and for a git commit its first 9 digits."""
+    if upstream.spec.startswith("pypi:") or _is_release(upstream, manifest) or not upstream.commit:
+        return manifest.label
+    return f"{manifest.label}.g{upstream.commit[:9]}"
 
 
 def _is_release(upstream: Upstream, manifest: Manifest) -> bool:
@@ -62,7 +68,12 @@ def _is_release(upstream: Upstream, manifest: Manifest) -> bool:
 
 
 def assemble(
-    cut: Cut, upstream: Upstream, manifest: Manifest, without: Sequence[str], tools: Mapping[str, str]
+    cut: Cut,
+    after: World,
+    upstream: Upstream,
+    manifest: Manifest,
+    without: Sequence[str],
+    tools: Mapping[str, str],
 ) -> tuple[Output, Figures, lock.Proof]:
     """Every file of the output folder, the figures, and what the lock remembers of the build."""
     measured = measure(cut, manifest)
@@ -103,6 +114,7 @@ def assemble(
             manifest.name, measured.rows, {b.id: b.why for b in manifest.batches}, measured.lines
         ),
         SBOM: bill,
+        NAME: uncertain(cut, after, manifest).to_bytes(),
         wheel.name: wheel.data,
         PROVENANCE: provenance(build, _materials(manifest), manifest.upstream.repository),
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.graph.modules import module_of
-from builder.graph.reach import import_targets
+from builder.graph.reach import Edge, expand, graph, import_targets, reach
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest, Rule
 from builder.select.rules import Selection, select
@@ -32,8 +32,10 @@ def partial_paths(paths: Iterable[str]) -> tuple[str, ...]:
 def decide(snapshot: Snapshot, manifest: Manifest, index: Index) -> Decided:
     """Decide every path; `index` is over upstream's Python. Problems stay in the selection."""
     selection = select(snapshot.tree, manifest, within=partial_paths(snapshot))
-    prunable = set(selection.prunable)
-    needed = _needed(manifest, prunable, index)
+    unless = {path: selection.decisions[path].rule.unless for path in selection.prunable}
+    needed = _needed(manifest, {p for p, u in unless.items() if u == "models"}, index)
+    sure = {*selection.kept, *needed}
+    needed |= _reached(manifest, {p for p, u in unless.items() if u == "roots"}, sure, index)
     kept = tuple(sorted({*selection.kept, *needed}))
     removed = {
         path: decision.rule
@@ -61,6 +63,29 @@ def _needed(manifest: Manifest, prunable: set[str], index: Index) -> dict[str, s
                 found[path] = model
                 todo.append((target, model))
     return dict(sorted(found.items()))
+
+
+def _reached(manifest: Manifest, prunable: set[str], kept: Collection[str], index: Index) -> dict[str, str]:
+    """The prunable paths that a root reaches over kept modules."""
+    if not prunable:
+        return {}
+    here = Index({s.path: s for s in index.modules.values() if s.path in kept or s.path in prunable})
+    found = reach(graph(here, manifest.roots.dynamic), roots(here, manifest))
+    where = {module: summary.path for module, summary in here.modules.items()}
+    reached = {where[m]: _first(found, m) for m in found if where.get(m) in prunable}
+    return dict(sorted(reached.items()))
+
+
+def _first(found: Mapping[str, Edge | None], module: str) -> str:
+    edge = found[module]
+    return edge.source if edge is not None else module
+
+
+def roots(index: Index, manifest: Manifest) -> list[str]:
+    """The modules that the manifest's roots name, the kept models among them."""
+    package = manifest.roots.model_package
+    named = [*manifest.roots.modules, *(f"{package}.{name}" for name in manifest.roots.models)]
+    return [module for modules in expand(index, named).values() for module in modules]
 
 
 def _targets(index: Index, module: str) -> Iterable[str]:

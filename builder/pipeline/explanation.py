@@ -11,10 +11,11 @@ from builder.emit.ledger import Reason
 from builder.gates.world import World, world
 from builder.gates.world import explain as explained
 from builder.graph.modules import module_of, path_of, summary_key
-from builder.graph.reach import Step, expand, graph, reach, why
+from builder.graph.reach import Step, graph, reach, why
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
+from builder.pipeline.decide import roots
 from builder.pipeline.reasons import reasons
 
 _MOST = 10
@@ -162,15 +163,9 @@ def _path(cut: Cut, after: World, manifest: Manifest, path: str, symbol: Symbol 
 
 
 def _reached(index: Index, manifest: Manifest, module: str) -> tuple[Step, ...] | None:
-    found = reach(graph(index, manifest.roots.dynamic), _roots(index, manifest))
+    found = reach(graph(index, manifest.roots.dynamic), roots(index, manifest))
     steps = why(found, module, index)
     return None if steps is None else tuple(steps)
-
-
-def _roots(index: Index, manifest: Manifest) -> list[str]:
-    package = manifest.roots.model_package
-    named = [*manifest.roots.modules, *(f"{package}.{name}" for name in manifest.roots.models)]
-    return [module for modules in expand(index, named).values() for module in modules]
 
 
 def _symbol(cut: Cut, after: World, manifest: Manifest, path: str, symbol: str) -> Symbol | None:

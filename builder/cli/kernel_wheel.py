@@ -1,0 +1,113 @@
+"""kernel-wheel: the published kernel wheel without what the distribution does not use."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import click
+
+from builder.cli import options, output
+from builder.errors import fail
+
+
+@click.command("kernel-wheel", short_help="Repack the published kernel wheel, without compiling.")
+@options.upstream_options
+@click.option(
+    "--wheel", type=click.Path(path_type=Path), metavar="FILE",
+    help="The published wheel, of the version that the output requires.",
+)  # fmt: skip
+@click.option("--download", is_flag=True, help="Get that wheel through pip: hundreds of MB.")
+@click.option(
+    "--machine", type=click.Choice(("x86_64", "aarch64")), default="x86_64", show_default=True,
+    help="The machine whose wheel is downloaded.",
+)  # fmt: skip
+@click.option(
+    "--architecture", "architectures", multiple=True, metavar="NAME",
+    help="Keep only this GPU architecture (sm90); may be given more than once.",
+)  # fmt: skip
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="dist-kernel", show_default=True, metavar="DIR",
+    help="The folder for the new wheel.",
+)  # fmt: skip
+def command(
+    wheel: Path | None, download: bool, machine: str, architectures: tuple[str, ...], out: Path, **shared: Any
+) -> None:
+    """Repack the kernel wheel that the distribution of UPSTREAM requires: without the shared objects,
+    architectures and Python files that the manifest removes, and with the Python files that it changes.
+
+    Nothing is downloaded unless --download says so. What was done is in the wheel's dist-info.
+    """
+    gc.disable()
+    if (wheel is None) != download:
+        raise click.UsageError("Give the wheel with --wheel FILE, or let it be downloaded with --download.")
+    asked = options.ask(**shared)
+    manifest = asked.manifest
+    if manifest.kernel is None:
+        message = f"{manifest.file} has no section `kernel`, which says what leaves the wheel."
+        raise fail("M004", message, manifest.mark())
+
+    from builder.emit.members import PROJECT, read_pyproject
+    from builder.emit.write import MARKER
+    from builder.kernel import fetch, names, repack, write
+    from builder.kernel.sources import sources
+    from builder.pipeline.build import label_of
+    from builder.pipeline.cut import cut
+    from builder.pipeline.verify import verify
+    from builder.upstream.cache import default_cache
+    from builder.upstream.model import snapshot
+
+    if (out / MARKER).exists():
+        raise fail(
+            "E001", f"'{out}' holds a distribution, which is replaced as a whole.", hint="give another --out"
+        )
+    upstream = options.resolve(asked)
+    output.stage("cutting")
+    done = cut(snapshot(upstream), manifest)
+    output.stage("verifying")
+    verify(done, manifest)
+    pyproject = read_pyproject(done.output)
+    requirement = names.required(pyproject, manifest.kernel, f"{PROJECT}/pyproject.toml")
+    if wheel is None:
+        output.stage(f"downloading {requirement}")
+        cache = asked.cache or default_cache()
+        version = names.exact(requirement) or ""
+        wheel = fetch.fetch(requirement.name, version, machine, cache, asked.offline)
+    names.fits(names.parse(wheel.name), requirement)
+    output.stage("reading the wheel")
+    view = write.mapped(wheel)
+    origin = repack.Origin(
+        wheel.name,
+        write.digest(view),
+        len(view),
+        label_of(upstream, manifest),
+        upstream.commit or upstream.spec,
+    )
+    output.note(f"wheel   {origin.name}  {origin.size:,} bytes  sha256 {origin.sha256}")
+    result = repack.repack(view, origin, manifest.kernel, sources(done, manifest), architectures)
+    output.stage("writing")
+    path, sha256, size = write.write(out, result)
+    described = result.described()
+    described["wheel"] |= {"sha256": sha256, "bytes": size}
+    for line in _lines(described, path):
+        output.note(line)
+    if output.form() == "json":
+        output.data(described)
+
+
+def _lines(described: dict[str, Any], path: Path) -> list[str]:
+    """The summary in a few lines; the largest members that left by name."""
+    before, after = described["from"]["bytes"], described["wheel"]["bytes"]
+    largest = sorted(described["removed"], key=lambda r: (-r["packed_bytes"], r["path"]))
+    lines = [f"        - {r['path']}  {r['packed_bytes']:,} bytes: {r['why']}" for r in largest[:5]]
+    if len(largest) > 5:
+        rest = sum(r["packed_bytes"] for r in largest[5:])
+        lines.append(f"        - and {len(largest) - 5} more, {rest:,} bytes")
+    return [
+        f"removed {len(largest)} of {described['members']['before']} members, "
+        f"changed {len(described['changed'])}",
+        *lines,
+        f"wheel   {path}  {after:,} bytes ({100 * after / before:.1f}%)  "
+        f"sha256 {described['wheel']['sha256']}",
+    ]

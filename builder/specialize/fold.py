@@ -12,7 +12,7 @@ from builder.specialize.constant import is_predicate, remaining, returned
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
-from builder.specialize.guard import needed, reads_beyond_own_branch
+from builder.specialize.guard import Guard, reads_beyond_own_branch
 from builder.specialize.hits import Hits, import_hits
 from builder.specialize.imports import Imports
 from builder.specialize.names import names_of, text
@@ -65,13 +65,15 @@ class _Folder:
         self.evaluator = Evaluator(world, unit)
         self.out = Folded(unit.path)
         self.expressions = Expressions(self.evaluator, self.out.ops)
-        self.imports = Imports(unit, world, self.out.ops, self.out.local)
+        self.guard = Guard()
+        self.imports = Imports(unit, world, self.out.ops, self.out.local, self.guard)
         self.taken: dict[ast.stmt, Sequence[ast.stmt]] = {}
         self.removed: set[ast.AST] = set()
 
     def remove(self, stmt: ast.stmt) -> bool:
         self.out.ops.append(Remove(stmt))
         self.removed.add(stmt)
+        self.guard.lose([stmt])
         return False
 
     def unwrap(self, stmt: ast.stmt, suite: Sequence[ast.stmt], scope: Scope) -> bool:
@@ -81,6 +83,7 @@ class _Folder:
     def take(self, stmt: ast.stmt, suite: Sequence[ast.stmt], scope: Scope) -> bool:
         """Fold the suite that takes a statement's place; a mere `pass` leaves."""
         self.taken[stmt] = suite
+        self.guard.take(stmt, suite)
         if not self.suite(suite, scope):
             return False
         left = [s for s in suite if s not in self.removed]
@@ -109,7 +112,7 @@ class _Folder:
             tail = stmts[index + 1 :]
             # upstream's own dead code after an exit is none of our business
             ours = stays and not isinstance(stmt, _EXITS) and self.leaves(stmt)
-            if ours and tail and not needed(scope, tail):
+            if ours and tail and not self.guard.needed(scope, tail):
                 for dead in tail:
                     self.remove(dead)
                 break
@@ -139,7 +142,7 @@ class _Folder:
             truth = False
         if truth is not None:
             chosen, lost = (stmt.body, stmt.orelse) if truth else (stmt.orelse, stmt.body)
-            if not needed(scope, lost):
+            if not self.guard.needed(scope, lost):
                 self.out.ops.append(Decide(stmt, truth))
                 self.out.decided += 1
                 return self.take(stmt, chosen, scope)
@@ -162,7 +165,7 @@ class _Folder:
         return not reads_beyond_own_branch(owner.node, name)
 
     def _While(self, stmt: ast.While, scope: Scope) -> bool:
-        if self.known(stmt.test, scope) is False and not needed(scope, stmt.body):
+        if self.known(stmt.test, scope) is False and not self.guard.needed(scope, stmt.body):
             return self.unwrap(stmt, stmt.orelse, scope) if stmt.orelse else self.remove(stmt)
         self.expressions.fold(stmt.test, scope, test=True)
         self.suite(stmt.body, scope)
@@ -207,7 +210,7 @@ class _Folder:
             body = self.suite(stmt.body, scope)
         body = self.suite(stmt.orelse, scope) or body
         body = self.suite(stmt.finalbody, scope) or body
-        if not body and not needed(scope, [s for h in stmt.handlers for s in h.body]):
+        if not body and not self.guard.needed(scope, [s for h in stmt.handlers for s in h.body]):
             return self.remove(stmt)
         return self.handlers(stmt, scope)
 
@@ -218,15 +221,17 @@ class _Folder:
             for index, handler in enumerate(stmt.handlers)
             if handler.type is not None
             and isinstance(self.evaluator.value(handler.type, scope), Gone)
-            and not needed(scope, handler.body)
+            and not self.guard.needed(scope, handler.body)
         }
-        if len(gone) == len(stmt.handlers) and not stmt.finalbody:
-            if gone and not stmt.orelse:
-                self.out.ops.append(Unwrap(stmt, tuple(stmt.body)))
-                self.taken[stmt] = stmt.body
-                return any(True for _ in remaining(stmt.body, self.removed, self.taken))
-            gone = set()
+        if len(gone) == len(stmt.handlers) and not stmt.finalbody and gone and not stmt.orelse:
+            self.out.ops.append(Unwrap(stmt, tuple(stmt.body)))
+            self.taken[stmt] = stmt.body
+            self.guard.take(stmt, stmt.body)
+            return any(True for _ in remaining(stmt.body, self.removed, self.taken))
+        if len(gone) == len(stmt.handlers) and (stmt.orelse or not stmt.finalbody):
+            gone = set()  # a `try` with an `else` has a handler
         self.out.ops.extend(DropItem(stmt, "handlers", index) for index in sorted(gone))
+        self.guard.lose(s for index in gone for s in stmt.handlers[index].body)
         for index, handler in enumerate(stmt.handlers):
             if index not in gone:
                 if handler.type is not None:
@@ -240,6 +245,7 @@ class _Folder:
         if len(gone) == len(stmt.cases):
             return self.remove(stmt) if self.evaluator.pure(stmt.subject, scope) else True
         self.out.ops.extend(DropItem(stmt, "cases", i) for i in gone)
+        self.guard.lose(s for i in gone for s in stmt.cases[i].body)
         for index, case in enumerate(stmt.cases):
             if index not in gone:
                 if case.guard is not None:
@@ -249,7 +255,7 @@ class _Folder:
 
     def never(self, case: ast.match_case, subject: ast.expr, scope: Scope) -> bool:
         """Is a case of `match` never taken?"""
-        if needed(scope, case.body):
+        if self.guard.needed(scope, case.body):
             return False
         if self.expressions.pattern_gone(case.pattern, subject, scope):
             return True

@@ -25,45 +25,61 @@ def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             stack.extend(ast.iter_child_nodes(node))
 
 
-def needed(scope: Scope, lost: Iterable[ast.stmt]) -> bool:
-    """Must these statements stay, although they never run, for what the rest means?"""
-    lost = list(lost)
-    return loses_yield(scope, lost) or unbinds(scope, lost)
+class Guard:
+    """Remembers what has been left out of a file, and says what must not follow."""
 
+    def __init__(self) -> None:
+        self._lost: set[int] = set()
 
-def loses_yield(scope: Scope, lost: Iterable[ast.stmt]) -> bool:
-    """Would the function stop being a generator without these statements?"""
-    if scope.kind != "function" or isinstance(scope.node, ast.Lambda):
-        return False
-    gone = {id(n) for n in own(lost) if isinstance(n, _YIELDS)}
-    if not gone:
-        return False
-    body = getattr(scope.node, "body", [])
-    return not any(isinstance(n, _YIELDS) and id(n) not in gone for n in own(body))
+    def lose(self, nodes: Iterable[ast.AST]) -> None:
+        """These statements are left out."""
+        self._lost.update(id(node) for node in own(nodes))
 
+    def take(self, stmt: ast.stmt, suite: Iterable[ast.stmt]) -> None:
+        """Of a statement only this suite is left."""
+        kept = {id(node) for node in own(suite)}
+        self._lost.update(id(node) for node in own([stmt]) if id(node) not in kept)
 
-def unbinds(scope: Scope, lost: Iterable[ast.stmt]) -> bool:
-    """Would a name that is read elsewhere in the function cease to be local without these statements?
+    def needed(self, scope: Scope, lost: Iterable[ast.stmt]) -> bool:
+        """Must these statements stay, although they never run, for what the rest means?"""
+        nodes = list(own(lost))
+        return self._loses_yield(scope, nodes) or self._unbinds(scope, nodes)
 
-    Only matters where an outer scope or Python itself binds the name too, or where an inner function
-    declares it `nonlocal`; also true for a `global` that would vanish.
-    """
-    if scope.kind != "function":
-        return False
-    nodes = list(own(lost))
-    if any(isinstance(n, (ast.Global, ast.Nonlocal)) for n in nodes):
-        return True
-    inside = {id(n) for n in nodes}
-    for name, bindings in scope.names.items():
-        written = [b for b in bindings if not isinstance(b.node, ast.Nonlocal)]
-        if not all(id(b.node) in inside for b in written):
-            continue
-        if len(written) < len(bindings):
+    def _loses_yield(self, scope: Scope, lost: list[ast.AST]) -> bool:
+        """Would the function stop being a generator without these nodes?"""
+        if scope.kind != "function" or isinstance(scope.node, ast.Lambda):
+            return False
+        gone = {id(n) for n in lost if isinstance(n, _YIELDS)}
+        if not gone:
+            return False
+        gone |= self._lost
+        body = getattr(scope.node, "body", [])
+        return not any(isinstance(n, _YIELDS) and id(n) not in gone for n in own(body))
+
+    def _unbinds(self, scope: Scope, lost: list[ast.AST]) -> bool:
+        """Would a name that is read elsewhere in the function cease to be local without these nodes?
+
+        Only matters where an outer scope or Python itself binds the name too, or where an inner function
+        declares it `nonlocal`; also true for a `global` that would vanish.
+        """
+        if scope.kind != "function":
+            return False
+        if any(isinstance(n, (ast.Global, ast.Nonlocal)) for n in lost):
             return True
-        visible = scope.parent is not None and scope.parent.find(name) is not None
-        if (visible or hasattr(builtins, name)) and _reads(scope.node, name, inside):
-            return True
-    return False
+        inside = {id(n) for n in lost}
+        if not any(id(b.node) in inside for bindings in scope.names.values() for b in bindings):
+            return False
+        inside |= self._lost
+        for name, bindings in scope.names.items():
+            left = [b for b in bindings if id(b.node) not in inside]
+            if len(left) == len(bindings):
+                continue
+            if left and all(isinstance(b.node, ast.Nonlocal) for b in left):
+                return True
+            visible = scope.parent is not None and scope.parent.find(name) is not None
+            if not left and (visible or hasattr(builtins, name)) and _reads(scope.node, name, inside):
+                return True
+        return False
 
 
 def _reads(function: ast.AST, name: str, inside: set[int]) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.facts import Gone
 from builder.specialize.flow import binds
-from builder.specialize.guard import needed, own
+from builder.specialize.guard import Guard, own
 from builder.specialize.scopes import Binding, Scope
 from builder.specialize.world import Unit, World
 
@@ -31,11 +31,14 @@ class Jump:
 class Imports:
     """Folds the import statements of one file."""
 
-    def __init__(self, unit: Unit, world: World, ops: list[Op], local: dict[tuple[str, str], str]) -> None:
+    def __init__(
+        self, unit: Unit, world: World, ops: list[Op], local: dict[tuple[str, str], str], guard: Guard
+    ) -> None:
         self.unit = unit
         self.world = world
         self.ops = ops
         self.local = local
+        self.guard = guard
         self.stuck: list[ast.stmt] = []  # imports of what is gone that had to stay
         self._handlers: list[Sequence[ast.ExceptHandler]] = []
 
@@ -106,7 +109,7 @@ class Imports:
         if handler is None or failing is None or _uses_exception(handler):
             return None
         others = [s for h in stmt.handlers if h is not handler for s in h.body]
-        if needed(scope, [*stmt.body[at:], *stmt.orelse, *others]):
+        if self.guard.needed(scope, [*stmt.body[at:], *stmt.orelse, *others]):
             return None
         self._forget(failing, scope, self._gone(failing))
         return Jump(at, handler)

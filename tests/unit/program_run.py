@@ -1,0 +1,161 @@
+"""Runs a random program with every effect on record."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+#: What the platform says at run time: as the facts have it, and what only the facts' truth tells of.
+WORLD = {
+    "hip": False, "npu": False, "new": True, "cuda": "12.4", "some": "yes", "none": "", "name": "dev",
+}  # fmt: skip
+
+
+class Exhausted(BaseException):
+    """A program that runs for too long."""
+
+
+@dataclass
+class Outcome:
+    """What a run did: its effects in order, and how it ended."""
+
+    effects: list[str] = field(default_factory=list)
+    end: str = ""
+
+
+class _Effects:
+    """What the programs call. Choices come from a seed and the number of the call."""
+
+    def __init__(self, seed: int, outcome: Outcome) -> None:
+        self.random = Random(seed)
+        self.outcome = outcome
+        self.backends: dict[str, object] = {}
+
+    def note(self, text: str) -> None:
+        self.outcome.effects.append(text)
+        if len(self.outcome.effects) > 300:
+            raise Exhausted
+
+    def names(self) -> dict[str, Any]:
+        return {
+            "record": self.record, "choose": self.choose, "boom": self.boom, "echo": self.echo,
+            "tick": self.tick, "context": self.context, "note": self.decorator, "BACKENDS": self.backends,
+            "register_backend": self.register, "peek": lambda: 3,
+            "get_bool_env_var": lambda name: False, "Other": type("Other", (), {}),
+        }  # fmt: skip
+
+    def record(self, value: object) -> object:
+        self.note(f"record {value!r}")
+        return value
+
+    def choose(self) -> object:
+        self.note("choose")
+        return self.random.choice([True, False, 0, 2, "s", None])
+
+    def boom(self) -> object:
+        self.note("boom")
+        kind = self.random.choice([None, None, None, ValueError, KeyError, ImportError])
+        if kind is not None:
+            raise kind("boom")
+        return self.random.choice([True, False])
+
+    def echo(self, *values: object, **named: object) -> object:
+        self.note(f"echo {values!r} {named!r}")
+        return values[0] if values else None
+
+    def tick(self) -> bool:
+        self.note("tick")
+        return self.random.random() < 0.6
+
+    @contextmanager
+    def context(self, value: object) -> Iterator[None]:
+        self.note(f"enter {value!r}")
+        try:
+            yield
+        except ValueError:
+            if value:
+                raise
+        finally:
+            self.note("exit")
+
+    def decorator(self, flag: object) -> Any:
+        self.note(f"decorate {flag!r}")
+        return lambda function: function
+
+    def register(self, name: str) -> Any:
+        def decorate(function: Any) -> Any:
+            self.backends[name] = function()
+            return function
+
+        return decorate if name != "fa3" else (lambda function: function)
+
+
+def run(files: Mapping[str, str], seed: int, gone: bool) -> Outcome:
+    """Run the package's `entry`. `gone`: the removed module exists still, as upstream has it."""
+    outcome = Outcome()
+    effects = _Effects(seed, outcome)
+    modules = _modules(effects, gone)
+    before = {name: sys.modules.get(name) for name in (*modules, *map(_module, files), "aiter", "pkg.gone")}
+    try:
+        for name in before:
+            sys.modules.pop(name, None)
+        sys.modules.update(modules)
+        outcome.end = _enter(files, effects)
+    finally:
+        for name, module in before.items():
+            if module is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = module
+    return outcome
+
+
+def _enter(files: Mapping[str, str], effects: _Effects) -> str:
+    try:
+        for path, text in files.items():
+            module = types.ModuleType(_module(path))
+            if path.endswith("__init__.py"):
+                module.__path__ = []
+            sys.modules[module.__name__] = module
+            parent, _, last = module.__name__.rpartition(".")
+            if parent:
+                setattr(sys.modules[parent], last, module)
+            exec(compile(text, path, "exec"), module.__dict__)
+        entry = sys.modules["pkg.prog"].entry
+        obj = types.SimpleNamespace(is_hip=effects.random.choice([True, 0]), is_npu=effects.tick)
+        x, y = effects.random.choice([0, 1, 2]), effects.random.choice([True, None, 5])
+        backend, device = effects.random.choice(["triton", "other"]), effects.random.choice(["cuda", "cpu"])
+        return "returns " + repr(entry(x, y, backend, ["triton"], device, obj))
+    except Exhausted:
+        return "exhausted"
+    except NameError:  # UnboundLocalError is one
+        return "raises NameError"
+    except Exception as error:
+        return f"raises {type(error).__name__}"
+
+
+def _modules(effects: _Effects, gone: bool) -> dict[str, types.ModuleType]:
+    def module(name: str, **names: Any) -> types.ModuleType:
+        made = types.ModuleType(name)
+        made.__dict__.update(names)
+        return made
+
+    version = types.SimpleNamespace(hip=None)
+    found = {
+        "probe": module("probe", probe=lambda name: WORLD[name]),
+        "torch": module("torch", version=version),
+        "effects": module("effects", **effects.names()),
+    }
+    if gone:
+        classes = {"Gone": type("Gone", (), {}), "GoneError": type("GoneError", (Exception,), {})}
+        found["pkg.gone"] = module("pkg.gone", **classes)
+    return found
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -62,6 +62,12 @@ CODES: dict[str, tuple[int, str]] = {
     "U001": (UPSTREAM_UNAVAILABLE, "The upstream commit cannot be had."),
     "U002": (USAGE, "The upstream that was asked for is not a commit, tag, branch, release or pin."),
     "U003": (UPSTREAM_UNAVAILABLE, "A download does not have the digest that the manifest pins."),
+    # the published kernel wheel
+    "K001": (UPSTREAM_UNAVAILABLE, "The kernel wheel cannot be had."),
+    "K002": (UPSTREAM_UNAVAILABLE, "The kernel wheel is not sound: unsafe members, or not what RECORD says."),
+    "K003": (USAGE, "The kernel wheel is not of the distribution and version that the output requires."),
+    "K004": (RULE_BROKEN, "A rule for the kernel wheel matches none of its members."),
+    "K005": (RULE_BROKEN, "A file of the kernel wheel is not the upstream file that the distribution changed."),
     # environment
     "E001": (ENVIRONMENT, "The output folder holds files that the builder did not make."),
     "E002": (ENVIRONMENT, "The output or the cache cannot be written."),

@@ -48,8 +48,8 @@ def command(
         message = f"{manifest.file} has no section `kernel`, which says what leaves the wheel."
         raise fail("M004", message, manifest.mark())
 
+    from builder.emit.marker import MARKER
     from builder.emit.members import PROJECT, read_pyproject
-    from builder.emit.write import MARKER
     from builder.kernel import fetch, names, repack, write
     from builder.kernel.sources import sources
     from builder.pipeline.build import label_of

@@ -33,6 +33,15 @@ def guaranteed(manifest: Manifest) -> Iterator[Problem]:
                 yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, known))
 
 
+def kernel(manifest: Manifest) -> Iterator[Problem]:
+    """M006: a rule for the kernel wheel is part of a batch that there is not."""
+    known = [batch.id for batch in manifest.batches if batch.id != BASE]
+    for index, rule in enumerate(manifest.kernel.remove if manifest.kernel else ()):
+        if rule.batch is not None and rule.batch not in known:
+            mark = manifest.mark("kernel", "remove", index, "batch")
+            yield Problem("M006", f"There is no batch `{rule.batch}`.", mark, hint=nearest(rule.batch, known))
+
+
 def pins(manifest: Manifest) -> Iterator[Problem]:
     """M010: the default pin is not one of the pins."""
     name, known = manifest.upstream.default, manifest.upstream.pins

@@ -60,6 +60,7 @@ def parse(
     problems = [*findings.problems, *misfits]
     problems += checks.ids(manifest)
     problems += checks.guaranteed(manifest)
+    problems += checks.kernel(manifest)
     problems += checks.pins(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)
     problems += checks.contradictions(manifest)

@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from builder.errors import fail
@@ -32,6 +33,8 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 
 #: Seconds; pip itself gives up earlier on a network that does not answer.
 TIMEOUT = 900.0
+#: Seconds for hundreds of MB.
+WHEEL_TIMEOUT = 3600.0
 
 
 class PipError(Exception):
@@ -67,37 +70,59 @@ def sdist(project: str, version: str, folder: Path) -> bytes:
     raise _failure(output)
 
 
+def wheel(project: str, version: str, folder: Path, platforms: Sequence[str], python: str = "3.12") -> Path:
+    """The file of a release's wheel, downloaded by pip into `folder` (empty); nothing of it is run.
+
+    `platforms` are tags of the machine that it is for, in any order. Raises PipError when pip fails,
+    BuildError E003 without pip.
+    """
+    flags = ["--no-deps", "--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
+    flags += [f"--abi={abi}" for abi in (f"cp{python.replace('.', '')}", "abi3", "none")]
+    flags += [f"--platform={platform}" for platform in platforms]
+    output = pip(f"{project}=={version}", folder, flags, {}, WHEEL_TIMEOUT)
+    files = sorted((folder / "out").glob("*.whl"))
+    if len(files) == 1:
+        return files[0]
+    raise _failure(output, "a wheel for this platform")
+
+
 def _pip(project: str, version: str, folder: Path, more: list[str], env: dict[str, str]) -> str:
-    flags = ["--no-deps", "--no-binary", project, "--ignore-requires-python"]
+    flags = ["--no-deps", "--no-binary", project, "--ignore-requires-python", *more]
+    return pip(f"{project}=={version}", folder, flags, env)
+
+
+def pip(
+    spec: str, folder: Path, flags: Sequence[str], env: Mapping[str, str], timeout: float = TIMEOUT
+) -> str:
+    """What `pip download` says; its files are in `folder`/out. `timeout` is in seconds."""
     quiet = ["--no-input", "--no-color", "--progress-bar=off", "--disable-pip-version-check", "--retries=2"]
-    spec = [f"{project}=={version}", "--dest", str(folder / "out")]
     (folder / "temp").mkdir(exist_ok=True)
     own = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PIP_DRY_RUN", "PIP_REQUIRE_HASHES", "PIP_QUIET"}
     clean = {key: value for key, value in os.environ.items() if key not in own}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "download", *flags, *more, *quiet, *spec],
+            [sys.executable, "-m", "pip", "download", *flags, *quiet, spec, "--dest", str(folder / "out")],
             capture_output=True,
             # a pip that is killed leaves its temporary folders: here they go with ours
-            env=clean | {"LC_ALL": "C.UTF-8", "TMPDIR": str(folder / "temp")} | env,
+            env={**clean, "LC_ALL": "C.UTF-8", "TMPDIR": str(folder / "temp"), **env},
             cwd=folder,  # never a folder with a pip.py of somebody else
             stdin=subprocess.DEVNULL,
-            timeout=TIMEOUT,
+            timeout=timeout,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise PipError(f"pip did not finish within {TIMEOUT:.0f} seconds") from None
+        raise PipError(f"pip did not finish within {timeout:.0f} seconds") from None
     output = (done.stdout + done.stderr).decode("utf-8", "replace")
     if "No module named pip" in output:
         raise fail("E003", f"{sys.executable} has no pip.", hint="run `python -m ensurepip`, or `make setup`")
     return output
 
 
-def _failure(output: str) -> PipError:
+def _failure(output: str, wanted: str = "an sdist") -> PipError:
     known = re.search(r"\(from versions: ([^)]*)\)", output)
     releases = tuple(v.strip() for v in known.group(1).split(",")) if known else ()
     if releases not in ((), ("none",)):
-        return PipError("the index does not have this release as an sdist", releases)
+        return PipError(f"the index does not have this release as {wanted}", releases)
     # the index that could not be reached is reported before "no matching distribution"
     for pattern in (r"connection broken by '(?:\w+\()?(.*)", r"^(?:ERROR|WARNING): (.*)", r"^(.*\S)\s*$"):
         found = re.search(pattern, output, re.M)

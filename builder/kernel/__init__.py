@@ -1,0 +1,1 @@
+"""The published kernel wheel, repacked: for people who do not compile."""

@@ -1,0 +1,281 @@
+"""A wheel that somebody else made, read with distrust: every member checked before any is used.
+
+Streams are not unpacked to files, and what stays is copied as it was compressed: the result does not
+depend on the zlib of this machine, and hundreds of MB are not compressed again.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from builder.errors import BuildError, Problem, fail
+from builder.manifest.paths import path_fault
+
+Buffer = bytes | memoryview
+
+#: More than any kernel wheel unpacks to (bytes); a bigger one is an attack or a mistake.
+MAX_UNPACKED = 16_000_000_000
+#: What is read whole (bytes): Python files and metadata.
+MAX_TEXT = 64_000_000
+_PIECE = 1 << 20
+_LISTED = 20
+#: signatures of RECORD: they stand in no RECORD, and no repacked wheel can carry them
+_SIGNATURES = ("RECORD.jws", "RECORD.p7s")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file of the wheel: its packed stream, and what its data is (sizes in bytes)."""
+
+    path: str
+    executable: bool
+    method: int  # 0 stored, 8 deflated
+    stream: Buffer
+    crc: int
+    size: int
+    sha256: bytes
+
+    @property
+    def mode(self) -> int:
+        """As every wheel of ours has it."""
+        return 0o100755 if self.executable else 0o100644
+
+    def data(self) -> bytes:
+        """The unpacked content. Raises BuildError (K002) for one too large to be read whole."""
+        if self.size > MAX_TEXT:
+            raise fail("K002", f"The member '{self.path}' has {self.size:,} bytes, too many for a text.")
+        return b"".join(_unpack(self.method, self.stream, self.size))
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A sound wheel: its members by path, and the name of its dist-info without the suffix."""
+
+    members: Mapping[str, Member]
+    stem: str
+
+    @property
+    def info(self) -> str:
+        return f"{self.stem}.dist-info"
+
+
+def read(buffer: Buffer, workers: int = 2) -> Archive:
+    """The wheel in these bytes, with every member unpacked once and compared with RECORD.
+
+    Raises BuildError (K002) with everything that is wrong: unsafe or repeated names, links, broken
+    streams, members that RECORD does not list or lists otherwise.
+    """
+    view = memoryview(buffer)
+    infos = _listed(view)
+    problems = list(_names(infos))
+    _stop(problems)
+    files = [info for info in infos if not info.is_dir()]
+    with ThreadPoolExecutor(workers) as pool:
+        found = list(pool.map(lambda info: _member(view, info), files))
+    problems = [item for item in found if isinstance(item, Problem)]
+    problems += _overlaps(infos)
+    _stop(problems)
+    members = {item.path: item for item in found if isinstance(item, Member)}
+    stem = _stem(members)
+    info = f"{stem}.dist-info"
+    _stop(list(_record(members, info)))
+    for name in _SIGNATURES:
+        members.pop(f"{info}/{name}", None)
+    return Archive(dict(sorted(members.items())), stem)
+
+
+def _stop(problems: list[Problem]) -> None:
+    if len(problems) > _LISTED:
+        more = len(problems) - _LISTED
+        problems = [*problems[:_LISTED], Problem("K002", f"There are {more} more such faults in the wheel.")]
+    if problems:
+        raise BuildError(problems)
+
+
+def _listed(view: memoryview) -> list[zipfile.ZipInfo]:
+    try:
+        with zipfile.ZipFile(_Reader(view)) as archive:
+            infos = archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, OSError) as error:
+        raise fail("K002", f"The wheel is not a zip archive that can be read: {error}.") from None
+    total = sum(info.file_size for info in infos)
+    if total > MAX_UNPACKED:
+        raise fail("K002", f"The wheel says that it unpacks to {total:,} bytes.")
+    return infos
+
+
+class _Reader(io.RawIOBase):
+    """A file over a buffer, without a copy of it."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view, self._at = view, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        base = (0, self._at, len(self._view))[whence]
+        if base + offset < 0:
+            raise OSError("a place before the beginning")
+        self._at = base + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        end = len(self._view) if size is None or size < 0 else self._at + size
+        piece = bytes(self._view[self._at : end])
+        self._at += len(piece)
+        return piece
+
+
+def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
+    """Names that would leave the folder of an installation, mean two files, or are no plain files."""
+    seen: dict[str, str] = {}  # name without case -> name
+    for info in infos:
+        name = info.orig_filename
+        shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)[:200]
+        fault = path_fault(name.removesuffix("/")) if name == info.filename else "has a NUL character"
+        # where case does not count, one would overwrite the other
+        key = name.casefold().rstrip("/")
+        if fault is None and key in seen:
+            fault = "is there twice" if seen[key] == name else f"is '{seen[key]}' but for its case"
+        seen[key] = name
+        if fault := fault or _fault(info):
+            yield Problem("K002", f"The member '{shown}' of the wheel {fault}.")
+
+
+def _fault(info: zipfile.ZipInfo) -> str | None:
+    if not info.filename.isascii() and not info.flag_bits & 0x800:
+        return "has a name of no stated encoding"
+    if info.create_system == 3 and stat.S_IFMT(info.external_attr >> 16) not in (
+        0,
+        stat.S_IFREG,
+        stat.S_IFDIR,
+    ):
+        return "is a link or a device"
+    if info.is_dir() and info.file_size:
+        return "is a folder with content"
+    if info.flag_bits & 0x1:
+        return "is encrypted"
+    return None if info.compress_type in (0, 8) else f"is packed by method {info.compress_type}"
+
+
+def _member(view: memoryview, info: zipfile.ZipInfo) -> Member | Problem:
+    """The member with its digest; a problem when its stream is not what the directory says."""
+    start = _start(view, info)
+    if start is None or start + info.compress_size > len(view):
+        return Problem("K002", f"The member '{info.filename}' of the wheel has no stream of its own.")
+    stream = view[start : start + info.compress_size]
+    digest, crc, size = hashlib.sha256(), 0, 0
+    try:
+        for piece in _unpack(info.compress_type, stream, info.file_size):
+            digest.update(piece)
+            crc = zlib.crc32(piece, crc)
+            size += len(piece)
+    except zlib.error as error:
+        return Problem("K002", f"The member '{info.filename}' of the wheel cannot be unpacked: {error}.")
+    if (size, crc) != (info.file_size, info.CRC):
+        return Problem("K002", f"The member '{info.filename}' of the wheel is damaged.")
+    executable = bool(info.external_attr >> 16 & 0o111)
+    return Member(info.filename, executable, info.compress_type, stream, crc, size, digest.digest())
+
+
+def _start(view: memoryview, info: zipfile.ZipInfo) -> int | None:
+    """Where the stream of a member starts: after its local header, which must be for the same name."""
+    at = info.header_offset
+    if at < 0 or at + 30 > len(view):
+        return None
+    mark, flags, names, extra = struct.unpack_from("<4s2xH18xHH", view, at)
+    raw = info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437", "replace")
+    if mark != b"PK\x03\x04" or flags & 0x1 or bytes(view[at + 30 : at + 30 + names]) != raw:
+        return None
+    return int(at + 30 + names + extra)
+
+
+def _unpack(method: int, stream: Buffer, size: int) -> Iterator[bytes]:
+    """The data in pieces, never more than one piece over `size` (bytes). Raises zlib.error."""
+    view = memoryview(stream)
+    if method == 0:
+        yield from (bytes(view[at : at + _PIECE]) for at in range(0, len(view), _PIECE))
+        return
+    maker, got, at = zlib.decompressobj(-15), 0, 0
+    while not maker.eof and at < len(view):
+        piece: Buffer = view[at : at + _PIECE]
+        at += _PIECE
+        while True:
+            data = maker.decompress(piece, _PIECE)
+            piece = maker.unconsumed_tail
+            got += len(data)
+            yield data
+            if got > size or maker.eof or (not piece and len(data) < _PIECE):
+                break
+        if got > size:
+            break
+    if not maker.eof or maker.unused_data or at < len(view):
+        raise zlib.error("the stream does not end where its member does")
+
+
+def _overlaps(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
+    """Members that share bytes: what one reader takes for one file, another takes for two."""
+    end, before = 0, ""
+    for info in sorted(infos, key=lambda i: i.header_offset):
+        if info.header_offset < end:
+            yield Problem("K002", f"The members '{before}' and '{info.filename}' of the wheel overlap.")
+        end, before = info.header_offset + 30 + len(info.orig_filename) + info.compress_size, info.filename
+
+
+def _stem(members: Mapping[str, Member]) -> str:
+    folders = {p.partition("/")[0] for p in members if p.partition("/")[0].endswith(".dist-info")}
+    if len(folders) != 1:
+        what = "no dist-info" if not folders else f"more than one dist-info: {', '.join(sorted(folders))}"
+        raise fail("K002", f"The wheel has {what}.")
+    folder = folders.pop()
+    missing = [name for name in ("METADATA", "WHEEL", "RECORD") if f"{folder}/{name}" not in members]
+    if missing:
+        raise BuildError(Problem("K002", f"The wheel has no {folder}/{name}.") for name in missing)
+    return folder.removesuffix(".dist-info")
+
+
+def _record(members: Mapping[str, Member], info: str) -> Iterator[Problem]:
+    """What RECORD says and the members are not, and the other way round."""
+    own = f"{info}/RECORD"
+    try:
+        rows = list(csv.reader(io.StringIO(members[own].data().decode("utf-8")), strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        yield Problem("K002", f"RECORD of the wheel cannot be read: {error}.")
+        return
+    seen: set[str] = set()
+    for row in filter(None, rows):
+        path, digest, size = (*row, "", "")[:3]
+        if path in seen:
+            yield Problem("K002", f"RECORD of the wheel lists '{path}' twice.")
+        seen.add(path)
+        if path == own or path in (f"{info}/{name}" for name in _SIGNATURES):
+            continue
+        member = members.get(path)
+        if member is None:
+            yield Problem("K002", f"RECORD of the wheel lists '{path}', and there is no such member.")
+        elif not digest.startswith("sha256="):
+            yield Problem("K002", f"RECORD of the wheel has no sha256 of '{path}'.")
+        elif digest != f"sha256={base64.urlsafe_b64encode(member.sha256).rstrip(b'=').decode()}":
+            yield Problem("K002", f"The member '{path}' of the wheel is not what RECORD says.")
+        elif size and size != str(member.size):
+            yield Problem("K002", f"The member '{path}' has {member.size:,} bytes, and RECORD says {size}.")
+    allowed = {own, *(f"{info}/{name}" for name in _SIGNATURES)}
+    for path in sorted(set(members) - seen - allowed):
+        yield Problem("K002", f"RECORD of the wheel does not list '{path}'.")

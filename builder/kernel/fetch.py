@@ -1,0 +1,66 @@
+"""The published kernel wheel through pip, kept in the cache under its sha256. Only when it is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from builder.errors import BuildError, fail
+from builder.upstream import cache, download
+
+#: machine -> the platform tags that kernel wheels carry
+PLATFORMS = {
+    machine: tuple(
+        f"{tag}_{machine}" for tag in ("manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")
+    )
+    for machine in ("x86_64", "aarch64")
+}
+
+
+def fetch(project: str, version: str, machine: str, where: Path, offline: bool) -> Path:
+    """The wheel's file in the cache `where`, downloaded unless it is there.
+
+    Raises BuildError (K001) when it cannot be had.
+    """
+    if found := _cached(where, project, version, machine):
+        return found
+    if offline:
+        raise _unavailable(project, version, "it is not in the cache, and no network may be used")
+    with cache.writing(where) as folder:
+        if found := _cached(folder, project, version, machine):
+            return found  # another builder got it while we waited
+        with cache.scratch(folder) as temporary:
+            try:
+                got = download.wheel(project, version, temporary, PLATFORMS[machine])
+            except download.PipError as error:
+                raise _unavailable(project, version, error.reason) from None
+            target = folder / "kernel" / _digest(got) / got.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(got, target)
+            return target
+
+
+def _cached(folder: Path, project: str, version: str, machine: str) -> Path | None:
+    """A copy whose content still has the digest that its folder is named by."""
+    name = project.replace("-", "_")
+    for path in sorted((folder / "kernel").glob(f"*/{name}-{version}-*_{machine}.whl")):
+        if _digest(path) == path.parent.name:
+            return path
+    return None
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 22):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _unavailable(project: str, version: str, reason: str) -> BuildError:
+    return fail(
+        "K001",
+        f"The wheel of {project} {version} cannot be had: {reason}.",
+        hint="get it elsewhere and name it with --wheel",
+    )

@@ -1,0 +1,44 @@
+"""Does the Python that stays in the kernel wheel still find what it imports?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from builder.errors import Mark, Problem
+from builder.gates.imports import dangling
+from builder.gates.world import world
+from builder.tree import Snapshot, Tree
+
+
+def lost(before: Mapping[str, bytes], after: Mapping[str, bytes], packages: Iterable[str]) -> list[Problem]:
+    """Imports that the wheel satisfied and the repacked one does not (G002).
+
+    Both map paths to contents and hold Python files and shared objects; of these only the name counts.
+    """
+    folders = {name: name for name in packages}
+    old, new = (world(Snapshot(Tree({}), {}).replace(_modules(files)), folders) for files in (before, after))
+    problems = []
+    for path, summary in new.summaries.items():
+        known = (
+            {(d.module, d.name) for d in dangling(old.summaries[path], old.index)}
+            if path in old.summaries
+            else ()
+        )
+        for item in sorted(set(dangling(summary, new.index)), key=lambda d: (d.line, d)):
+            if (item.module, item.name) in known or item.how == "string constant":
+                continue
+            what = f"{item.name!r} from {item.module}" if item.name else item.module
+            message = f"'{path}' of the repacked wheel imports {what}, which left."
+            hint = "remove the file too, or keep what it imports"
+            problems.append(Problem("G002", message, upstream=Mark(path, item.line), hint=hint))
+    return problems
+
+
+def _modules(files: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    """The files with every shared object as an empty module of its name."""
+    found: dict[str, bytes | None] = {path: data for path, data in files.items() if path.endswith(".py")}
+    for path in files:
+        folder, slash, name = path.rpartition("/")
+        if name.endswith((".so", ".pyd")):
+            found.setdefault(f"{folder}{slash}{name.partition('.')[0]}.py", b"")
+    return found

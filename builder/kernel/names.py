@@ -1,0 +1,145 @@
+"""What the kernel wheel is called, and which one the output requires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from builder.emit.metadata import distribution_version
+from builder.errors import Mark, fail
+from builder.manifest.model import Kernel
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+
+@dataclass(frozen=True, slots=True)
+class WheelName:
+    """The parts of a wheel's file name, as they are written there; `build` is empty for none."""
+
+    distribution: str
+    version: str
+    build: str
+    tags: str  # python-abi-platform, compressed
+
+    def __str__(self) -> str:
+        build = [self.build] if self.build else []
+        return "-".join((self.distribution, self.version, *build, self.tags)) + ".whl"
+
+    def expanded(self) -> list[str]:
+        """The tags one by one, sorted, as WHEEL lists them."""
+        from packaging.tags import parse_tag
+
+        return sorted(str(tag) for tag in parse_tag(self.tags))
+
+
+def parse(name: str) -> WheelName:
+    """The parts of a file name. Raises BuildError (K003) for one that is no wheel's."""
+    from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+    try:
+        parse_wheel_filename(name)
+    except (InvalidWheelFilename, ValueError) as error:
+        raise fail(
+            "K003", f"'{name}' is not the file name of a wheel: {error}.", hint="give it the name it had"
+        ) from None
+    parts = name.removesuffix(".whl").split("-")
+    return WheelName(parts[0], parts[1], "-".join(parts[2:-3]), "-".join(parts[-3:]))
+
+
+def required(pyproject: dict[str, Any], kernel: Kernel, where: str) -> Requirement:
+    """The requirement of the kernel package, which must name one version exactly.
+
+    Raises BuildError (K003) when pyproject.toml (at `where`) has none, several, or one of a range.
+    """
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.utils import canonicalize_name
+
+    names = {canonicalize_name(name) for name in kernel.distributions}
+    found = []
+    for text in pyproject.get("project", {}).get("dependencies", []):
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue  # another gate says so
+        if canonicalize_name(requirement.name) in names:
+            found.append(requirement)
+    listed = " or ".join(kernel.distributions)
+    if len(found) != 1:
+        count = "does not require" if not found else "requires more than once"
+        raise fail("K003", f"{where} {count} {listed}.", kernel.mark, upstream=Mark(where))
+    if exact(found[0]) is None:
+        raise fail("K003", f"{where} requires '{found[0]}', not one version of it.", upstream=Mark(where))
+    return found[0]
+
+
+def exact(requirement: Requirement) -> str | None:
+    """The one version that a requirement allows; None when it allows others."""
+    parts = list(requirement.specifier)
+    if len(parts) == 1 and parts[0].operator in ("==", "===") and not parts[0].version.endswith(".*"):
+        return parts[0].version
+    return None
+
+
+def fits(name: WheelName, requirement: Requirement) -> None:
+    """Raises BuildError (K003) unless the wheel is of the required distribution and version."""
+    from packaging.utils import canonicalize_name
+    from packaging.version import Version
+
+    same = canonicalize_name(name.distribution) == canonicalize_name(requirement.name)
+    if same and requirement.specifier.contains(Version(name.version), prereleases=True):
+        return
+    raise fail(
+        "K003",
+        f"The wheel is {name.distribution} {name.version}, and the output requires {requirement}.",
+        hint="give the wheel of that version, or let --download get it",
+    )
+
+
+def renamed(name: WheelName, label: str, architectures: Sequence[str]) -> WheelName:
+    """The name of the repacked wheel: the version with our label, and the architectures if not all stay."""
+    version = distribution_version(name.version, ".".join((label, *architectures)))
+    return WheelName(name.distribution, version, name.build, name.tags)
+
+
+def with_version(metadata: bytes, version: str) -> bytes:
+    """METADATA with another version and nothing else changed. Raises BuildError (K002) without one."""
+    head, blank, body = _parted(metadata)
+    lines = head.splitlines(keepends=True)
+    places = [n for n, line in enumerate(lines) if line.lower().startswith(b"version:")]
+    if len(places) != 1:
+        raise fail("K002", f"METADATA of the wheel has {len(places)} versions.")
+    end = lines[places[0]][len(lines[places[0]].rstrip(b"\r\n")) :]
+    lines[places[0]] = b"Version: " + version.encode() + end
+    return b"".join(lines) + blank + body
+
+
+def field(metadata: bytes, name: str) -> str:
+    """A field of METADATA or WHEEL by its name; empty when there is none."""
+    for line in _parted(metadata)[0].splitlines():
+        key, _, value = line.partition(b":")
+        if key.strip().lower() == name.lower().encode():
+            return value.strip().decode("utf-8", "replace")
+    return ""
+
+
+def with_tags(wheel: bytes, tags: Iterable[str]) -> bytes:
+    """WHEEL with the tags of the file name: a wheel that was renamed lists others."""
+    head, blank, body = _parted(wheel)
+    lines = [line for line in head.splitlines(keepends=True) if not line.lower().startswith(b"tag:")]
+    wanted = [b"Tag: " + tag.encode() + b"\n" for tag in tags]
+    old = [line for line in head.splitlines(keepends=True) if line.lower().startswith(b"tag:")]
+    if sorted(line.split(b":", 1)[1].strip() for line in old) == sorted(t[5:].strip() for t in wanted):
+        return wheel
+    at = next((n for n, line in enumerate(lines) if line.lower().startswith(b"build:")), len(lines))
+    return b"".join((*lines[:at], *wanted, *lines[at:])) + blank + body
+
+
+def _parted(text: bytes) -> tuple[bytes, bytes, bytes]:
+    """The header, the blank line that ends it, and what follows."""
+    for blank in (b"\n\n", b"\r\n\r\n"):
+        if blank in text:
+            at = text.index(blank) + len(blank) // 2
+            return text[:at], blank[: len(blank) // 2], text[at + len(blank) // 2 :]
+    return text, b"", b""

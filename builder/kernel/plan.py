@@ -1,0 +1,138 @@
+"""Which members of the kernel wheel stay, change or leave, and why each does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from builder.errors import BuildError, Mark, Problem
+from builder.kernel.archive import Archive
+from builder.manifest.model import Kernel, WheelRule
+from builder.manifest.schema import nearest
+from builder.select.patterns import matches
+
+_FOLDER = re.compile(r"(?:^|/)(sm[0-9]+[a-z]?)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the kernel's Python package in the trees: its content upstream and in the output.
+
+    `why`: the reason for what happened to it there, `by`: the batch, `mark`: where the manifest says so.
+    """
+
+    upstream: bytes | None
+    output: bytes | None
+    why: str = ""
+    by: str = ""
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A member that leaves: the reason, and the batch, pattern or architecture that it is."""
+
+    path: str
+    why: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`changed`: members with new content, new ones included. `architectures`: those that stay, sorted,
+    or none if that is all of the wheel's."""
+
+    removed: tuple[Removed, ...]
+    changed: Mapping[str, bytes]
+    architectures: tuple[str, ...]
+
+
+def plan(wheel: Archive, kernel: Kernel, sources: Mapping[str, Source], only: Sequence[str] = ()) -> Plan:
+    """The plan for a wheel; `sources` maps paths of the wheel, `only` names architectures.
+
+    Raises BuildError with every rule that matches nothing (K004), every architecture that is not there
+    (K004) and every file that the output changed from something else than the wheel has (K005).
+    """
+    payload = [path for path in wheel.members if not path.startswith(f"{wheel.info}/")]
+    removed: dict[str, Removed] = {}
+    problems: list[Problem] = []
+    for rule in kernel.remove:
+        found = [path for path in payload if matches(rule.pattern, path)]
+        if not found and rule.optional is None:
+            problems.append(_unmatched(rule, payload))
+        for path in found:
+            removed.setdefault(path, Removed(path, rule.why, rule.batch or rule.pattern))
+    left, wrong = _architectures(payload, kernel, only)
+    problems += wrong
+    for path in payload:
+        name = architecture(path)
+        if name is not None and name not in left:
+            removed.setdefault(path, Removed(path, f"{name} is not kept", name))
+    changed: dict[str, bytes] = {}
+    tops = {path.partition("/")[0] for path in payload}
+    for path, source in sorted(sources.items()):
+        if path.partition("/")[0] not in tops:
+            continue  # a package with a wheel of its own
+        member = wheel.members.get(path)
+        if source.output is None:
+            if member is not None:
+                removed.setdefault(path, Removed(path, source.why, source.by))
+        elif path in removed or source.output == source.upstream:
+            continue
+        elif member is None:
+            # upstream does not pack it either
+            if source.upstream is None:
+                changed[path] = source.output
+        elif member.data() not in (source.upstream, source.output):
+            message = f"'{path}' of the wheel is not the file that the distribution changes."
+            hint = "give the wheel that was built from this upstream, or build the kernel from the tree"
+            problems.append(Problem("K005", message, source.mark, hint=hint))
+        elif member.data() != source.output:
+            changed[path] = source.output
+    if problems:
+        raise BuildError(problems)
+    complete = {a for p in payload if (a := architecture(p))} == set(left)
+    return Plan(
+        tuple(removed[path] for path in sorted(removed)), changed, () if complete else tuple(sorted(left))
+    )
+
+
+def architecture(path: str) -> str | None:
+    """The architecture whose folder a member lies in (`sm90`); None for what serves all."""
+    found = _FOLDER.search(path)
+    return found[1] if found else None
+
+
+def _architectures(
+    payload: Iterable[str], kernel: Kernel, only: Sequence[str]
+) -> tuple[set[str], list[Problem]]:
+    """The architectures that stay: of the wheel's, those that manifest and command line name."""
+    there = {name for path in payload if (name := architecture(path))}
+    problems = []
+    stated = {a.name for a in kernel.architectures} or there
+    for item in kernel.architectures:
+        if item.name not in there and item.optional is None:
+            message = f"The wheel has nothing for the architecture {item.name}."
+            problems.append(Problem("K004", message, item.mark, hint=_has(there)))
+    for name in dict.fromkeys(only):
+        if name not in there & stated:
+            message = f"The architecture {name} was asked for, and it is not one that stays."
+            problems.append(Problem("K004", message, kernel.mark, hint=_has(there & stated)))
+    left = there & stated & (set(only) or there)
+    if there and not left and not problems:
+        problems.append(
+            Problem("K004", "No architecture of the wheel would stay.", kernel.mark, hint=_has(there))
+        )
+    return left, problems
+
+
+def _has(names: Iterable[str]) -> str:
+    return f"there is {', '.join(sorted(names))}" if names else "there is none"
+
+
+def _unmatched(rule: WheelRule, payload: Sequence[str]) -> Problem:
+    hint = nearest(rule.pattern, payload) or "say `optional` and why, if some versions lack it"
+    return Problem(
+        "K004", f"The pattern `{rule.pattern}` matches no member of the wheel.", rule.mark, hint=hint
+    )

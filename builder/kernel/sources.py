@@ -1,0 +1,35 @@
+"""The kernel's Python package in the trees of a cut, under the paths that it has in a wheel."""
+
+from __future__ import annotations
+
+from builder.kernel.plan import Source
+from builder.manifest.model import Manifest
+from builder.pipeline.cut import Cut
+from builder.pipeline.reasons import reasons
+
+#: the packages of the Python project are in its own wheel
+_PROJECT = "python/"
+
+
+def sources(cut: Cut, manifest: Manifest) -> dict[str, Source]:
+    """Wheel path -> its file upstream and in the output, for each package outside the Python project.
+
+    Empty for an upstream that is only an sdist: then the wheel's files stay or leave as they are.
+    """
+    why, batches = reasons(cut), {batch.id: batch.why for batch in manifest.batches}
+    found: dict[str, Source] = {}
+    for name, folder in manifest.packages.items():
+        if folder.startswith(_PROJECT):
+            continue
+        prefix = folder.rstrip("/") + "/"
+        for path in sorted({*cut.upstream, *cut.output}):
+            if path.startswith(prefix):
+                reason = why[path][0]
+                found[f"{name.replace('.', '/')}/{path[len(prefix) :]}"] = Source(
+                    cut.upstream.get(path),
+                    cut.output.get(path),
+                    batches.get(reason.batch, reason.rule),
+                    reason.batch,
+                    reason.mark,
+                )
+    return found

@@ -1,0 +1,63 @@
+"""The edge: the wheel that is given, and the one that is written, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from builder.errors import fail
+from builder.kernel.repack import Repacked
+
+
+def mapped(path: Path) -> memoryview:
+    """The bytes of a wheel without reading them all into memory. Raises BuildError (K001)."""
+    try:
+        with path.open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                raise fail("K001", f"The wheel '{path.name}' is empty.")
+            # the mapping goes with the last part of it that is in use
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise fail("K001", f"The wheel '{path}' cannot be read: {reason}.") from None
+
+
+def digest(view: memoryview) -> str:
+    """sha256 of a buffer, in hex."""
+    return hashlib.sha256(view).hexdigest()
+
+
+def write(folder: Path, wheel: Repacked) -> tuple[Path, str, int]:
+    """Write the wheel into a folder, which is made if need be; what had its name is replaced in one step.
+
+    Returns path, sha256 and size in bytes. Raises BuildError (E002).
+    """
+    part: str | None = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, part = tempfile.mkstemp(prefix=".sglang-deepseek.", dir=folder)
+        hashed, size = hashlib.sha256(), 0
+        with os.fdopen(handle, "wb") as file:
+            for piece in wheel.pieces():
+                file.write(piece)
+                hashed.update(piece)
+                size += len(piece)
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            os.fsync(file.fileno())
+        target = folder / wheel.name
+        os.replace(part, target)
+        part = None
+        return target, hashed.hexdigest(), size
+    except OSError as error:
+        raise fail("E002", f"'{folder}' cannot be written: {error.strerror or error}.") from None
+    except ValueError as error:
+        raise fail("K002", f"The repacked wheel would hold {error}.") from None
+    finally:
+        if part is not None:
+            with suppress(OSError):
+                os.unlink(part)

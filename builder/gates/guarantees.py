@@ -84,7 +84,7 @@ def _absent(promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes]) 
         )
         found.append(Problem("G007", message, promise.mark))
     for exception in promise.exceptions:
-        if exception not in used:
+        if exception not in used and not exception.optional:
             text = f" with {exception.text!r}" if exception.text is not None else ""
             found.append(
                 Problem(

@@ -271,7 +271,8 @@ def _guarantees(view: View, findings: Findings) -> Guarantees:
         for exception in item.items("except"):
             path = findings.pattern(exception.at("path"))
             text = exception.optional_text("text")
-            exceptions.append(TextException(path, text, exception.text("why"), exception.mark))
+            why, optional = exception.text("why"), exception.optional_text("optional")
+            exceptions.append(TextException(path, text, why, exception.mark, optional))
         paths = tuple(findings.pattern(path) for path in item.items("in"))
         pattern, batches = findings.regex(item.at("pattern")), item.texts("batches")
         absent.append(AbsentText(pattern, paths, item.mark, tuple(exceptions), batches))

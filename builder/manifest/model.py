@@ -249,6 +249,7 @@ class TextException:
     text: str | None
     why: str
     mark: Mark
+    optional: str | None = None  # why the place may not hold the text at all
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,11 +97,12 @@ class Dead:
             self._prefixes[path] = frozenset(m.decode() for m in _DYNAMIC.findall(data))
         else:
             self._prefixes.pop(path, None)
-        if not self._may_prune(path):
-            return
         for name in self._defined.get(path, ()):
             del self._places[name][path]
-        self._defined[path] = defines(data)
+        found = defines(data)
+        if not self._may_prune(path):  # a private name is nobody else's, wherever it stands
+            found = Counter({name: count for name, count in found.items() if name.startswith(b"_")})
+        self._defined[path] = found
         for name, count in self._defined[path].items():
             self._places[name][path] = count
 

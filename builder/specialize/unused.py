@@ -36,19 +36,22 @@ class Unused:
         """Imported names that nobody reads any more, though upstream's file read them."""
         found: list[Bound] | None = unit.cache.get("unread imports")  # type: ignore[assignment]
         if found is None:
-            found = list(self._unread(unit))
+            found = list(self._unread(world, unit))
             unit.cache["unread imports"] = found
         return [b for b in found if not b.public or not self._taken_elsewhere(world, unit, b.name)]
 
-    def _unread(self, unit: Unit) -> Iterator[Bound]:
+    def _unread(self, world: World, unit: Unit) -> Iterator[Bound]:
         before = self._before(unit.path)
         if before is None:
             return
+        predicates = {name.rpartition(".")[2] for name, known in world.facts.predicates.items() if known.exact}
         stays: dict[str, bool] = {}
         for bound in imported(unit.module.tree.body):
             name = bound.name
             if name not in stays:
-                stays[name] = loads(unit, name) or not loads(before, name)
+                # a predicate that the facts decide has no use left, whether or not upstream used it here
+                ours = loads(before, name) or bound.node.names[bound.index].name in predicates
+                stays[name] = loads(unit, name) or not ours
             if not stays[name]:
                 yield bound
 

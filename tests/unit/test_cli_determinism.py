@@ -1,0 +1,133 @@
+"""The output is a function of its inputs: nothing of the machine, the moment or the order gets into it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_world import World, folder_bytes, small_world
+
+INDEX = [".sglang-deepseek.index"]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A world with an output to compare with."""
+    found = small_world(tmp_path_factory.mktemp("world"))
+    found.good("dist")
+    return found
+
+
+def built(world: World, folder: Path, umask: int = 0o022, words: Sequence[str] = (), **more: str) -> Path:
+    """An output below `folder`, from a copy of the manifest there."""
+    home = folder / "home"
+    shutil.copytree(world.home, home, ignore=shutil.ignore_patterns("dist"))
+    done = subprocess.run(
+        [*(words or world.command("dist")), "--out", "out"], cwd=home, env=world.environment(**more),
+        capture_output=True, text=True, umask=umask, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return home / "out"
+
+
+def described(out: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((out / "build.json").read_bytes())
+    return loaded
+
+
+MATRIX = [
+    {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONHASHSEED": "1"},
+    {"TZ": "America/St_Johns", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "4294967295"},
+    {"TZ": "", "LANG": "tr_TR.UTF-8", "PYTHONHASHSEED": "0", "PYTHONUTF8": "1"},
+    {"SOURCE_DATE_EPOCH": "1", "PYTHONHASHSEED": "random", "PYTHONDONTWRITEBYTECODE": "1"},
+    {"PYTHONOPTIMIZE": "1", "PYTHONHASHSEED": "7", "TMPDIR": "."},
+]
+
+
+@pytest.mark.parametrize("more", MATRIX, ids=lambda more: more["PYTHONHASHSEED"])
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_other_places_umasks_zones_locales_and_hash_seeds_give_the_same_bytes(
+    world: World, tmp_path: Path, umask: int, more: dict[str, str]
+) -> None:
+    folder = tmp_path / "another place, with spaces and ünïcode"
+    folder.mkdir()
+    out = built(world, folder, umask, **more)
+    assert folder_bytes(out, INDEX) == folder_bytes(world.home / "dist", INDEX)
+
+
+def test_the_clock_has_no_say(world: World, tmp_path: Path) -> None:
+    first = folder_bytes(built(world, tmp_path / "now"), INDEX)
+    time.sleep(2.1)  # zip dates have two seconds
+    assert folder_bytes(built(world, tmp_path / "later"), INDEX) == first
+
+
+def test_the_number_of_workers_has_no_say(world: World, tmp_path: Path) -> None:
+    driver = (
+        "import sys, builder.graph.modules as modules\n"
+        "modules.FORK_FROM = 0\n"
+        "original = modules.summaries\n"
+        "import builder.gates.world as world\n"
+        "world.summaries = lambda s, p, workers=2, known=None: original(s, p, {count}, known)\n"
+        "sys.argv = ['builder', 'dist', *sys.argv[1:]]\n"
+        "from builder.cli import main\nmain()\n"
+    )
+    for count in (1, 2, 5):
+        words = [sys.executable, "-c", driver.format(count=count)]
+        out = built(world, tmp_path / str(count), words=words)
+        assert folder_bytes(out, INDEX) == folder_bytes(world.home / "dist", INDEX)
+
+
+def test_the_order_in_which_a_folder_lists_its_files_has_no_say(world: World, tmp_path: Path) -> None:
+    driver = (
+        "import os, sys\n"
+        "listed, scanned = os.listdir, os.scandir\n"
+        "os.listdir = lambda *a: sorted(listed(*a), reverse=True)\n"
+        "class Scan(list):\n"
+        "    __enter__ = lambda self: self\n"
+        "    __exit__ = lambda self, *a: None\n"
+        "    close = lambda self: None\n"
+        "os.scandir = lambda *a: Scan(sorted(scanned(*a), key=lambda e: e.name, reverse=True))\n"
+        "sys.argv = ['builder', 'dist', *sys.argv[1:]]\n"
+        "from builder.cli import main\nmain()\n"
+    )
+    out = built(world, tmp_path / "x", words=[sys.executable, "-c", driver])
+    assert folder_bytes(out, INDEX) == folder_bytes(world.home / "dist", INDEX)
+
+
+def test_the_order_of_edits_and_absences_in_a_batch_changes_nothing_in_the_tree(
+    world: World, tmp_path: Path
+) -> None:
+    turned = World(world.repository, world.commit, tmp_path / "home")
+    shutil.copytree(world.home, turned.home, ignore=shutil.ignore_patterns("dist"))
+    text = turned.manifest.read_text("utf-8")
+    lines = text.splitlines(keepends=True)
+    first = next(n for n, line in enumerate(lines) if "{set: acme.server" in line)
+    last = next(n for n, line in enumerate(lines) if "{body: acme.server" in line)
+    lines[first : last + 1] = reversed(lines[first : last + 1])
+    first = next(n for n, line in enumerate(lines) if "block: WITH_ALIEN" in line)
+    last = next(n for n, line in enumerate(lines) if "replace: version = 1" in line)
+    lines[first : last + 1] = reversed(lines[first : last + 1])
+    assert "".join(lines) != text
+    turned.manifest.write_text("".join(lines), "utf-8")
+    turned.good("dist")
+    one, other = described(world.home / "dist"), described(turned.home / "dist")
+    assert one["output"] == other["output"] and one["wheel"] == other["wheel"]
+    assert one["manifest"]["digest"] != other["manifest"]["digest"]
+
+
+def test_a_build_over_an_old_output_gives_the_bytes_of_a_fresh_one(world: World, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for batch in ("fancy", "models", "furniture"):
+        world.good("dist", "--without", batch, "--out", str(out))
+    os.chmod(out / "tree/README.md", 0o600)
+    (out / "tree/LICENSE").unlink()
+    world.good("dist", "--out", str(out))
+    assert folder_bytes(out, INDEX) == folder_bytes(world.home / "dist", INDEX)

@@ -1,0 +1,47 @@
+"""The specializer alone on upstream's later points: whatever the manifest says of their scope, every edit
+is what the same edit on the syntax tree gives."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+
+from builder.manifest.load import load
+from builder.pipeline.decide import python_modules
+from builder.specialize.facts import Facts
+from builder.specialize.fixpoint import specialize
+from builder.upstream.cache import default_cache
+from builder.upstream.model import Sources, snapshot
+from builder.upstream.resolve import resolve
+
+ROOT = Path(__file__).parents[2]
+MIRROR = os.environ.get("SGLANG_MIRROR")
+POINTS = {
+    "seed": "f9fc50acd63192d2e3d02a080a88aff57204cd89",
+    "pr17353": "3992a023e65ed68cb203fc90164a6962378f187d",
+    "0.5.8": "f2ae066a6",
+    "0.5.9": "c36a10aab",
+    "0.5.10": "e9d92b0e3",
+    "june": "65d3b47f6",
+}
+
+
+@pytest.mark.skipif(not MIRROR, reason="SGLANG_MIRROR is not set: later points need upstream's history")
+@pytest.mark.parametrize("name", POINTS)
+def test_every_edit_equals_the_oracle_at_a_later_point(name: str) -> None:
+    manifest = load(ROOT / "manifest.yaml")
+    wanted = manifest.upstream
+    where = Sources(Path(MIRROR or ""), default_cache(), wanted.repository, True, wanted.pins)
+    upstream = resolve(POINTS[name], where)
+    modules = python_modules(upstream.tree, manifest.packages)
+    here = snapshot(upstream, [p for p in modules if "/multimodal_gen/" not in p and "/test/" not in p])
+    files = {path: here[path] for path in here}
+    names = {path: modules[path] for path in here}
+    found = specialize(files, files, names, {}, Facts.of(manifest), lambda path: True)
+    assert found.mismatches == []
+    assert len(found.files) > 100
+    for path, data in found.files.items():
+        ast.parse(data, filename=path)

@@ -79,7 +79,7 @@ def repack(
     name = names.parse(origin.name)
     _same(wheel, name)
     decided = plan(wheel, kernel, sources, only)
-    leaving = {item.path for item in decided.removed}
+    leaving = {f"{wheel.info}/RECORD", *(item.path for item in decided.removed)}
     kept = {p: m for p, m in wheel.members.items() if p not in leaving}
     if problems := modules.lost(_code(wheel.members, {}), _code(kept, decided.changed), _tops(wheel)):
         raise BuildError(problems)

@@ -396,6 +396,13 @@ batches:
     patches:
       - {from: overlays/parser/odd.patch, why: an example of the last resort}
 
+kernel:
+  distributions: [acme-kernel, sgl-kernel]
+  architectures: {keep: [sm90, {name: sm100, optional: an example}]}
+  remove:
+    - {path: "sgl_kernel/fancy_ops.*", batch: fancy}
+    - {path: lib/, why: nothing loads it, optional: an example}
+
 guarantees:
   absent_text:
     - pattern: (?i)fancy

@@ -120,7 +120,7 @@ class Evaluator:
             return found
         module, _, name = qualified.rpartition(".")
         path = self.world.paths.get(module)
-        if path is None:
+        if path is None or not self.world.may_assign(path, name):
             return None
         unit = self.world.unit(path)
         bindings = unit.scopes.root.names.get(name)

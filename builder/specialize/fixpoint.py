@@ -18,6 +18,7 @@ from builder.specialize.fold import Folded, fold
 from builder.specialize.hits import import_hits
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.links import Links
+from builder.specialize.outline import Outline
 from builder.specialize.polish import format_files, polish
 from builder.specialize.words import Words, holding
 from builder.specialize.world import Memory, Unit, World
@@ -94,6 +95,7 @@ class _Fixpoint:
         self.check = check
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
+        self.outlines: dict[str, Outline] = {}
         self.words = Words(files)
         self.links = Links(files, names, self.words)
         self.cleaner = Cleaner(upstream, files, names, may_prune, extra, self.words, self.links)
@@ -105,7 +107,7 @@ class _Fixpoint:
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
 
     def world(self) -> World:
-        return World(self.files, self.names, self.removed, self.facts, self.memory, self.units)
+        return World(self.files, self.names, self.removed, self.facts, self.memory, self.units, self.outlines)
 
     def run(self) -> Specialized:
         self.overlaid()
@@ -113,24 +115,30 @@ class _Fixpoint:
         first = self.files_with(self.facts.needles) | self.importing_gone() | set(self.edited())
         dirty: Dirty = {**self.news()}
         dirty.update(dict.fromkeys(first))
-        for _ in range(MOST_ROUNDS):
-            while dirty:
+        while dirty and self.result.rounds < MOST_ROUNDS:
+            while dirty and self.result.rounds < MOST_ROUNDS:
                 dirty = self.fold_round(dirty)
-            cleaned = self.cleaner.round(self.world(), self.edited())
-            known = set(self.memory.gone)
-            changed = self.apply(
-                {p: ops for p, ops in cleaned.ops.items() if p not in self.frozen}, cleaned.dead
-            )
-            # nobody names what is dead, nor what it contained: no file has to be looked at again for it
-            self.unused.update(self.memory.gone.keys() - known)
-            self.result.rounds += 1
-            if not changed:
-                break
-            dirty = self.affected(changed)
-        else:
+            dirty = self.affected(self.clean())
+        if dirty:
             self.result.mismatches.append(Mismatch("", f"no fixpoint after {MOST_ROUNDS} rounds"))
         self.finish()
         return self.result
+
+    def clean(self) -> set[str]:
+        """Take away what is dead until nothing is; the files that changed."""
+        changed: set[str] = set()
+        while self.result.rounds < MOST_ROUNDS:
+            cleaned = self.cleaner.round(self.world(), self.edited())
+            known = set(self.memory.gone)
+            ops = {p: ops for p, ops in cleaned.ops.items() if p not in self.frozen}
+            now = self.apply(ops, cleaned.dead)
+            # nobody names what is dead, nor what it contained: no file has to be looked at again for it
+            self.unused.update(self.memory.gone.keys() - known)
+            self.result.rounds += 1
+            if not now:
+                break
+            changed.update(now)
+        return changed
 
     def edited(self) -> list[str]:
         return sorted(
@@ -141,13 +149,14 @@ class _Fixpoint:
 
     def overlaid(self) -> None:
         """Names that overlays took from files are gone like those that we take."""
+        world = self.world()
         for path in self.edited() + sorted(p for p in self.frozen if p in self.upstream and p in self.files):
+            before = self.cleaner.before_unit(path)
             try:
-                before = defined(Unit(path, self.names[path], self.upstream[path]))
-                after = defined(Unit(path, self.names[path], self.files[path]))
+                after = world.unit(path)
             except SyntaxError:
                 continue
-            for name in before - after:
+            for name in defined(before) - defined(after) if before is not None else ():
                 self.memory.gone[name] = "an edit of the manifest"
 
     # -- which files ----------------------------------------------------------------------------

@@ -7,47 +7,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from builder.specialize.outline import absolute, imports
 from builder.specialize.seek import Lines, lines_with, statements, suites, touches
 from builder.specialize.world import Unit
 
-_IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)|import[ \t]+([^\n;]*))", re.M
-)
-_NAME = re.compile(rb"[A-Za-z_][\w.]*|\*")
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
-
-
-def imports(data: bytes) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """(offset, module as written, names) of what looks like an import statement; `import a` has no names.
-
-    The names are the words as written: `as` is one of them.
-    """
-    at, seen = data.find(b"import"), -1
-    while at >= 0:
-        start = data.rfind(b"\n", 0, at) + 1
-        match = _IMPORT.match(data, start) if start > seen else None
-        if match is None:
-            at = data.find(b"import", at + 6)
-            continue
-        seen = start
-        at = data.find(b"import", max(at + 6, match.end()))
-        if match[1] is not None:
-            names = tuple(n.decode("utf-8", "replace") for n in _NAME.findall(match[2]))
-            yield match.start(), match[1].decode("utf-8", "replace"), names
-        else:
-            for name in _NAME.findall(match[3]):
-                yield match.start(), name.decode("utf-8", "replace"), ()
-
-
-def absolute(written: str, package: str) -> str:
-    """The absolute module of a relative import from a module of `package`."""
-    level = len(written) - len(written.lstrip("."))
-    if not level:
-        return written
-    base = package.split(".")
-    base = base[: len(base) - (level - 1)]
-    rest = written[level:]
-    return ".".join([*base, *([rest] if rest else [])])
 
 
 def import_hits(data: bytes, package: str, gone: Callable[[str], bool], prefilter: bool = True) -> list[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from builder.specialize.hits import absolute, imports
+from builder.specialize.outline import absolute, imports
 from builder.specialize.words import Words
 
 

@@ -44,7 +44,9 @@ class Unused:
         before = self._before(unit.path)
         if before is None:
             return
-        predicates = {name.rpartition(".")[2] for name, known in world.facts.predicates.items() if known.exact}
+        predicates = {
+            name.rpartition(".")[2] for name, known in world.facts.predicates.items() if known.exact
+        }
         stays: dict[str, bool] = {}
         for bound in imported(unit.module.tree.body):
             name = bound.name

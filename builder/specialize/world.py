@@ -14,6 +14,7 @@ from functools import cached_property
 
 from builder.source.parse import Module, parse
 from builder.specialize.facts import Facts, Gone, Known
+from builder.specialize.outline import Outline
 from builder.specialize.scopes import Binding, Scope, Scopes
 
 _DECLARES = re.compile(rb"global|nonlocal")
@@ -71,8 +72,10 @@ class World:
         facts: Facts,
         memory: Memory,
         units: dict[str, Unit],
+        outlines: dict[str, Outline],
     ) -> None:
-        """`names`: path -> module; `removed`: module -> why it is gone; `units`: cache of parsed files."""
+        """`names`: path -> module; `removed`: module -> why it is gone; `units`, `outlines`: of the files
+        that were asked for already."""
         self.files = files
         self.names = names
         self.paths = {name: path for path, name in names.items() if path in files}
@@ -80,8 +83,10 @@ class World:
         self.facts = facts
         self.memory = memory
         self._units = units
+        self._outlines = outlines
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
+        self._assigned: dict[tuple[str, str], bool] = {}
         self._resolving: set[tuple[str, str]] = set()
         self._resolved: dict[tuple[str, str], str | Gone | None] = {}
 
@@ -90,6 +95,13 @@ class World:
         found = self._units.get(path)
         if found is None:
             found = self._units[path] = Unit(path, self.names[path], self.files[path])
+        return found
+
+    def outline(self, path: str) -> Outline:
+        """What the text of a file tells without being parsed."""
+        found = self._outlines.get(path)
+        if found is None or found.data is not self.files[path]:
+            found = self._outlines[path] = Outline(self.files[path])
         return found
 
     def module_gone(self, name: str) -> str | None:
@@ -134,7 +146,23 @@ class World:
             if self.module_gone(full) is not None:
                 return Gone(full)
             return full
+        binds = self.outline(path).binds(name)
+        if binds:
+            return full
+        if binds is None:
+            found = self._bound(path, name)
+            if found is not None:
+                return found
+        if self.is_module(full):
+            return full
+        if self.module_gone(full) is not None:
+            return Gone(full)
+        return full
+
+    def _bound(self, path: str, name: str) -> str | Gone | None:
+        """What the name refers to that a file binds at its top level; None when it binds none."""
         unit = self.unit(path)
+        full = f"{unit.name}.{name}"
         bindings = unit.scopes.root.names.get(name)
         if bindings:
             imported = [b for b in bindings if b.kind == "import"]
@@ -152,19 +180,20 @@ class World:
             source = unit.absolute(node)
             if source in self.paths and self.defines(source, name):
                 return self.canonical(source, name)
-        if self.is_module(full):
-            return full
-        if self.module_gone(full) is not None:
-            return Gone(full)
-        return full
+        return None
 
     def defines(self, module: str, name: str, seen: frozenset[str] = frozenset()) -> bool:
         """Does a module bind this name at its top level, star imports included?"""
         path = self.paths.get(module)
         if path is None or module in seen:
             return False
+        if f"{module}.{name}" in self.memory.gone:
+            return True
+        binds = self.outline(path).binds(name)
+        if binds is not None:
+            return binds
         unit = self.unit(path)
-        if name in unit.scopes.root.names or f"{module}.{name}" in self.memory.gone:
+        if name in unit.scopes.root.names:
             return True
         return any(self.defines(unit.absolute(node), name, seen | {module}) for node in unit.scopes.root.star)
 
@@ -182,6 +211,13 @@ class World:
         if self.is_module(full) and not self.defines(module, alias.name):
             return full
         return self.canonical(module, alias.name)
+
+    def may_assign(self, path: str, name: str) -> bool:
+        """Might a file hold `name = <value>`?"""
+        key = (path, name)
+        if key not in self._assigned:
+            self._assigned[key] = self.outline(path).assigns(name)
+        return self._assigned[key]
 
     def constant(self, qualified: str) -> Known | None:
         """The derived value of a module-level name, found in this or an earlier round."""

@@ -1,0 +1,94 @@
+"""What a module binds, read off its text: enough to know that a name is defined there without parsing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+_IMPORT = re.compile(
+    rb"[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)|import[ \t]+([^\n;]*))"
+)
+_NAME = re.compile(rb"[A-Za-z_][\w.]*|\*")
+_TOP = re.compile(
+    rb"^(?:(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=])", re.M
+)
+_ASSIGNED = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")
+_IDENTIFIER = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+
+def imports(data: bytes) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """(offset, module as written, names) of what looks like an import statement; `import a` has no names.
+
+    The names are the words as written: `as` is one of them.
+    """
+    at, seen = data.find(b"import"), -1
+    while at >= 0:
+        start = data.rfind(b"\n", 0, at) + 1
+        match = _IMPORT.match(data, start) if start > seen else None
+        if match is None:  # `try: import x`, `x = 1; import y`
+            inner = max(data.rfind(b";", start, at), data.rfind(b":", start, at)) + 1
+            match = _IMPORT.match(data, inner) if inner > max(start, seen) else None
+        if match is None:
+            at = data.find(b"import", at + 6)
+            continue
+        seen = match.start()
+        at = data.find(b"import", max(at + 6, match.end()))
+        if match[1] is not None:
+            names = tuple(n.decode("utf-8", "replace") for n in _NAME.findall(match[2]))
+            yield match.start(), match[1].decode("utf-8", "replace"), names
+        else:
+            for name in _NAME.findall(match[3]):
+                yield match.start(), name.decode("utf-8", "replace"), ()
+
+
+def absolute(written: str, package: str) -> str:
+    """The absolute module of a relative import from a module of `package`."""
+    level = len(written) - len(written.lstrip("."))
+    if not level:
+        return written
+    base = package.split(".")
+    base = base[: len(base) - (level - 1)]
+    rest = written[level:]
+    return ".".join([*base, *([rest] if rest else [])])
+
+
+class Outline:
+    """The names that the text of a module seems to bind; what looks like code in a string counts too."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @cached_property
+    def tops(self) -> frozenset[bytes]:
+        """Functions, classes and constants that begin in the first column."""
+        return frozenset(one or two for one, two in _TOP.findall(self.data))
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """Every word of the import statements, at whatever depth."""
+        found: set[str] = set()
+        for _, written, names in imports(self.data):
+            found.update(names or (written.partition(".")[0],))
+        return frozenset(found)
+
+    def binds(self, name: str) -> bool | None:
+        """Does the module itself define the name? None when only its syntax tree can tell.
+
+        False: it neither defines nor imports the name, not even by a star.
+        """
+        encoded = name.encode()
+        if encoded not in self.data:
+            return None if "*" in self.imported else False
+        return True if encoded in self.tops and name not in self.imported else None
+
+    def assigns(self, name: str) -> bool:
+        """Is there something like `name = ...`, at whatever depth?"""
+        encoded, data = name.encode(), self.data
+        at = data.find(encoded)
+        while at >= 0:
+            end = at + len(encoded)
+            if (at == 0 or data[at - 1] not in _IDENTIFIER) and _ASSIGNED.match(data, end):
+                return True
+            at = data.find(encoded, end)
+        return False

@@ -16,6 +16,7 @@ from builder.emit.members import read_pyproject
 from builder.emit.metadata import distribution_version, metadata
 from builder.emit.provenance import provenance
 from builder.emit.sbom import requirements, sbom
+from builder.emit.surface_json import surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
 from builder.gates.world import World
@@ -26,6 +27,7 @@ from builder.pipeline.uncertain import NAME, uncertain
 from builder.upstream.model import Upstream
 
 LEDGER, BUILD, DIFF, REMOVED = "ledger.jsonl", "build.json", "upstream.diff", "REMOVED.md"
+SURFACE = "surface.json"
 SBOM, PROVENANCE = "sbom.cdx.json", "provenance.intoto.json"
 
 

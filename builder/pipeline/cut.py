@@ -6,15 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from builder.errors import BuildError, Problem
+from builder.gates.surface import Surfaces
 from builder.gates.world import World, world
 from builder.graph.modules import summary_key
 from builder.manifest.model import Manifest
 from builder.native import lockstep
 from builder.overlay.record import Record
 from builder.pipeline import open_uses
+from builder.pipeline.accountable import unmentioned
 from builder.pipeline.architectures import facts_of
 from builder.pipeline.decide import Decided, decide, partial_paths, python_modules
 from builder.pipeline.overlaid import overlay
+from builder.pipeline.surfaces import surfaces, with_tables
 from builder.select.patterns import PatternSet
 from builder.specialize.fixpoint import Specialized, specialize
 from builder.tree import Snapshot
@@ -32,6 +35,7 @@ class Cut:
     records: tuple[Record, ...]
     consequences: tuple[lockstep.Consequence, ...]
     ours: frozenset[str]
+    surfaces: Surfaces
 
 
 def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
@@ -41,7 +45,7 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
     """
     before = upstream_world(upstream, manifest)
     decided = decide(upstream, manifest, before.index)
-    _stop(decided.selection.problems)
+    _stop([*decided.selection.problems, *unmentioned(upstream, manifest)])
     before = with_scripts(before, upstream, decided, manifest)
 
     overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial_paths(upstream))
@@ -52,15 +56,18 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
     specialized, followed = _specialize(laid, upstream, decided, manifest, ours)
     _stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
     _stop(followed.problems)
+    output = laid.replace({**specialized.files, **followed.files})
+    found = surfaces(upstream, before, output, decided, specialized.lost, manifest)
     return Cut(
         upstream=upstream,
         before=before,
         decided=decided,
-        output=laid.replace({**specialized.files, **followed.files}),
+        output=with_tables(output, found, manifest),
         specialized=specialized,
         records=tuple(overlaid.records),
         consequences=followed.consequences,
         ours=ours,
+        surfaces=found,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from builder.errors import BuildError, Problem
+from builder.gates import surface
 from builder.gates.every import check
 from builder.gates.idempotence import compare
 from builder.gates.world import World, explain, world
@@ -30,6 +31,7 @@ def problems(cut: Cut, after: World, manifest: Manifest, twice: bool = False) ->
     """
     explained = explain(manifest, cut.decided.removed, cut.specialized.lost)
     found = check(cut.before, after, manifest, explained)
+    found += surface.problems(cut.surfaces)
     found += native.new(native.check(cut.output), native.check(cut.upstream))
     found += dynamic_imports(after, manifest)
     if twice:

@@ -24,5 +24,6 @@ GATES: dict[str, Gate] = {
 
 
 def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
-    """The problems of every static gate (not the surface, and not idempotence, which needs a second run)."""
+    """The problems of every static gate but two that do not look at worlds: the surface (G006), whose
+    differences the cut itself needs, and idempotence (G009), which needs a second run."""
     return [p for gate in GATES.values() for p in gate(before, after, manifest, explained)]

@@ -202,6 +202,9 @@ def _edit(view: View, batch: str, why: str, findings: Findings) -> Edit:
     if view.has("drop_import"):
         match = view.text("drop_import")
         return Edit("drop-import", scope, view.mark, batch, reason, match, None, count, optional)
+    if view.has("add_import"):
+        match = view.text("add_import")
+        return Edit("add-import", scope, view.mark, batch, reason, match, None, count, optional)
     if view.has("drop_entry"):
         match = view.text("drop_entry")
         return Edit("drop-entry", scope, view.mark, batch, reason, match, None, count, optional)
@@ -224,6 +227,7 @@ def _file(view: View, batch: str, why: str, findings: Findings) -> WholeFile:
         batch,
         view.text("why") or why,
         view.optional_text("optional"),
+        view.has("tables"),
     )
 
 
@@ -266,8 +270,13 @@ def _anchored(view: View, batch: str, why: str, findings: Findings) -> AnchoredE
 
 def _guarantees(view: View, findings: Findings) -> Guarantees:
     absent = []
+    everywhere = [
+        # it says what left by name: which of the patterns that meets depends on what left
+        TextException(findings.pattern(e.at("path")), None, e.text("why"), e.mark, e.text("why"))
+        for e in view.items("except")
+    ]
     for item in view.items("absent_text"):
-        exceptions = []
+        exceptions = list(everywhere)
         for exception in item.items("except"):
             path = findings.pattern(exception.at("path"))
             text = exception.optional_text("text")

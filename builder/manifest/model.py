@@ -131,13 +131,16 @@ class Edit:
     stub            function or method              -                        -  (raises NotImplementedError)
     set             assigned name or parameter      -                        new value, as source
     drop-import     module or scope                 imported dotted name     -
+    add-import      module                          imported dotted name     -
     drop-entry      scope                           entry, as source         -
     drop-statement  scope                           statement, as source     -
     replace         scope                           expression, as source    expression, as source
     body            function or method              -                        overlay file with the new body
     """
 
-    kind: Literal["drop", "stub", "set", "drop-import", "drop-entry", "drop-statement", "replace", "body"]
+    kind: Literal[
+        "drop", "stub", "set", "drop-import", "add-import", "drop-entry", "drop-statement", "replace", "body"
+    ]
     target: str
     mark: Mark
     batch: str
@@ -150,7 +153,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A file of ours that replaces an upstream file (`preimage`: its blob ids, any of them) or is new."""
+    """A file of ours that replaces an upstream file (`preimage`: its blob ids, any of them) or is new.
+
+    `tables`: the builder fills in what was left out of the surface.
+    """
 
     path: str
     overlay: str
@@ -159,6 +165,7 @@ class WholeFile:
     batch: str
     why: str
     optional: str | None = None
+    tables: bool = False
 
 
 @dataclass(frozen=True, slots=True)

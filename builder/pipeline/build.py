@@ -115,6 +115,7 @@ def assemble(
         REMOVED: removed.removed_md(
             manifest.name, measured.rows, {b.id: b.why for b in manifest.batches}, measured.lines
         ),
+        SURFACE: surface_json(cut.surfaces),
         SBOM: bill,
         NAME: uncertain(cut, after, manifest).to_bytes(),
         wheel.name: wheel.data,

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import AnchoredEdit, Edit, Manifest, Rule, TomlEdit
-from builder.overlay import anchored, files, patch, structural, toml
+from builder.overlay import added, anchored, files, patch, structural, toml
 from builder.overlay.record import Record
 from builder.source.parse import parse
 from builder.source.splice import splice
@@ -110,11 +110,16 @@ def _structural(
                 for edit, _ in wanted
             ]  # fmt: skip
             continue
-        planned = structural.plan(module, wanted, manifest.overlays)
+        imports = [(e, t) for e, t in wanted if e.kind == "add-import"]
+        planned = structural.plan(module, [w for w in wanted if w not in imports], manifest.overlays)
         done.problems += planned.problems
         done.records += planned.records
-        if planned.ops:
-            put(path, splice(module, planned.ops))
+        data = splice(module, planned.ops) if planned.ops else current[path]
+        data, problems, records = added.add_imports(module, data, imports)
+        done.problems += problems
+        done.records += records
+        if data != current[path]:
+            put(path, data)
 
 
 def _texts(

@@ -14,7 +14,12 @@ _PARSER = "srt.server_args"
 
 
 def surfaces(
-    upstream: Snapshot, before: World, output: Snapshot, decided: Decided, proved: dict[str, str], manifest: Manifest
+    upstream: Snapshot,
+    before: World,
+    output: Snapshot,
+    decided: Decided,
+    proved: dict[str, str],
+    manifest: Manifest,
 ) -> Surfaces:
     """Both surfaces, over the packages, the kept scripts and every project file."""
     projects = [p for p in upstream if p.rpartition("/")[2] == "pyproject.toml"]

@@ -1,0 +1,98 @@
+"""`surface.json`: what people choose by name, before and after, and why anything differs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from builder.gates.surface import Difference, Surfaces
+from builder.surface.model import KINDS, Expression, Item, Surface, Value
+
+SCHEMA_VERSION = 1
+
+
+def surface_json(found: Surfaces) -> bytes:
+    """The file, keys in the order of schema/surface.schema.json, one item a line."""
+    counts = as_counts(found)
+    lines = [
+        "{",
+        f'  "schema_version": {SCHEMA_VERSION},',
+        f'  "counts": {_compact(counts)},',
+        '  "differences": [',
+        ",\n".join(f"    {_compact(_difference(d))}" for d in found.differences),
+        "  ],",
+        '  "after": [',
+        ",\n".join(f"    {_compact(_item(i))}" for i in found.after.values()),
+        "  ],",
+        '  "before": [',
+        ",\n".join(f"    {_compact(_item(i))}" for i in found.before.values()),
+        "  ]",
+        "}",
+    ]
+    return ("\n".join(line for line in lines if line) + "\n").encode()
+
+
+def as_counts(found: Surfaces) -> dict[str, dict[str, int]]:
+    """kind -> {before, after, lost, added, changed, unexplained}: things, not places."""
+    before, after = _counted(found.before), _counted(found.after)
+    changes = Counter((d.key.kind, d.change) for d in _once(found.differences))
+    open_ = Counter(d.key.kind for d in found.differences if not d.causes)
+    return {
+        kind: {
+            "before": before[kind],
+            "after": after[kind],
+            "lost": changes[kind, "lost"],
+            "added": changes[kind, "added"],
+            "changed": changes[kind, "changed"],
+            "unexplained": open_[kind],
+        }
+        for kind in KINDS
+    }
+
+
+def _counted(surface: Surface) -> Counter[str]:
+    return Counter(key.kind for key in surface)
+
+
+def _once(differences: Iterable[Difference]) -> Iterable[Difference]:
+    """One difference for each thing that differs."""
+    return {(d.key, d.change): d for d in differences}.values()
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _item(item: Item) -> dict[str, Any]:
+    kind, group, name = item.key
+    place = item.places[0]
+    found: dict[str, Any] = {"kind": kind, "group": group, "name": name}
+    found["place"] = f"{place.path}:{place.line}"
+    if len(item.places) > 1:
+        found["places"] = len(item.places)
+    if item.details:
+        found["details"] = {name: _value(value) for name, value in sorted(item.details.items())}
+    return found
+
+
+def _difference(d: Difference) -> dict[str, Any]:
+    kind, group, name = d.key
+    found: dict[str, Any] = {"change": d.change, "kind": kind, "group": group, "name": name}
+    found["place"] = f"{d.place.path}:{d.place.line}"
+    if d.detail is not None:
+        found |= {"detail": d.detail, "before": _value(d.before), "after": _value(d.after)}
+    found["causes"] = [
+        {"batch": c.batch, "what": c.text, "mark": str(c.mark) if c.mark else None} for c in d.causes
+    ]
+    return found
+
+
+def _value(value: Value) -> Any:
+    """A value as JSON; what only running the code would tell is `{"expression": source}`."""
+    if isinstance(value, Expression):
+        return {"expression": value.text}
+    if isinstance(value, tuple):
+        return [_value(v) for v in value]
+    return value

@@ -1,0 +1,139 @@
+"""G006: whatever people choose by name is still there, or the manifest says why it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from builder.errors import Mark, Problem
+from builder.gates.conditions import Cause
+from builder.gates.surface_causes import Causes
+from builder.gates.world import Explained, nearest
+from builder.manifest.model import Manifest
+from builder.surface.extract import surface
+from builder.surface.model import Expression, Item, Key, Place, Surface, Value
+from builder.surface.values import Sources
+from builder.tree import Snapshot
+
+Change = Literal["lost", "added", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing of the surface that upstream has and the output has not, or the other way round.
+
+    changed: `detail` of it differs; for the choices of an option, `before` is one value that left or
+    `after` one that came.
+    """
+
+    change: Change
+    key: Key
+    place: Place  # in upstream; in the output for what was added
+    detail: str | None = None
+    before: Value = None
+    after: Value = None
+    causes: tuple[Cause, ...] = ()  # none: unexplained
+
+
+@dataclass(frozen=True, slots=True)
+class Surfaces:
+    """The surface of both trees, and every difference with what accounts for it."""
+
+    before: Surface
+    after: Surface
+    differences: tuple[Difference, ...]
+
+
+def compare(before: Snapshot, after: Snapshot, manifest: Manifest, explained: Explained) -> Surfaces:
+    """The surfaces of upstream and output. `before`: the files to compare, those that left included."""
+    shared: dict[str, object] = {}
+    sources = Sources(before, manifest.packages, shared)  # type: ignore[arg-type]
+    old = surface(before, manifest.packages, shared)  # type: ignore[arg-type]
+    new = surface(after, manifest.packages, shared)  # type: ignore[arg-type]
+    causes = Causes(manifest, explained, sources, old, new)
+    found = [*_lost(old, new, causes), *_changed(old, new, causes), *_added(old, new, causes)]
+    return Surfaces(old, new, tuple(sorted(found, key=_order)))
+
+
+def problems(surfaces: Surfaces) -> list[Problem]:
+    """One problem for each difference that nothing in the manifest accounts for."""
+    return [_problem(d, surfaces) for d in surfaces.differences if not d.causes]
+
+
+def _lost(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]:
+    for key, item in old.items():
+        if key not in new:
+            found = causes.lost(item)
+            if isinstance(found, Place):
+                yield Difference("lost", key, found)
+            else:
+                yield Difference("lost", key, item.places[0], causes=found)
+
+
+def _added(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]:
+    for key, item in new.items():
+        if key not in old:
+            cause = causes.added(item)
+            yield Difference("added", key, item.places[0], causes=(cause,) if cause else ())
+
+
+def _changed(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]:
+    for key, item in old.items():
+        other = new.get(key)
+        if other is None or other.details == item.details:
+            continue
+        for detail in sorted({*item.details, *other.details}):
+            was, now = item.details.get(detail), other.details.get(detail)
+            if detail == "choices" and _listed(was) and _listed(now):
+                yield from _choices(item, other, was, now, causes)  # type: ignore[arg-type]
+            elif was != now and not (key.kind == "registry" and detail == "value"):
+                cause = causes.detail(item, detail, was)
+                found = (cause,) if cause else ()
+                yield Difference("changed", key, item.places[0], detail, was, now, found)
+
+
+def _listed(value: Value) -> bool:
+    return isinstance(value, tuple) and not isinstance(value, Expression)
+
+
+def _choices(
+    item: Item, other: Item, was: tuple[Value, ...], now: tuple[Value, ...], causes: Causes
+) -> Iterator[Difference]:
+    for value in was:
+        if value not in now:
+            cause = causes.choice(item, value)
+            found = (cause,) if cause else ()
+            yield Difference("changed", item.key, item.places[0], "choices", value, None, found)
+    for value in now:
+        if value not in was:
+            cause = causes.read_from(other, "choices", value)
+            found = (cause,) if cause else ()
+            yield Difference("changed", item.key, item.places[0], "choices", None, value, found)
+
+
+def _order(d: Difference) -> tuple[Key, str, str, str, str]:
+    return d.key, d.change, d.detail or "", str(d.before), str(d.after)
+
+
+def _problem(d: Difference, surfaces: Surfaces) -> Problem:
+    where = f"{d.place.path}:{d.place.line}"
+    upstream: Mark | None = Mark(d.place.path, d.place.line)
+    hint: str | None
+    if d.change == "lost":
+        same: Mapping[Key, Item] = surfaces.after
+        near = nearest(d.key.name, (k.name for k in same if k[:2] == d.key[:2]))
+        text = f"{where}: {d.key} vanished and no rule names it"
+        hint = f"state it: surface: [{{lost: {d.key.name!r}, why: ...}}] in the batch that takes it" + (
+            f"; {near}" if near else ""
+        )
+    elif d.change == "added":
+        text = f"{where}: {d.key} is not upstream's, and no overlay or edit states it"
+        upstream, hint = None, "upstream's text must stay as it is, but for what the manifest edits"
+    elif d.detail == "choices" and d.after is None:
+        text = f"{where}: the choice {d.before!r} of {d.key} vanished and no rule names it"
+        hint = f"declare the value absent: facts: options: [{{names: [...], absent: [{d.before}]}}]"
+    else:
+        text = f"{where}: {d.detail} of {d.key} was {d.before!r} and is {d.after!r}, and no edit says so"
+        hint = "set it by an edit that says why, or restore it"
+    return Problem("G006", text, upstream=upstream, hint=hint)

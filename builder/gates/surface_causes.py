@@ -1,0 +1,272 @@
+"""Which statement of the manifest accounts for something of the surface that left, came or changed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from builder.gates.conditions import Cause, Conditions
+from builder.gates.world import Explained
+from builder.manifest.model import Edit, Manifest, Rule
+from builder.surface.model import Item, Key, Place, Surface, Value
+from builder.surface.scan import calls
+from builder.surface.scan import place as place_of
+from builder.surface.values import Reader, Sources
+
+#: The batch of what follows from the facts and not from one of them alone; the ledger uses it too.
+FACTS = "facts"
+
+
+class Causes:
+    """Looks causes up for one upstream tree and one manifest; all by name, so that it is fast."""
+
+    def __init__(
+        self, manifest: Manifest, explained: Explained, sources: Sources, before: Surface, after: Surface
+    ) -> None:
+        self.manifest = manifest
+        self.explained = explained
+        self.sources = sources
+        self.before, self.after = before, after
+        self.conditions = Conditions(manifest, sources)
+        self.whole = {f.path: f for b in manifest.batches for f in b.files}
+        self.edits = [e for b in manifest.batches for e in b.edits]
+        self.patches = [p for b in manifest.batches for p in b.patches]
+        self._named = dict(_named(manifest))
+        self._models = {o for b in manifest.batches for o in b.options if o.removed_models}
+        self._words = {id(e): _strings(e.match) - _strings(e.by) for e in self.edits if e.match is not None}
+
+    # -- what left --------------------------------------------------------------------------------
+
+    def lost(self, item: Item) -> tuple[Cause, ...] | Place:
+        """The causes that together account for every place of something that left; else the first place
+        that none accounts for."""
+        found: set[Cause] = set()
+        for place in item.places:
+            cause = self.left(item, place)
+            if cause is None:
+                return place
+            found.add(cause)
+        return tuple(sorted(found, key=_order))
+
+    def left(self, item: Item, place: Place) -> Cause | None:
+        """What accounts for one place."""
+        return (
+            self.path(place.path)
+            or self.name(self.own(item.key, item, place))
+            or self.entry(item)
+            or self.edit(place, item.key.name)
+            or self.conditions.impossible(place)
+            or (self.conditions.variable(item.key.name) if item.key.kind == "environment" else None)
+            or self.script(item.key)
+            or self.proved(place)
+        )
+
+    def path(self, path: str) -> Cause | None:
+        """A rule that removed the file, or a file of ours in its place."""
+        rule = self.explained.removed.get(path)
+        if rule is not None:
+            return Cause(rule.batch, f"{rule.pattern} is removed", rule.mark)
+        whole = self.whole.get(path)
+        if whole is not None:
+            return Cause(whole.batch, f"{whole.overlay} takes the place of {path}", whole.mark)
+        return None
+
+    @staticmethod
+    def own(key: Key, item: Item, place: Place) -> str:
+        """The qualified name that a statement of the manifest would give it."""
+        if key.kind == "registry" and "member" in item.details:
+            return f"{key.group}.{item.details['member']}"
+        if key.kind == "environment" and "type" in item.details:
+            return f"{place.qualified}.{key.name}"
+        return place.qualified
+
+    def name(self, qualified: str) -> Cause | None:
+        """What is said of a name or of the nearest name above it: absent, dropped, stubbed."""
+        while qualified:
+            if qualified in self._named:
+                return self._named[qualified]
+            qualified = qualified.rpartition(".")[0]
+        return None
+
+    def entry(self, item: Item) -> Cause | None:
+        """An entry of a registry leaves with its name, or with what it stands for."""
+        if item.key.kind != "registry":
+            return None
+        names = tuple(item.key.group.split(".")[-2:])
+        for word in item.key.name.split():
+            if cause := self.conditions.option(names, word):
+                return cause
+        value = item.details.get("value")
+        return self.definition(item, value) if isinstance(value, str) else None
+
+    def definition(self, item: Item, value: str) -> Cause | None:
+        """What removed the definition of the class or function that an entry stands for."""
+        place = item.places[0]
+        file = self.sources.parsed(place.path)
+        if file is None or not value.isidentifier():
+            return None
+        reader = Reader(self.sources, place.path, place.module, file)
+        name = reader.qualified(ast.Name(value))
+        if name is None:
+            return None
+        home = self.sources.module(name.rpartition(".")[0])
+        return (self.path(home[0]) if home and home[0] in self.explained.removed else None) or self.name(name)
+
+    def edit(self, place: Place, *words: str) -> Cause | None:
+        """An edit of the place's scope, or a patch of its file, that takes one of these words away."""
+        for edit in self.edits:
+            gone = self._words.get(id(edit), frozenset())
+            if gone.intersection(words) and f"{place.qualified}.".startswith(f"{edit.target}."):
+                return _by(edit)
+        for patch in self.patches:
+            text = self.manifest.overlays.get(patch.overlay, b"").decode("utf-8", "replace")
+            if place.path in text and any(_taken(text, word) for word in words):
+                return Cause(patch.batch, f"patch {patch.overlay}", patch.mark)
+        return None
+
+    def script(self, key: Key) -> Cause | None:
+        """A TOML edit of the command, or of the table that holds it."""
+        if key.kind != "script":
+            return None
+        for batch in self.manifest.batches:
+            for edit in batch.toml:
+                if edit.file == key.group and f"project.scripts.{key.name}".startswith(edit.key):
+                    return Cause(batch.id, f"{edit.op} {edit.key}", edit.mark)
+        return None
+
+    def proved(self, place: Place) -> Cause | None:
+        """What the evaluator proved dead; the cause is that of its last callers where they can be seen."""
+        name = place.qualified
+        while name and name not in self.explained.symbols:
+            name = name.rpartition(".")[0]
+        if not name:
+            return None
+        for caller in self._callers(place, name.rpartition(".")[2]):
+            if cause := self.conditions.impossible(caller) or self.name(caller.qualified):
+                return Cause(cause.batch, f"only dead code called {name}: {cause.text}", cause.mark)
+        for path, rule in self._importers(name):
+            text = f"{name} was used by {path}, which {rule.pattern} removes"
+            return Cause(rule.batch, text, rule.mark)
+        reason = self.explained.symbols[name]
+        return Cause(FACTS, f"{name}: {reason.text}", reason.mark)
+
+    def _callers(self, place: Place, name: str) -> Iterator[Place]:
+        file = self.sources.parsed(place.path)
+        for sight in calls(file, name) if file is not None else ():
+            yield place_of(sight, place.path, place.module)
+
+    def _importers(self, name: str) -> Iterator[tuple[str, Rule]]:
+        """The removed files that import a name from its module."""
+        module, _, last = name.rpartition(".")
+        text = (
+            rb"from\s+"
+            + re.escape(module.encode())
+            + rb"\s+import\s*(?:\([^)]*|[^\n]*)\b"
+            + last.encode()
+            + rb"\b"
+        )
+        for path in sorted(self.explained.removed):
+            source = path.endswith(".py") and "/test" not in path and path in self.sources.snapshot
+            if source and re.search(text, self.sources.snapshot[path]):
+                yield path, self.explained.removed[path]
+
+    # -- what changed -------------------------------------------------------------------------------
+
+    def choice(self, item: Item, value: Value) -> Cause | None:
+        """What accounts for a value that is no longer among the choices of an option."""
+        names = (
+            item.key.name.lstrip("-").replace("-", "_"),
+            *(n.rpartition(".")[2] for n in item.origins.get("choices", ())),
+        )
+        return self.conditions.option(names, value) or self.read_from(item, "choices", value)
+
+    def read_from(self, item: Item, detail: str, value: Value) -> Cause | None:
+        """A detail is read from elsewhere: an edit of that name, or its file, or its registry."""
+        for name in item.origins.get(detail, ()):
+            for edit in self.edits:
+                if edit.kind == "set" and edit.target == name:
+                    return _by(edit)
+            key = Key("registry", name, str(value))
+            if key in self.before and key not in self.after:
+                found = self.lost(self.before[key])
+                if not isinstance(found, Place) and found:
+                    return found[0]
+            home = self._file_of(name)
+            if home and home in self.whole:
+                return self.path(home)
+        return None
+
+    def detail(self, item: Item, detail: str, old: Value) -> Cause | None:
+        """What accounts for any other change of an item."""
+        place = item.places[0]
+        return (
+            self.read_from(item, detail, old)
+            or self.name(self.own(item.key, item, place))
+            or self.path(place.path)
+            or self.script(item.key)
+            or self.edit(place, item.key.name, str(old))
+        )
+
+    def _file_of(self, name: str) -> str | None:
+        while name := name.rpartition(".")[0]:
+            if found := self.sources.module(name):
+                return found[0]
+        return None
+
+    # -- what came ------------------------------------------------------------------------------------
+
+    def added(self, item: Item) -> Cause | None:
+        """Only what we write can add: a file of ours, or the new text of an edit."""
+        for place in item.places:
+            whole = self.whole.get(place.path)
+            if whole is not None:
+                return Cause(whole.batch, f"{whole.overlay} states it", whole.mark)
+            for edit in self.edits:
+                if place.qualified.startswith(edit.target) and edit.by and item.key.name in _strings(edit.by):
+                    return _by(edit)
+        return self.script(item.key)
+
+
+def _named(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
+    for batch in manifest.batches:
+        for absent in batch.absent:
+            yield absent.name, Cause(batch.id, f"{absent.name} is declared absent", absent.mark)
+        for edit in batch.edits:
+            if edit.kind in ("drop", "stub", "body"):
+                yield edit.target, _by(edit)
+
+
+def _by(edit: Edit) -> Cause:
+    return Cause(edit.batch, f"edit {edit.kind} of {edit.target}", edit.mark)
+
+
+def _strings(source: str | None) -> frozenset[str]:
+    """The string constants and names in a piece of source."""
+    if source is None:
+        return frozenset()
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return frozenset()
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+    return frozenset(found)
+
+
+def _taken(patch: str, word: str) -> bool:
+    """A patch has the word in a line that leaves, and in none that comes."""
+    lines = patch.splitlines()
+    return any(r.startswith("-") and word in r for r in lines) and not any(
+        r.startswith("+") and word in r for r in lines
+    )
+
+
+def _order(cause: Cause) -> tuple[str, str, str]:
+    return cause.batch, str(cause.mark or ""), cause.text

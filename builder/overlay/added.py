@@ -1,0 +1,60 @@
+"""Imports that the manifest adds: one line each, behind the last import of the module's head."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from builder.errors import Mark, Problem
+from builder.manifest.model import Edit
+from builder.overlay.locate import Target
+from builder.overlay.record import Record, digest
+from builder.source.parse import Module
+
+Added = tuple[bytes, list[Problem], list[Record]]
+
+
+def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]]) -> Added:
+    """`data` with the imports; `module` is the same file before any edit, for what it binds already."""
+    problems: list[Problem] = []
+    records: list[Record] = []
+    lines: list[str] = []
+    bound = {a.asname or a.name for s in module.tree.body if isinstance(s, ast.ImportFrom) for a in s.names}
+    for edit, target in edits:
+        home, _, name = (edit.match or "").rpartition(".")
+        if target.path:
+            message = f"`{edit.target}` is not a module, and imports are added to modules."
+            problems.append(Problem("R005", message, edit.mark, Mark(module.path)))
+        elif name in bound:
+            message = f"{module.path} imports `{name}` already."
+            problems.append(Problem("R004", message, edit.mark, Mark(module.path)))
+        else:
+            bound.add(name)
+            line = f"from {home} import {name}"
+            lines.append(line)
+            at = _head(module.tree)
+            records.append(
+                Record(edit.mark, edit.batch, edit.why, edit.kind, module.path, at, None, digest(line))
+            )
+    return (_inserted(data, lines) if lines else data), problems, records
+
+
+def _head(tree: ast.Module) -> int:
+    """The last line of the module's head: its docstring and its imports, up to the first other statement."""
+    last = 0
+    for stmt in tree.body:
+        docstring = isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
+        if not docstring and not isinstance(stmt, (ast.Import, ast.ImportFrom)):
+            break
+        last = stmt.end_lineno or stmt.lineno
+    return last
+
+
+def _inserted(data: bytes, lines: Sequence[str]) -> bytes:
+    at = _head(ast.parse(data))
+    ending = b"\r\n" if b"\r\n" in data else b"\n"
+    rows = data.splitlines(keepends=True)
+    new = [line.encode() + ending for line in lines]
+    if at and at <= len(rows) and not rows[at - 1].endswith(b"\n"):
+        rows[at - 1] += ending
+    return b"".join([*rows[:at], *new, *rows[at:]])

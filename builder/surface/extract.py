@@ -1,0 +1,57 @@
+"""The surface of a whole tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from builder.graph.modules import module_of, python_paths
+from builder.source.parse import Module
+from builder.surface.model import Item, Key, Place, Surface
+from builder.surface.recognise import recognise
+from builder.surface.scan import TELLING, sights
+from builder.surface.scripts import scripts
+from builder.surface.values import Reader, Sources
+from builder.tree import Snapshot
+
+Parsed = dict[str, Module | None]
+
+
+def surface(
+    snapshot: Snapshot,
+    packages: Mapping[str, str],
+    shared: Parsed | None = None,
+    paths: Iterable[str] | None = None,
+) -> Surface:
+    """Everything that the Python files (or only those among `paths`) and the projects of a tree offer.
+
+    `shared` holds parsed files by blob: give the same to two trees that have files in common.
+    """
+    sources = Sources(snapshot, packages, shared)
+    wanted = sorted(python_paths(snapshot) if paths is None else paths)
+    found: dict[Key, list[Item]] = {}
+    for path in wanted:
+        if path.endswith(".py") and TELLING.search(snapshot[path]):
+            for item in _file(sources, path):
+                found.setdefault(item.key, []).append(item)
+    for item in scripts(snapshot):
+        found.setdefault(item.key, []).append(item)
+    return {key: _merged(found[key]) for key in sorted(found)}
+
+
+def _file(sources: Sources, path: str) -> Iterator[Item]:
+    file = sources.part(path)
+    if file is None:
+        return
+    module = module_of(path, sources.packages) or ""
+    for sight in sights(file):
+        yield from recognise(sight, Reader(sources, path, module, file, sight.around.function))
+
+
+def _merged(items: list[Item]) -> Item:
+    """One item of several statements: all places; the details of the first that has any."""
+    places: list[Place] = []
+    for item in items:
+        places += [p for p in item.places if p not in places]
+    telling = max(items, key=lambda i: ("type" in i.details, -items.index(i)))
+    return replace(telling, places=tuple(places))

@@ -1,0 +1,285 @@
+"""What of a file's sights is surface: flags, routes, environment variables, registries."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from builder.surface.model import Expression, Item, Key, Value
+from builder.surface.scan import Sight, place
+from builder.surface.values import Reader, members_of
+
+_METHODS = frozenset(["get", "post", "put", "delete", "patch", "head", "options"])
+_READERS = re.compile(r"(?:get_\w*)?getenv|get_\w*env_var\w*")
+_ENVIRON = re.compile(r"(?:os\.)?environ")
+#: Details of an option that change what a command line means; help is text.
+_FLAG_DETAILS = ("action", "choices", "const", "default", "dest", "nargs", "required", "type")
+_REGISTER = re.compile(r"register(?:_\w+)?")
+#: Registering functions of frameworks: what they name is not chosen by anyone.
+_NOT_REGISTRIES = frozenset(
+    ["register_parameter", "register_buffer", "register_fake", "register_forward_hook", "register_hook"]
+)
+
+Found = Iterator[Item]
+
+
+def recognise(sight: Sight, reader: Reader) -> Found:
+    """The items of the surface that one sight states."""
+    for kind in _RECOGNISERS:
+        yield from kind(sight, reader)
+
+
+def _item(sight: Sight, reader: Reader, kind: str, group: str, name: str, **details: Value) -> Item:
+    key = Key(kind, group, name)  # type: ignore[arg-type]
+    return Item(key, (place(sight, reader.path, reader.name),), details)
+
+
+def _dotted(node: ast.expr) -> str:
+    """`a.b.c`; "" for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = _dotted(node.value)
+        return f"{base}.{node.attr}" if base else ""
+    return ""
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _home(reader: Reader) -> str:
+    return reader.name or reader.path
+
+
+# -- flags ------------------------------------------------------------------------------------------
+
+
+def flags(sight: Sight, reader: Reader) -> Found:
+    """`parser.add_argument("--name", "-n", default=..., choices=...)`, positionals too."""
+    call = sight.node
+    if not isinstance(call, ast.Call) or _last(call.func) != "add_argument" or not call.args:
+        return
+    names = [reader.value(a.value if isinstance(a, ast.Starred) else a) for a in call.args]
+    spelt = (n.text if isinstance(n, Expression) else n for n in names)
+    known = [n for n in spelt if isinstance(n, str)]
+    if not known:
+        return
+    first = next((n for n in known if n.startswith("--")), known[0])
+    details: dict[str, Value] = {}
+    origins: dict[str, tuple[str, ...]] = {}
+    if len(known) > 1:
+        details["aliases"] = tuple(n for n in known if n != first)
+    for keyword in call.keywords:
+        if keyword.arg in _FLAG_DETAILS:
+            details[keyword.arg] = reader.value(keyword.value)
+            if keyword.arg in ("choices", "default") and (read := reader.origins(keyword.value)):
+                origins[keyword.arg] = tuple(read)
+    yield replace(_item(sight, reader, "flag", _home(reader), first, **details), origins=origins)
+
+
+# -- routes -----------------------------------------------------------------------------------------
+
+
+def routes(sight: Sight, reader: Reader) -> Found:
+    """`@app.get("/x")`, `@app.api_route("/x", methods=[...])`, `app.add_api_route("/x", f)`."""
+    call = sight.node
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return
+    verb = call.func.attr
+    if verb in ("add_route", "add_api_route", "mount"):
+        # aiohttp gives the method first
+        method = reader.value(call.args[0]) if len(call.args) > 2 else "*"
+        path = reader.value(call.args[-2]) if len(call.args) > 1 else None
+        if isinstance(path, str) and path.startswith("/") and isinstance(method, str):
+            yield _route(sight, reader, method, path)
+        return
+    if sight.decorated is None:
+        return
+    stated = next((k.value for k in call.keywords if k.arg == "path"), call.args[0] if call.args else None)
+    if stated is None:
+        return
+    path = _path(stated, reader)
+    if not path.startswith("/") or (verb not in _METHODS and verb not in ("api_route", "websocket", "route")):
+        return
+    path = _prefix(call.func.value, reader) + path
+    for method in _methods(verb, call, reader):
+        yield _route(sight, reader, method, path, handler=sight.decorated.name)
+
+
+def _route(sight: Sight, reader: Reader, method: str, path: str, **details: Value) -> Item:
+    return _item(sight, reader, "route", _home(reader), f"{method.upper()} {path}", **details)
+
+
+def _methods(verb: str, call: ast.Call, reader: Reader) -> list[str]:
+    if verb in _METHODS or verb == "websocket":
+        return [verb]
+    listed = next((reader.value(k.value) for k in call.keywords if k.arg == "methods"), ("GET",))
+    return [m for m in listed if isinstance(m, str)] if isinstance(listed, tuple) else ["*"]
+
+
+def _path(node: ast.expr, reader: Reader) -> str:
+    """A path may be the default of an environment variable: `os.environ.get("X", "/x")`."""
+    if isinstance(node, ast.Call) and len(node.args) == 2:
+        node = node.args[1]
+    value = reader.value(node)
+    return value if isinstance(value, str) else ""
+
+
+def _prefix(application: ast.expr, reader: Reader) -> str:
+    """`APIRouter(prefix="/v1")`."""
+    found = reader.find(application)
+    if found is not None and isinstance(found[1], ast.Call):
+        for keyword in found[1].keywords:
+            if keyword.arg == "prefix":
+                prefix = found[0].value(keyword.value)
+                return prefix if isinstance(prefix, str) else ""
+    return ""
+
+
+# -- environment variables --------------------------------------------------------------------------
+
+
+def environment(sight: Sight, reader: Reader) -> Found:
+    """Variables that are declared (`X = EnvBool(False)`) or read, whatever reads them."""
+    node = sight.node
+    if isinstance(node, ast.Assign):
+        yield from _declared(sight, node, reader)
+        return
+    name: ast.expr | None = None
+    if isinstance(node, ast.Call) and node.args:
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        reads = owner is not None and _last(node.func) in ("get", "pop", "setdefault")
+        if (reads and owner is not None and _ENVIRON.fullmatch(_dotted(owner))) or _READERS.fullmatch(
+            _last(node.func)
+        ):
+            name = node.args[0]
+    elif isinstance(node, ast.Subscript):
+        if isinstance(node.ctx, ast.Load) and _ENVIRON.fullmatch(_dotted(node.value)):
+            name = node.slice
+    elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        name = node.left if _ENVIRON.fullmatch(_dotted(node.comparators[0])) else None
+    value = reader.value(name) if name is not None else None
+    if isinstance(value, str) and value and "{" not in value:
+        yield _item(sight, reader, "environment", "", value)
+
+
+def _declared(sight: Sight, node: ast.Assign, reader: Reader) -> Found:
+    call = node.value
+    if sight.around.owner is None or not isinstance(call, ast.Call) or len(node.targets) != 1:
+        return
+    target, kind = node.targets[0], _last(call.func)
+    if isinstance(target, ast.Name) and re.fullmatch(r"Env[A-Z]\w*", kind):
+        details: dict[str, Value] = {"type": kind}
+        if call.args:
+            details["default"] = reader.value(call.args[0])
+        yield _item(sight, reader, "environment", "", target.id, **details)
+
+
+# -- registries -------------------------------------------------------------------------------------
+
+
+def models(sight: Sight, reader: Reader) -> Found:
+    """`EntryClass = [A, B]` of a model file: the architectures it serves."""
+    node = sight.node
+    if not isinstance(node, ast.Assign) or sight.around.scope:
+        return
+    if not any(isinstance(t, ast.Name) and t.id == "EntryClass" for t in node.targets):
+        return
+    package = _home(reader).rpartition(".")[0]
+    for name in node.value.elts if isinstance(node.value, (ast.List, ast.Tuple)) else [node.value]:
+        if isinstance(name, ast.Name):
+            yield _item(sight, reader, "registry", package, name.id, value=f"{_home(reader)}.{name.id}")
+
+
+def registered(sight: Sight, reader: Reader) -> Found:
+    """`@register_backend("x")`, `register_backend("x", ...)`, `Factory.register("x", ...)`."""
+    call = sight.node
+    if not isinstance(call, ast.Call) or not _REGISTER.fullmatch(_last(call.func)) or not call.args:
+        return
+    function = _last(call.func)
+    if function in _NOT_REGISTRIES or function.startswith("register_forward"):
+        return
+    keys = []
+    for argument in call.args:
+        if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
+            break
+        keys.append(argument.value)
+    # what inside a function is registered by a parameter's name is registered at run time, by others
+    if not keys or (len(call.args) == len(keys) and sight.decorated is None):
+        return
+    if sight.decorated is None:
+        keys = keys[:1]
+    yield _item(
+        sight, reader, "registry", _where(call.func, reader), " ".join(keys),
+        **({"value": sight.decorated.name} if sight.decorated is not None else {}),
+    )  # fmt: skip
+
+
+def _where(node: ast.expr, reader: Reader) -> str:
+    """The qualified name of what is called, as far as it can be followed."""
+    found = reader.find(node)
+    if found is not None and isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, ast.Attribute):
+            owner = reader.find(node.value)
+            if owner is not None and isinstance(owner[1], ast.ClassDef):
+                return f"{_home(owner[0])}.{owner[1].name}.{found[1].name}"
+        return f"{_home(found[0])}.{found[1].name}"
+    return f"{_home(reader)}.{_dotted(node) or _last(node)}"
+
+
+def tables(sight: Sight, reader: Reader) -> Found:
+    """`NAME = {"key": Class, ...}` of a module or class, and what is added to it at module level."""
+    if sight.around.function is not None:
+        return
+    node, table, added = sight.node, None, None
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, added = node.targets[0], node.value
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+            name = _dotted(target.value)
+            if name.lstrip("_")[:1].isupper() and isinstance(target.slice.value, str) and _chooses(added):
+                group = ".".join([_home(reader), *sight.around.scope, name])
+                yield _item(sight, reader, "registry", group, target.slice.value, value=reader.text(added))
+            return
+        table = _dotted(target)
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        table, added = _dotted(node.target), node.value
+    elif isinstance(node, ast.Call) and _last(node.func) == "update" and isinstance(node.func, ast.Attribute):
+        table, added = _dotted(node.func.value), node.args[0] if len(node.args) == 1 else None
+    # by convention what is meant to be chosen from is spelt as a constant or as a type
+    if not table or not table.lstrip("_")[:1].isupper() or not isinstance(added, ast.Dict) or not added.keys:
+        return
+    rows = [
+        (k.value, v) for k, v in zip(added.keys, added.values, strict=True) if isinstance(k, ast.Constant)
+    ]
+    if not all(isinstance(k, str) and _chooses(v) for k, v in rows):
+        return
+    group = ".".join([_home(reader), *sight.around.scope, table])
+    for key, value in rows:
+        yield _item(Sight(value, sight.around), reader, "registry", group, str(key), value=reader.text(value))
+
+
+def _chooses(node: ast.expr) -> bool:
+    """A registry maps to what does the work: a class, a function, a member."""
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Lambda)) or (
+        isinstance(node, ast.Call) and not node.keywords and len(node.args) <= 1
+    )
+
+
+def enumerations(sight: Sight, reader: Reader) -> Found:
+    """Members of an `Enum`: chosen by their value where it is a text, else by their name."""
+    node = sight.node
+    if not isinstance(node, ast.ClassDef) or not any(_last(b).endswith(("Enum", "Flag")) for b in node.bases):
+        return
+    group = ".".join([_home(reader), *sight.around.scope])
+    for name, value in members_of(node):
+        text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else name
+        if not name.startswith("_"):
+            yield _item(Sight(value, sight.around), reader, "registry", group, text, member=name)
+
+
+_RECOGNISERS: tuple[Callable[[Sight, Reader], Found], ...] = (
+    flags, routes, environment, models, registered, tables, enumerations,
+)  # fmt: skip

@@ -1,0 +1,336 @@
+"""What an expression is without running it: constants, lists of them, and names followed to both.
+
+Names are followed through assignments, imports, class attributes and enumerations of the tree.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from builder.graph.modules import path_of
+from builder.source.parse import Module, parse
+from builder.surface.model import Expression, Value
+from builder.surface.scan import telling_part
+from builder.tree import Snapshot
+
+#: name -> the one expression assigned to it, its definition or its import; None: more than one of them.
+Bindings: TypeAlias = "dict[str, ast.expr | ast.stmt | None]"
+#: The file in which an expression or definition stands, and the expression or definition.
+Bound: TypeAlias = "tuple[Reader, ast.expr | ast.stmt]"
+
+_DEEPEST = 12
+_LISTS = (ast.List, ast.Tuple, ast.Set)
+_CALLED = frozenset(["list", "tuple", "sorted", "set", "frozenset"])
+
+
+class Sources:
+    """The parsed files of one tree, read when they are asked for. `shared`: blob -> parsed file, for
+    trees that have files in common."""
+
+    def __init__(
+        self, snapshot: Snapshot, packages: Mapping[str, str], shared: dict[str, Module | None] | None = None
+    ) -> None:
+        self.snapshot = snapshot
+        self.packages = packages
+        self._parsed: dict[str, Module | None] = {} if shared is None else shared
+        self.bindings: dict[ast.AST, Bindings] = {}
+
+    def parsed(self, path: str) -> Module | None:
+        """A file of the tree; None when it does not parse."""
+        blob = self.snapshot.tree[path].blob
+        if blob not in self._parsed:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
+                    self._parsed[blob] = parse(self.snapshot[path], path)
+            except (SyntaxError, ValueError, RecursionError):
+                self._parsed[blob] = None
+        return self._parsed[blob]
+
+    def part(self, path: str) -> Module | None:
+        """What of a file can be surface; None when it does not parse."""
+        data = self.snapshot[path]
+        blob = self.snapshot.tree[path].blob
+        if blob in self._parsed:
+            return self._parsed[blob]
+        telling = telling_part(data)
+        key = f"{blob} part"
+        if key not in self._parsed and 2 * len(telling.lstrip(b"\n")) < len(data):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self._parsed[key] = parse(telling, path)
+            except (SyntaxError, ValueError, RecursionError):
+                self._parsed[key] = self.parsed(path)
+        return self._parsed[key] if key in self._parsed else self.parsed(path)
+
+    def module(self, name: str) -> tuple[str, Module] | None:
+        """Path and content of a module of the packages."""
+        for path in reversed(path_of(name, self.packages) or ()):
+            if path in self.snapshot:
+                found = self.parsed(path)
+                return (path, found) if found is not None else None
+        return None
+
+
+class Reader:
+    """Reads expressions that stand in one file, inside (or outside) one function."""
+
+    def __init__(
+        self, sources: Sources, path: str, module: str, file: Module, function: ast.AST | None = None
+    ) -> None:
+        self.sources = sources
+        self.path = path
+        self.name = module
+        self.file = file  # may be a part of what is at the path
+        self.function = function
+
+    def bindings(self, scope: ast.AST) -> Bindings:
+        """What the statements of a module, class or function bind, read once."""
+        known = self.sources.bindings
+        if scope not in known:
+            known[scope] = _bindings(scope)
+        return known[scope]
+
+    def text(self, node: ast.AST) -> str:
+        """The source of a node on one line."""
+        return " ".join(self.file.text(node).split())
+
+    def value(self, node: ast.expr, depth: int = 0) -> Value:
+        """What an expression gives; an `Expression` where only running it would tell."""
+        found = self._value(node, depth) if depth < _DEEPEST else None
+        return Expression(self.text(node)) if found is None else found[0]
+
+    def _value(self, node: ast.expr, depth: int) -> tuple[Value] | None:
+        if isinstance(node, ast.Constant):
+            value = node.value
+            return (value,) if value is None or isinstance(value, (bool, int, float, str)) else None
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self.value(node.operand, depth + 1)
+            return (-inner,) if isinstance(inner, (int, float)) else None
+        if isinstance(node, ast.JoinedStr):
+            return (self._joined(node, depth),)
+        if isinstance(node, _LISTS):
+            return self._members(node.elts, depth)
+        if isinstance(node, ast.Dict):
+            keys = [k for k in node.keys if k is not None]
+            return self._members(keys, depth) if len(keys) == len(node.keys) else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
+            if isinstance(left, Expression) or isinstance(right, Expression):
+                return None
+            if isinstance(left, tuple) and isinstance(right, tuple):
+                return ((*left, *right),)
+            return (left + right,) if isinstance(left, str) and isinstance(right, str) else None
+        if isinstance(node, ast.Call):
+            return self._call(node, depth)
+        if isinstance(node, ast.ListComp):
+            return self._members_of_enum(node, depth)
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self._named(node, depth)
+        return None
+
+    def _joined(self, node: ast.JoinedStr, depth: int) -> str:
+        parts = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                inner = self.value(part.value, depth + 1)
+                # a parameter is told by its name: `--{prefix}port`
+                parts.append(inner if isinstance(inner, str) else f"{{{self._placeholder(part)}}}")
+            else:
+                assert isinstance(part, ast.Constant)
+                parts.append(str(part.value))
+        return "".join(parts)
+
+    @staticmethod
+    def _placeholder(part: ast.FormattedValue) -> str:
+        # before Python 3.12 the parts of an f-string have no places of their own
+        return part.value.id if isinstance(part.value, ast.Name) else "..."
+
+    def _members(self, nodes: list[ast.expr], depth: int) -> tuple[Value] | None:
+        found: list[Value] = []
+        for node in nodes:
+            value = self.value(node.value if isinstance(node, ast.Starred) else node, depth + 1)
+            if isinstance(node, ast.Starred):
+                if not isinstance(value, tuple) or isinstance(value, Expression):
+                    return None
+                found.extend(value)
+            else:
+                found.append(value)
+        return (tuple(found),)
+
+    def _call(self, node: ast.Call, depth: int) -> tuple[Value] | None:
+        if isinstance(node.func, ast.Name) and node.func.id in _CALLED and len(node.args) == 1:
+            return self._value(node.args[0], depth + 1)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "copy") and not node.args:
+            return self._value(node.func.value, depth + 1)
+        return None
+
+    def _members_of_enum(self, node: ast.ListComp, depth: int) -> tuple[Value] | None:
+        """`[e.value for e in Kind]`."""
+        over = node.generators[0].iter
+        found = self.find(over) if isinstance(over, (ast.Name, ast.Attribute)) else None
+        if found is None or not isinstance(found[1], ast.ClassDef) or len(node.generators) > 1:
+            return None
+        wanted = node.elt.attr if isinstance(node.elt, ast.Attribute) else ""
+        members = list(members_of(found[1]))
+        if wanted == "name":
+            return (tuple(name for name, _ in members),)
+        if wanted != "value":
+            return None
+        return (tuple(found[0].value(value, depth + 1) for _, value in members),)
+
+    # -- names --------------------------------------------------------------------------------
+
+    def origins(self, node: ast.expr, depth: int = 0) -> list[str]:
+        """The qualified names through which an expression is read, outermost first."""
+        if depth > _DEEPEST:
+            return []
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            found = self.find(node)
+            if found is None:
+                return self.origins(node.value, depth + 1) if isinstance(node, ast.Attribute) else []
+            reader, bound = found
+            names = [name] if (name := self.qualified(node)) else []
+            if isinstance(bound, ast.expr) and not isinstance(bound, ast.Dict):
+                names += reader.origins(bound, depth + 1)
+            return names
+        below = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+        return [name for child in below for name in self.origins(child, depth + 1)]
+
+    def qualified(self, node: ast.expr) -> str | None:
+        """The dotted name of the definition or assignment that a name or attribute chain stands for."""
+        if isinstance(node, ast.Attribute):
+            owner = self.find(node.value)
+            if owner is not None and isinstance(owner[1], ast.ClassDef):
+                base = self.qualified(node.value)
+                return f"{base}.{node.attr}" if base else None
+            return None
+        if not isinstance(node, ast.Name) or (self.function and node.id in self.bindings(self.function)):
+            return None
+        found = self.global_name(node.id)
+        if found is None:
+            return f"{self.name or self.path}.{node.id}"
+        reader, bound = found
+        name = (
+            bound.name
+            if isinstance(bound, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+            else node.id
+        )
+        for own, what in reader.bindings(reader.file.tree).items():
+            if what is bound:  # it may be imported under another name
+                name = own
+        return f"{reader.name or reader.path}.{name}"
+
+    def _named(self, node: ast.Name | ast.Attribute, depth: int) -> tuple[Value] | None:
+        found = self.find(node)
+        if found is None or isinstance(found[1], ast.stmt):
+            return None
+        value = found[0].value(found[1], depth + 1)
+        return None if isinstance(value, Expression) else (value,)
+
+    def find(self, node: ast.expr, depth: int = 0) -> Bound | None:
+        """What a name or attribute chain stands for: the assigned expression, or the definition.
+
+        A name that is assigned twice stands for nothing.
+        """
+        if depth > _DEEPEST:
+            return None
+        if isinstance(node, ast.Name):
+            if self.function is not None and node.id in (local := self.bindings(self.function)):
+                bound = local[node.id]
+                return (self, bound) if isinstance(bound, ast.expr) else None
+            return self.global_name(node.id, depth)
+        if isinstance(node, ast.Attribute):
+            owner = self.find(node.value, depth + 1)
+            if owner is not None and isinstance(owner[1], ast.ClassDef):
+                return owner[0]._member(owner[1], node.attr)
+            if owner is not None and isinstance(owner[1], ast.Module):
+                return owner[0].global_name(node.attr, depth + 1)
+        return None
+
+    def global_name(self, name: str, depth: int = 0) -> Bound | None:
+        """The same for a name of the module."""
+        if depth > _DEEPEST:
+            return None
+        whole = self.sources.parsed(self.path)
+        if whole is None:
+            return None
+        bindings = self.bindings(whole.tree)
+        bound = bindings.get(name)
+        if isinstance(bound, ast.ImportFrom):
+            alias = next(a for a in bound.names if (a.asname or a.name) == name)
+            return self._imported(bound, alias.name, depth)
+        if bound is not None:
+            return Reader(self.sources, self.path, self.name, whole), bound
+        if name in bindings:
+            return None
+        stars = (
+            s for s in suites(whole.tree.body) if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"
+        )
+        return next((f for star in stars if (f := self._imported(star, name, depth))), None)
+
+    def _imported(self, stmt: ast.ImportFrom, name: str, depth: int) -> Bound | None:
+        module = self._target(stmt)
+        found = self.sources.module(module)
+        if found is None:
+            return None
+        return Reader(self.sources, found[0], module, found[1]).global_name(name, depth + 1)
+
+    def _target(self, stmt: ast.ImportFrom) -> str:
+        """The absolute name of the module that an import statement names."""
+        module = stmt.module or ""
+        if not stmt.level:
+            return module
+        package = self.name if self.path.endswith("/__init__.py") else self.name.rpartition(".")[0]
+        base = package.split(".")
+        base = base[: len(base) - (stmt.level - 1)]
+        return ".".join([*base, *([module] if module else [])])
+
+    def _member(self, owner: ast.ClassDef, name: str) -> Bound | None:
+        bound = self.bindings(owner).get(name)
+        return None if bound is None or isinstance(bound, ast.ImportFrom) else (self, bound)
+
+
+def _bindings(scope: ast.AST) -> Bindings:
+    """name -> the one expression assigned to it, its definition or its import; None: more than one."""
+    found: Bindings = {}
+
+    def bind(name: str, what: ast.expr | ast.stmt) -> None:
+        found[name] = None if name in found else what
+
+    for stmt in suites(scope.body):  # type: ignore[attr-defined]
+        if isinstance(stmt, ast.Assign):
+            for target in stmt.targets:
+                if isinstance(target, ast.Name):
+                    bind(target.id, stmt.value)
+        elif isinstance(stmt, ast.AnnAssign):
+            if isinstance(stmt.target, ast.Name) and stmt.value is not None:
+                bind(stmt.target.id, stmt.value)
+        elif isinstance(stmt, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            bind(stmt.name, stmt)
+        elif isinstance(stmt, ast.ImportFrom):
+            for alias in stmt.names:
+                bind(alias.asname or alias.name, stmt)
+    return found
+
+
+def suites(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a scope, those under `if` and `try` too, but not what functions hold."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+            yield from suites(stmt.body)
+            yield from suites(getattr(stmt, "orelse", []))
+            for handler in getattr(stmt, "handlers", []):
+                yield from suites(handler.body)
+
+
+def members_of(enum: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+    """Name and value of every member of an enumeration."""
+    for stmt in enum.body:
+        if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
+            yield stmt.targets[0].id, stmt.value

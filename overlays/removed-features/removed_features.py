@@ -1,0 +1,69 @@
+"""What this distribution leaves out, and how to bring it back.
+
+The tables are filled in from the manifest that the distribution was built from. Nothing here is read
+unless a choice has failed already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable
+from typing import NoReturn
+
+DISTRIBUTION = "this distribution"
+#: decision (a batch of the manifest) -> why it was taken
+DECISIONS: dict[str, str] = {}
+#: option of the command line -> decision
+FLAGS: dict[str, str] = {}
+#: option of the command line -> value -> decision
+CHOICES: dict[str, dict[str, str]] = {}
+#: architecture -> (its module in sglang.srt.models, decision)
+MODELS: dict[str, tuple[str, str]] = {}
+
+_CHOICE = re.compile(r"argument (\S+): invalid choice: '([^']*)'")
+
+
+def explain(kind: str, value: str) -> str | None:
+    """Why something was left out and how to bring it back; None for what never existed.
+
+    `kind` is "flag", "model", or an option whose value was chosen: "--quantization".
+    """
+    if kind == "model":
+        if value not in MODELS:
+            return None
+        module, decision = MODELS[value]
+        what = f"The architecture {value}"
+        back = f"add `{module}` to roots.models.keep in the manifest and build again"
+    else:
+        decision = FLAGS.get(value) if kind == "flag" else CHOICES.get(kind, {}).get(value)
+        if decision is None:
+            return None
+        what = f"The option {value}" if kind == "flag" else f"The choice `{kind} {value}`"
+        back = f"build with `--without {decision}`"
+    return (
+        f"{what} is not part of {DISTRIBUTION}: {DECISIONS[decision]}"
+        f" (batch `{decision}` of its manifest) To bring it back, {back}."
+    )
+
+
+def explained(kind: str, values: str | Iterable[str], message: str) -> str:
+    """An error message, with the reason behind it for every value that was left out."""
+    if isinstance(values, str):
+        values = [values]
+    reasons = [reason for value in values if (reason := explain(kind, value))]
+    return "\n".join([message, *reasons])
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """Says of options and choices that were left out why they are not there."""
+
+    def error(self, message: str) -> NoReturn:
+        choice = _CHOICE.match(message)
+        if choice is not None:
+            for option in choice[1].split("/"):
+                message = explained(option, choice[2], message)
+        elif message.startswith("unrecognized arguments:"):
+            words = [word.partition("=")[0] for word in message.split()]
+            message = explained("flag", dict.fromkeys(words), message)
+        super().error(message)

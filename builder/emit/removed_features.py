@@ -2,47 +2,66 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 
-from builder.gates.surface import Difference
+from builder.gates.surface import Surfaces
+from builder.manifest.model import Manifest
+from builder.surface.model import Surface
 
 Tables = Mapping[str, object]
 #: The names that a template assigns, each on one line, for the builder to fill.
 NAMES = ("DISTRIBUTION", "DECISIONS", "FLAGS", "CHOICES", "MODELS")
 
 
-def tables(
-    distribution: str, differences: Iterable[Difference], why: Mapping[str, str], parser: str, models: str
-) -> Tables:
-    """What left, by the way in which it is chosen.
-
-    `why`: batch -> its reason; `parser`: the module whose options count; `models`: the model package.
-    """
+def tables(found: Surfaces, manifest: Manifest, parser: str) -> Tables:
+    """What left, by the way in which it is chosen. `parser`: the module whose options count."""
+    why = {batch.id: batch.why for batch in manifest.batches}
+    models = manifest.roots.model_package
     flags: dict[str, str] = {}
     choices: dict[str, dict[str, str]] = {}
     architectures: dict[str, tuple[str, str]] = {}
-    for found in differences:
-        batch = next((c.batch for c in found.causes if c.batch in why), None)
-        kind, group, name = found.key
-        if batch is None or found.change == "added":
+    for flag, value, batch in _free(found.after, manifest, parser):
+        choices.setdefault(flag, {}).setdefault(value, batch)
+    for one in found.differences:
+        batch = next((c.batch for c in one.causes if c.batch in why), "")
+        kind, group, name = one.key
+        if not batch or one.change == "added":
             continue
         if kind == "flag" and group == parser:
-            if found.change == "lost":
+            if one.change == "lost":
                 flags[name] = batch
-            elif found.detail == "choices" and isinstance(found.before, str):
-                choices.setdefault(name, {})[found.before] = batch
-        elif kind == "registry" and group == models and found.change == "lost":
-            architectures[name] = (found.place.module.rpartition(".")[2], batch)
+            elif one.detail == "choices" and isinstance(one.before, str):
+                choices.setdefault(name, {})[one.before] = batch
+        elif kind == "registry" and group == models and one.change == "lost":
+            architectures[name] = (one.place.module.rpartition(".")[2], batch)
     used = {*flags.values(), *(b for row in choices.values() for b in row.values())}
     used |= {batch for _, batch in architectures.values()}
     return {
-        "DISTRIBUTION": distribution,
+        "DISTRIBUTION": manifest.name,
         "DECISIONS": {batch: why[batch] for batch in sorted(used)},
         "FLAGS": dict(sorted(flags.items())),
         "CHOICES": {flag: dict(sorted(row.items())) for flag, row in sorted(choices.items())},
         "MODELS": dict(sorted(architectures.items())),
     }
+
+
+def _free(after: Surface, manifest: Manifest, parser: str) -> Iterator[tuple[str, str, str]]:
+    """(option, value, batch): absent values of options that take any text.
+
+    What the manifest says of every name (`*`) does not count: a path or a label may be spelt like it.
+    """
+    options = [o for b in manifest.batches for o in b.options if "*" not in o.names]
+    for key, item in after.items():
+        if key.kind != "flag" or key.group != parser or "choices" in item.details:
+            continue
+        if not key.name.startswith("--") or item.details.get("action", "store") != "store":
+            continue
+        name = key.name[2:].replace("-", "_")
+        for option in options:
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in option.names):
+                yield from ((key.name, v, option.batch) for v in option.values if isinstance(v, str))
 
 
 def missing(template: bytes) -> list[str]:

@@ -32,8 +32,6 @@ def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapsh
     wanted = [f.path for b in manifest.batches for f in b.files if f.tables and f.path in output]
     if not wanted:
         return output
-    why = {b.id: b.why for b in manifest.batches}
-    package = manifest.roots.model_package
-    parser = f"{package.partition('.')[0]}.{_PARSER}"
-    values = removed_features.tables(manifest.name, found.differences, why, parser, package)
+    parser = f"{manifest.roots.model_package.partition('.')[0]}.{_PARSER}"
+    values = removed_features.tables(found, manifest, parser)
     return output.replace({path: removed_features.filled(output[path], values) for path in wanted})

@@ -58,6 +58,14 @@ def explained(kind: str, values: str | Iterable[str], message: str) -> str:
 class ArgumentParser(argparse.ArgumentParser):
     """Says of options and choices that were left out why they are not there."""
 
+    def parse_known_args(self, args=None, namespace=None):
+        parsed, rest = super().parse_known_args(args, namespace)
+        for option, values in CHOICES.items():  # an option may take any text and yet know some values
+            value = getattr(parsed, option.lstrip("-").replace("-", "_"), None)
+            if isinstance(value, str) and value in values:
+                self.error(f"argument {option}: invalid choice: {value!r}")
+        return parsed, rest
+
     def error(self, message: str) -> NoReturn:
         choice = _CHOICE.match(message)
         if choice is not None:

@@ -39,16 +39,18 @@ class Cleaner:
         extra: Iterable[bytes],
         words: Words,
         links: Links,
+        frozen: frozenset[str] = frozenset(),
     ) -> None:
         """`before`: upstream's package files; `files`: the kept ones, whose words `words` follows;
         `names`: path -> module; `may_prune`: paths in which dead definitions may leave; `extra`: other
-        texts whose words count as references; `links`: who imports what."""
+        texts whose words count as references; `links`: who imports what; `frozen`: paths in
+        which nothing leaves."""
         self._before = before
         self._names = names
         self._words = words
         self._units: dict[str, Unit | None] = {}
         self._unused = Unused(self.before_unit, words, links)
-        self._dead = Dead(before, self.before_unit, files, may_prune, extra, words)
+        self._dead = Dead(before, self.before_unit, files, may_prune, extra, words, frozen)
 
     def before_unit(self, path: str) -> Unit | None:
         """A file as upstream has it; None when upstream lacks it or it is not Python."""
@@ -71,21 +73,26 @@ class Cleaner:
     def round(self, world: World, edited: Iterable[str]) -> Cleaned:
         """What is dead now. `edited`: the files that differ from upstream."""
         cleaned = Cleaned()
-        for path in sorted(edited):
-            unit = world.unit(path)
-            unread = self._unused.imports(world, unit)
-            if unread:
-                cleaned.ops[path].extend(_drop(unread))
-                for bound in unread:
+        unread: dict[str, list[Bound]] = defaultdict(list)
+        paths = set(edited)
+        names: set[bytes] | None = None
+        while names is None or names:  # what leaves takes the last use of something else with it
+            for unit, item in self._dead.find(world, names):
+                full = f"{item.scope.qualname}.{item.name}" if item.scope.qualname else item.name
+                cleaned.ops[unit.path].append(Remove(item.node))
+                cleaned.dead[f"{unit.name}.{full}"] = "nothing refers to it any more"
+            names = set()
+            for path in sorted({*paths, *cleaned.ops}):
+                unit = world.unit(path)
+                for bound in self._unused.imports(world, unit):
+                    unread[path].append(bound)
+                    names |= self._dead.drop(unit, bound.node.names[bound.index])
                     if bound.public:
                         cleaned.dead[f"{unit.name}.{bound.name}"] = "the import is no longer used"
-            removed = [Remove(stmt) for stmt in self._unused.locals(unit)]
-            if removed:
-                cleaned.ops[path].extend(removed)
-        for unit, item in self._dead.find(world):
-            full = f"{item.scope.qualname}.{item.name}" if item.scope.qualname else item.name
-            cleaned.ops[unit.path].append(Remove(item.node))
-            cleaned.dead[f"{unit.name}.{full}"] = "nothing refers to it any more"
+        for path in sorted({*paths, *cleaned.ops}):
+            ops = [*_drop(unread[path]), *(Remove(s) for s in self._unused.locals(world.unit(path)))]
+            if ops:
+                cleaned.ops[path].extend(ops)
         return cleaned
 
 

@@ -7,10 +7,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.scopes import Scope
-from builder.specialize.seek import refers
+from builder.specialize.seek import first_line, refers
 from builder.specialize.words import Words, defines, words
 from builder.specialize.world import Unit, World
 
@@ -40,6 +41,7 @@ TRANSPARENT = frozenset(
 _DYNAMIC = re.compile(rb"getattr\([^,()]+,\s*f[\"']([A-Za-z_][A-Za-z_0-9]*)")
 #: A name that occurs more often than this outside definitions is alive for all practical purposes.
 _OFTEN = 12
+_NOTHING = (b"", b"\n", b"\r", b"#")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +63,25 @@ class Dead:
         may_prune: Callable[[str], bool],
         extra: Iterable[bytes],
         counts: Words,
+        frozen: frozenset[str] = frozenset(),
     ) -> None:
         """`before`: upstream's own code; `files`: the kept files, whose words `counts` follows;
-        `may_prune`: paths in which definitions may leave; `extra`: other texts that may name them."""
+        `may_prune`: paths in which definitions may leave; `extra`: other texts that may name them;
+        `frozen`: paths in which nothing leaves."""
+        self._frozen = frozen
         self._before_unit = before_unit
         self._words = counts
         self._may_prune = may_prune
         self._extra = {w for data in extra for w in words(data)}
-        self._removed = {p: frozenset(words(d)) for p, d in before.items() if p not in files}
+        removed = {p: words(d) for p, d in before.items() if p not in files}
+        self._removed = {p: frozenset(found) for p, found in removed.items()}
         self._edited: dict[str, Counter[bytes]] = {}  # words of upstream's version
         #: how much more often upstream's code has a word than the kept files
-        self._fell = words(b"\n".join(d for p, d in before.items() if p not in files))
+        self._fell = Counter(chain.from_iterable(found.elements() for found in removed.values()))
         self._defined: dict[str, Counter[bytes]] = {}
         self._places: defaultdict[bytes, Counter[str]] = defaultdict(Counter)
         self._prefixes: dict[str, frozenset[str]] = {}
-        self._alive: dict[bytes, tuple[str, bytes]] = {}  # name -> a file that refers to it, as it was
+        self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
         self._used: dict[str, bool] = {}
         for path, data in files.items():
             self._look(path, data)
@@ -97,6 +103,8 @@ class Dead:
             self._prefixes[path] = frozenset(m.decode() for m in _DYNAMIC.findall(data))
         else:
             self._prefixes.pop(path, None)
+        if path in self._frozen:
+            return
         for name in self._defined.get(path, ()):
             del self._places[name][path]
         found = defines(data)
@@ -106,39 +114,78 @@ class Dead:
         for name, count in self._defined[path].items():
             self._places[name][path] = count
 
-    def find(self, world: World) -> Iterator[tuple[Unit, Definition]]:
-        """The definitions that are dead now, by name and path."""
-        prefixes = tuple(sorted({p for found in self._prefixes.values() for p in found if len(p) > 2}))
-        for encoded in sorted(self._candidates()):
-            name = encoded.decode()
-            if name.startswith(prefixes) or self._referred(world, encoded, name) or not self._was_used(name):
-                continue
-            for path in sorted(self._places[encoded]):
-                unit = world.unit(path)
-                evaluator = Evaluator(world, unit)
-                for item in definitions(unit).get(name, ()):
-                    if _removable(item, evaluator):
-                        yield unit, item
+    def find(self, world: World, names: Iterable[bytes] | None = None) -> Iterator[tuple[Unit, Definition]]:
+        """The definitions that are dead now. What only dead definitions refer to is dead too.
 
-    def _candidates(self) -> Iterator[bytes]:
-        for name, places in self._places.items():
-            if self._fell[name] <= 0 or not places or name in self._extra:
-                continue
-            if name.startswith(b"__") and name.endswith(b"__"):
-                continue
-            if self._words.total(name) - sum(places.values()) <= _OFTEN:
-                yield name
+        `names`: ask for these alone, and for what they turn out to have kept alive.
+        """
+        prefixes = tuple(sorted({p for found in self._prefixes.values() for p in found if len(p) > 2}))
+        names = list(self._places) if names is None else self._places.keys() & set(names)
+        while names:
+            dead: list[tuple[Unit, Definition]] = []
+            for encoded in sorted(filter(self._candidate, names)):
+                name = encoded.decode()
+                if name.startswith(prefixes) or self._referred(world, encoded, name):
+                    continue
+                if self._was_used(name):
+                    dead.extend(self._removable(world, encoded, name))
+            names = set()
+            for unit, item in dead:
+                names.update(self._hide(unit, item))
+            yield from dead
+
+    def _removable(self, world: World, encoded: bytes, name: str) -> Iterator[tuple[Unit, Definition]]:
+        for path in sorted(self._places[encoded]):
+            unit = world.unit(path)
+            evaluator = Evaluator(world, unit)
+            for item in definitions(unit).get(name, ()):
+                if _removable(item, evaluator):
+                    yield unit, item
+
+    def _hide(self, unit: Unit, item: Definition) -> set[bytes]:
+        """Nothing is found any more in a definition that leaves; the names that occur in it."""
+        low, high = first_line(item.node), item.node.end_lineno or item.node.lineno
+        starts = unit.module.starts
+        text = unit.module.data[starts[low - 1] : starts[high]]
+        end = unit.module.end(item.node) - starts[low - 1]
+        if text[end:].lstrip(b" \t")[:1] not in _NOTHING or any(a <= low <= b for a, b in unit.hidden):
+            return set()  # another statement on its lines, or hidden with its class already
+        self._edited.setdefault(unit.path, self._words.of(unit.path))
+        unit.hidden.append((low, high))
+        self._fell.subtract(self._words.take(unit.path, text))
+        for name in defines(text):
+            if unit.path in self._places[name]:
+                del self._places[name][unit.path]
+        return self._places.keys() & words(text).keys()
+
+    def drop(self, unit: Unit, alias: ast.alias) -> set[bytes]:
+        """An imported name leaves; the names that occur in it."""
+        unit.dropped.add(alias)
+        text = " ".join((alias.name, alias.asname or "")).encode()
+        self._edited.setdefault(unit.path, self._words.of(unit.path))
+        self._fell.subtract(self._words.take(unit.path, text))
+        return set(words(text))
+
+    def _candidate(self, name: bytes) -> bool:
+        places = self._places[name]
+        if self._fell[name] <= 0 or not places or name in self._extra:
+            return False
+        if name.startswith(b"__") and name.endswith(b"__"):
+            return False
+        return self._words.total(name) - sum(places.values()) <= _OFTEN
 
     def _referred(self, world: World, encoded: bytes, name: str) -> bool:
         """Does a kept file refer to this name? The file that does is remembered."""
-        known = self._alive.get(encoded)
-        if known is not None and world.files.get(known[0]) is known[1]:
+        path, data, version = self._alive.get(encoded, ("", b"", 0))
+        if path and world.files[path] is data and world.unit(path).version == version:
             return True
         places = self._places[encoded]
         for path in self._words.holders(encoded):
-            if self._words.of(path)[encoded] > places.get(path, 0) and refers(world.unit(path), name):
-                self._alive[encoded] = (path, world.files[path])
-                return True
+            if self._words.of(path)[encoded] > places.get(path, 0):
+                unit = world.unit(path)
+                if refers(unit, name):
+                    self._alive[encoded] = (path, world.files[path], unit.version)
+                    return True
         return False
 
     def _was_used(self, name: str) -> bool:

@@ -98,7 +98,7 @@ class _Fixpoint:
         self.outlines: dict[str, Outline] = {}
         self.words = Words(files)
         self.links = Links(files, names, self.words)
-        self.cleaner = Cleaner(upstream, files, names, may_prune, extra, self.words, self.links)
+        self.cleaner = Cleaner(upstream, files, names, may_prune, extra, self.words, self.links, frozen)
         self.result = Specialized({})
         self.unused: set[str] = set()
         self.told: set[str] = set()  # names whose news the files that see them were folded for
@@ -125,19 +125,24 @@ class _Fixpoint:
         return self.result
 
     def clean(self) -> set[str]:
-        """Take away what is dead until nothing is; the files that changed."""
+        """Take away what is dead until nothing is; the files to fold again.
+
+        What nobody reads cannot decide anything. Only a function that wrote to outer names may have kept
+        one from being a constant, and a place that is told must be that of the final text.
+        """
         changed: set[str] = set()
         while self.result.rounds < MOST_ROUNDS:
             cleaned = self.cleaner.round(self.world(), self.edited())
             known = set(self.memory.gone)
-            ops = {p: ops for p, ops in cleaned.ops.items() if p not in self.frozen}
-            now = self.apply(ops, cleaned.dead)
+            writes = {path: _writes(self.files[path]) for path in cleaned.ops}
+            now = self.apply(cleaned.ops, cleaned.dead)
             # nobody names what is dead, nor what it contained: no file has to be looked at again for it
             self.unused.update(self.memory.gone.keys() - known)
             self.result.rounds += 1
             if not now:
                 break
-            changed.update(now)
+            changed.update(p for p in now if self.uncertain.get(p) or _writes(self.files[p]) != writes[p])
+        self.learn_methods()
         return changed
 
     def edited(self) -> list[str]:
@@ -309,6 +314,10 @@ class _Fixpoint:
                 self.result.emptied.append(path)
         self.result.lost = dict(sorted(self.memory.gone.items()))
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]
+
+
+def _writes(data: bytes) -> tuple[int, int]:
+    return data.count(b"global"), data.count(b"nonlocal")
 
 
 def _first_difference(left: ast.AST, right: ast.AST) -> str:

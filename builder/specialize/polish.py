@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from builder.source.parse import BOM
 from builder.source.textdiff import runs
 
 Change = tuple[int, int, int, int]  # lines [a1, a2) of the one text became lines [b1, b2) of the other
@@ -67,5 +68,7 @@ def format_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
                 capture_output=True,
             )
         for name, path in names.items():
-            found[path] = (Path(folder) / name).read_bytes()
+            data = (Path(folder) / name).read_bytes()
+            # the formatter drops a byte order mark
+            found[path] = BOM + data if files[path].startswith(BOM) and not data.startswith(BOM) else data
     return found

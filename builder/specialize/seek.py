@@ -27,7 +27,10 @@ _LONGEST_ANNOTATION = 300
 
 
 def lines_with(unit: Unit, words: Iterable[bytes]) -> set[int]:
-    """The lines that hold one of these words, with no letter, digit or underscore around it."""
+    """The lines that hold one of these words, with no letter, digit or underscore around it.
+
+    Lines of statements that leave at the end of the round hold nothing.
+    """
     data, starts = unit.module.data, unit.module.starts
     found: set[int] = set()
     for word in words:
@@ -37,6 +40,8 @@ def lines_with(unit: Unit, words: Iterable[bytes]) -> set[int]:
             if (at == 0 or data[at - 1] not in _IDENTIFIER) and data[end : end + 1] not in _TAIL:
                 found.add(bisect_right(starts, at))
             at = data.find(word, at + 1)
+    for low, high in unit.hidden if found else ():
+        found = {line for line in found if not low <= line <= high}
     return found
 
 
@@ -135,7 +140,7 @@ def refers(unit: Unit, name: str) -> bool:
             if node.attr == name:
                 return True
         elif isinstance(node, ast.alias):
-            if node.asname == name or name in node.name.split("."):
+            if node not in unit.dropped and (node.asname == name or name in node.name.split(".")):
                 return True
             continue
         elif isinstance(node, (ast.Global, ast.Nonlocal)):

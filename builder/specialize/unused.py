@@ -31,30 +31,40 @@ class Unused:
         self._before = before
         self._words = words
         self._links = links
+        self._read: dict[str, dict[str, int]] = {}  # path -> name that is read -> how often it occurs
 
     def imports(self, world: World, unit: Unit) -> list[Bound]:
         """Imported names that nobody reads any more, though upstream's file read them."""
-        found: list[Bound] | None = unit.cache.get("unread imports")  # type: ignore[assignment]
+        key = f"unread imports {unit.version}"
+        found: list[Bound] | None = unit.cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = list(self._unread(world, unit))
-            unit.cache["unread imports"] = found
-        return [b for b in found if not b.public or not self._taken_elsewhere(world, unit, b.name)]
+            found = unit.cache[key] = list(self._unread(world, unit))
+        return [
+            bound
+            for bound in found
+            if bound.node.names[bound.index] not in unit.dropped
+            and not (bound.public and self._taken_elsewhere(world, unit, bound.name))
+        ]
 
     def _unread(self, world: World, unit: Unit) -> Iterator[Bound]:
         before = self._before(unit.path)
         if before is None:
             return
-        predicates = {
-            name.rpartition(".")[2] for name, known in world.facts.predicates.items() if known.exact
-        }
-        stays: dict[str, bool] = {}
+        exact = (name for name, known in world.facts.predicates.items() if known.exact)
+        predicates = {name.rpartition(".")[2] for name in exact}
+        counts, read = self._words.of(unit.path), self._read.setdefault(unit.path, {})
+        gone: dict[str, bool] = {}
         for bound in imported(unit.module.tree.body):
             name = bound.name
-            if name not in stays:
-                # a predicate that the facts decide has no use left, whether or not upstream used it here
-                ours = loads(before, name) or bound.node.names[bound.index].name in predicates
-                stays[name] = loads(unit, name) or not ours
-            if not stays[name]:
+            count = counts[name.encode()]
+            if read.get(name) == count:
+                continue  # edits only take occurrences away, and none of this name was taken
+            if name not in gone:
+                gone[name] = not loads(unit, name)
+                if not gone[name]:
+                    read[name] = count
+            # a predicate that the facts decide has no use left, whether or not upstream used it here
+            if gone[name] and (bound.node.names[bound.index].name in predicates or loads(before, name)):
                 yield bound
 
     def _taken_elsewhere(self, world: World, unit: Unit, name: str) -> bool:
@@ -150,7 +160,8 @@ def takes(unit: Unit, module: str, name: str) -> bool:
     last = module.rpartition(".")[2]
     for node in nodes_on(unit, name):
         if isinstance(node, ast.ImportFrom):
-            if any(a.name == name for a in node.names) and unit.absolute(node) == module:
+            taken = any(a.name == name and a not in unit.dropped for a in node.names)
+            if taken and unit.absolute(node) == module:
                 return True
         elif isinstance(node, ast.Attribute) and node.attr == name and last in _called(unit, node.value):
             return True

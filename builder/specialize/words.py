@@ -39,7 +39,14 @@ class Words:
 
     def replace(self, path: str, data: bytes) -> dict[bytes, int]:
         """From now on the file has these bytes; by how much the count of each word changed."""
-        old, new = self._counts[path], words(data)
+        return self._change(path, words(data))
+
+    def take(self, path: str, text: bytes) -> dict[bytes, int]:
+        """From now on the file lacks this part of its text; by how much the count of each word changed."""
+        return self._change(path, self._counts[path] - words(text))
+
+    def _change(self, path: str, new: Counter[bytes]) -> dict[bytes, int]:
+        old = self._counts[path]
         self._counts[path] = new
         changed = {word for word, _ in old.items() ^ new.items()}
         for word in changed:

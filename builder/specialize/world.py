@@ -29,6 +29,14 @@ class Unit:
         self.name = name
         self.module: Module = module if module is not None else parse(data, path)
         self.cache: dict[str, object] = {}  # what others derive from this file, by their own key
+        # what leaves at the end of the round: lines of statements (first, last), imported names
+        self.hidden: list[tuple[int, int]] = []
+        self.dropped: set[ast.alias] = set()
+
+    @property
+    def version(self) -> int:
+        """Changes when more of this file is known to leave."""
+        return len(self.hidden) + len(self.dropped)
 
     @property
     def package(self) -> str:

@@ -1,0 +1,63 @@
+"""A few Python files, specialized: what the tests of the fixpoint and of the cleanup start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from textwrap import dedent
+
+from builder.specialize.facts import Facts, Known
+from builder.specialize.fixpoint import Specialized, specialize
+
+#: `pkg.platform` is where the predicates of the tests are defined
+PLATFORM = """
+    def is_npu():
+        return probe("npu")
+"""
+FACTS = Facts(predicates={"pkg.platform.is_npu": Known(False)})
+
+
+def sources(texts: Mapping[str, str]) -> dict[str, bytes]:
+    return {path: dedent(text).lstrip("\n").encode() for path, text in texts.items()}
+
+
+def module_of(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def run(
+    texts: Mapping[str, str],
+    *,
+    without: Iterable[str] = (),
+    upstream: Mapping[str, str] | None = None,
+    facts: Facts = FACTS,
+    may_prune: Callable[[str], bool] = lambda path: True,
+    extra: Iterable[bytes] = (),
+    frozen: frozenset[str] = frozenset(),
+) -> Specialized:
+    """Specialize files that `upstream` (by default the same texts) has, `without` some of the paths.
+
+    `pkg/platform.py` is always among them.
+    """
+    gone = set(without)
+    before = sources({"pkg/platform.py": PLATFORM, **texts, **(upstream or {})})
+    kept = sources({"pkg/platform.py": PLATFORM, **texts})
+    return specialize(
+        files={p: d if before.get(p) != d else before[p] for p, d in kept.items() if p not in gone},
+        upstream=before,
+        names={p: module_of(p) for p in {*before, *kept}},
+        removed={module_of(p): "manifest.yaml:1:1" for p in gone},
+        facts=facts,
+        may_prune=may_prune,
+        extra=extra,
+        frozen=frozen,
+    )
+
+
+def output(texts: Mapping[str, str], **options: object) -> dict[str, str]:
+    """The text of every kept file afterwards; the specialization must leave nothing open."""
+    done = run(texts, **options)  # type: ignore[arg-type]
+    assert not done.mismatches
+    assert not done.leftovers
+    gone = set(options.get("without", ()))  # type: ignore[call-overload]
+    kept = {p: d for p, d in sources(texts).items() if p not in gone}
+    return {path: data.decode() for path, data in {**kept, **done.files}.items()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Iterable
+from inspect import cleandoc
 
 from builder.source.ops import Op
 from builder.source.oracle import Oracle
@@ -23,7 +24,10 @@ def agrees(before: Module, ops: Iterable[Op], after: Module) -> bool:
 
 
 def same_program(left: Module, right: Module) -> bool:
-    """Are two texts the same program? Statements with equal bytes are not compared further."""
+    """Are two texts the same program? Statements with equal bytes are not compared further.
+
+    The indentation inside a string that stands for itself (a docstring) does not count.
+    """
     return _Comparison(left, right, None).same(right.tree, left.tree)
 
 
@@ -76,7 +80,16 @@ class _Comparison:
             placed = self.untouched is None or old in self.untouched
             if placed and _text(self.new, new) == _text(self.old, old):
                 return True
+            if self.untouched is None and (one := _documentation(new)) is not None:
+                return one == _documentation(old)
         return all(self.same(getattr(new, name, None), getattr(old, name, None)) for name in new._fields)
+
+
+def _documentation(stmt: ast.stmt) -> str | None:
+    """What a string says that is a statement of its own."""
+    if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant):
+        return cleandoc(stmt.value.value) if isinstance(stmt.value.value, str) else None
+    return None
 
 
 def _text(module: Module, stmt: ast.stmt) -> bytes:

@@ -142,16 +142,52 @@ def operand_spans(module: Module, op: Operands) -> list[Span]:
         extents.append(module.extent(value, low, high))
     spans: list[Span] = []
     if op.keep[0] > 0:
-        low = extents[op.keep[0]][0]
-        spans.append((start, low, b" " if _touch(module.data, start, low) else b""))
+        spans.append(_without(module, start, extents[op.keep[0]][0]))
     for left, right in zip(op.keep, op.keep[1:], strict=False):
         if right != left + 1:
-            low, high = extents[left][1], extents[right - 1][1]
-            spans.append((low, high, b" " if _touch(module.data, low, high) else b""))
+            spans.append(
+                _between(module, extents[left], extents[left + 1], extents[right - 1], extents[right])
+            )
     if op.keep[-1] < len(values) - 1:
-        low = extents[op.keep[-1]][1]
-        spans.append((low, end, b" " if _touch(module.data, low, end) else b""))
+        spans.append(_after(module, extents[op.keep[-1]], extents[op.keep[-1] + 1], end))
     return spans
+
+
+Extent = tuple[int, int]
+
+
+def _without(module: Module, low: int, high: int) -> Span:
+    """A deletion that leaves words apart."""
+    return low, high, b" " if _touch(module.data, low, high) else b""
+
+
+def _between(module: Module, left: Extent, first: Extent, last: Extent, right: Extent) -> Span:
+    """The deletion of operands between two that stay, each with the comment on its line."""
+    if module.data.find(b"\n", last[1], right[0]) < 0 or _operator_ends_line(module, last[1], right[0]):
+        whole = module.data.find(b"\n", left[1], first[0]) >= 0
+        if whole and _operator_ends_line(module, left[1], first[0]):
+            return _without(module, first[0], right[0])
+        return _without(module, left[1], last[1])
+    return _after(module, left, first, last[1])
+
+
+def _after(module: Module, left: Extent, first: Extent, end: int) -> Span:
+    """The deletion of operands that begin on lines of their own, with the comment on the last line."""
+    newline = module.data.find(b"\n", left[1], first[0])
+    rest = module.line_end(end)
+    if newline < 0 or _operator_ends_line(module, left[1], first[0]) or not _only_comment(module, end, rest):
+        return _without(module, left[1], end)
+    return module.line_end(left[1]), rest, b""
+
+
+def _operator_ends_line(module: Module, low: int, high: int) -> bool:
+    """Does `and` or `or` stand at the end of a line, not at the beginning of the next?"""
+    operator = module.skip_forward(low)
+    return module.data.find(b"\n", low, operator) < 0
+
+
+def _only_comment(module: Module, low: int, high: int) -> bool:
+    return module.skip_forward(low) >= high
 
 
 def annotation_spans(module: Module, op: DropAnnotation) -> list[Span]:

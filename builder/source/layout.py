@@ -65,6 +65,42 @@ def suite_end(module: Module, suite: list[ast.stmt], column: int) -> int:
     return end
 
 
+def statement_end(module: Module, stmt: ast.stmt) -> int:
+    """The line after a statement and the comments that trail its last suite."""
+    suites = [getattr(stmt, field, None) for field in ("body", "orelse", "finalbody")]
+    handlers = getattr(stmt, "handlers", None) or getattr(stmt, "cases", None)
+    if handlers:
+        suites.insert(1, handlers[-1].body)
+    last = [suite for suite in suites if suite]
+    if not last:
+        return stmt.end_lineno or stmt.lineno
+    return suite_end(module, last[-1], stmt.col_offset)
+
+
+def comments_above(module: Module, stmt: ast.stmt) -> int:
+    """The first line of the comments directly above a statement, or its own first line."""
+    top = line = first_line(stmt)
+    while top > 0 and top - 1 not in module.string_lines:
+        above = module.line(top - 1)
+        if not is_comment(above) or indent_of(above) != stmt.col_offset:
+            break
+        top -= 1
+    return line if top < line and module.line(top).startswith(b"#!") else top
+
+
+def blank_lines(module: Module, low: int, high: int, first: bool) -> int:
+    """How many blank lines leave with lines: what is left has as many as the longer run had.
+
+    `first`: nothing stands before in the suite, so none are left.
+    """
+    before, after = 0, 0
+    while low - before > 0 and is_blank(module.line(low - before - 1)):
+        before += 1
+    while high + after < len(module.starts) - 1 and is_blank(module.line(high + after)):
+        after += 1
+    return after if first and not before else min(before, after)
+
+
 def is_elif(module: Module, node: ast.If) -> bool:
     """Is this If written as `elif`?"""
     return module.data.startswith(b"elif", module.start(node))

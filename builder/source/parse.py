@@ -45,6 +45,11 @@ class Module:
         """The bytes of the line at a 0-based index, with its end of line."""
         return self.data[self.starts[index] : self.starts[index + 1]]
 
+    def line_end(self, offset: int) -> int:
+        """The offset of the end of the line that holds an offset, before its line break."""
+        index = min(_bisect(self.starts, offset), len(self.starts) - 2)
+        return self.starts[index] + len(self.line(index).rstrip(b"\r\n"))
+
     def start(self, node: ast.AST) -> int:
         return self.starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined, no-any-return]
 
@@ -62,20 +67,33 @@ class Module:
         stack: list[ast.AST] = [self.tree]
         while stack:
             node = stack.pop()
-            for child in ast.iter_child_nodes(node):
-                found[child] = node
-                stack.append(child)
+            for name in node._fields:
+                value = getattr(node, name, None)
+                if isinstance(value, ast.AST):
+                    found[value] = node
+                    stack.append(value)
+                elif isinstance(value, list):
+                    members = [item for item in value if isinstance(item, ast.AST)]
+                    found.update(dict.fromkeys(members, node))
+                    stack.extend(members)
         return found
 
     @cached_property
     def string_lines(self) -> frozenset[int]:
         """0-based indices of lines that begin inside a string: their indentation is content."""
         inside: set[int] = set()
-        for node in ast.walk(self.tree):
-            if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno != node.lineno:
-                if isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes)):
-                    continue
-                inside.update(range(node.lineno, node.end_lineno or node.lineno))
+        stack: list[ast.AST] = [self.tree]
+        while stack:
+            node = stack.pop()
+            low: int | None = getattr(node, "lineno", None)
+            high: int | None = getattr(node, "end_lineno", None)
+            if low is not None and low == high and not getattr(node, "decorator_list", None):
+                continue  # what lies on one line holds no string of several
+            if isinstance(node, (ast.Constant, ast.JoinedStr)):
+                if low is not None and high is not None and not _is_number(node):
+                    inside.update(range(low, high))
+                continue
+            stack.extend(ast.iter_child_nodes(node))
         return frozenset(inside)
 
     def skip_forward(self, at: int) -> int:
@@ -166,6 +184,10 @@ def _comment_starts(module: Module) -> Iterator[tuple[int, int]]:
                 )
     except (tokenize.TokenError, SyntaxError, IndentationError):  # pragma: no cover - ast parsed it
         return
+
+
+def _is_number(node: ast.Constant | ast.JoinedStr) -> bool:
+    return isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes))
 
 
 def parse(raw: bytes, path: str) -> Module:

@@ -14,13 +14,15 @@ from builder.source.expressions import annotation_spans, operand_spans, replace_
 from builder.source.items import drop_items
 from builder.source.layout import (
     Clause,
+    blank_lines,
     clauses,
+    comments_above,
     first_line,
     indent_of,
     is_blank,
     is_comment,
     starts_line,
-    suite_end,
+    statement_end,
 )
 from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Operands, Remove, Replace, Unwrap
 from builder.source.parse import BOM, Module
@@ -187,25 +189,19 @@ class _Splicer:
             elif shared_before and index:
                 self.spans.append((module.end(stmts[index - 1]), module.end(stmt), b""))
             else:
-                self.delete_lines(self.glued(stmts, index, lost), self.tail(stmt))
-
-    def tail(self, stmt: ast.stmt) -> int:
-        if isinstance(stmt, (ast.If, ast.Try, ast.With, ast.For, ast.While, ast.FunctionDef, ast.ClassDef)):
-            last: ast.AST = stmt
-            suite: list[ast.stmt] = []
-            for field in ("body", "handlers", "orelse", "finalbody"):
-                block = getattr(last, field, None)
-                if block:
-                    suite = block[-1].body if field == "handlers" else block
-            return suite_end(self.module, suite, stmt.col_offset)
-        return stmt.end_lineno or stmt.lineno
+                low, high = self.glued(stmts, index, lost), statement_end(module, stmt)
+                first = all(earlier in lost for earlier in range(index))
+                self.delete_lines(low, high + blank_lines(module, low, high, first))
 
     def glued(self, stmts: list[ast.stmt], index: int, gone: set[int]) -> int:
-        """The first line to delete: comments directly above leave when all they head leaves."""
-        module, stmt = self.module, stmts[index]
+        """The first line to delete: comments directly above leave when all they head leaves.
+
+        They head a compound statement alone, but a whole paragraph of simple ones.
+        """
+        stmt = stmts[index]
         line = first_line(stmt)
         at = index
-        while at + 1 < len(stmts):
+        while at + 1 < len(stmts) and not hasattr(stmt, "body"):
             following = stmts[at + 1]
             end = stmts[at].end_lineno or stmts[at].lineno
             if first_line(following) != end:
@@ -213,15 +209,7 @@ class _Splicer:
             if at + 1 not in gone:
                 return line
             at += 1
-        top = line
-        column = stmt.col_offset
-        while top > 0 and is_comment(module.line(top - 1)) and indent_of(module.line(top - 1)) == column:
-            if top - 1 in module.string_lines:
-                break
-            top -= 1
-        if top < line and module.line(top).startswith(b"#!"):
-            return line
-        return top
+        return comments_above(self.module, stmt)
 
     # -- compound statements ------------------------------------------------------------------
 
@@ -253,9 +241,11 @@ class _Splicer:
         if self.is_else(kept[0]):
             if not self.survives(kept[0].suite):
                 return False
+            self.headings(stmt, kept[0], parts)
             self.lift(stmt, kept[0], parts)
             self.suite(kept[0].suite, stmt)
             return True
+        self.headings(stmt, kept[0], parts)
         for clause in parts:
             if not any(clause is k for k in kept):
                 self.delete_lines(clause.lead if clause is not parts[0] else clause.line, clause.end)
@@ -271,6 +261,12 @@ class _Splicer:
             else:
                 self.pass_clause(clause)
         return True
+
+    def headings(self, stmt: ast.If, kept: Clause, parts: list[Clause]) -> None:
+        """The comment above an `if` leaves when a clause with a comment of its own takes its place."""
+        own = self.comments_of(kept) < kept.line or is_comment(self.module.line(kept.body))
+        if kept is not parts[0] and own:
+            self.delete_lines(comments_above(self.module, stmt), first_line(stmt))
 
     def comments_of(self, clause: Clause) -> int:
         """The first line of the comments glued above a clause, or its own line."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from builder.manifest.model import Scalar
 from builder.specialize import effects
 from builder.specialize.facts import Gone, Known
 from builder.specialize.flow import bound_before
@@ -17,7 +18,9 @@ from builder.specialize.scopes import Binding, Scope
 from builder.specialize.world import Unit, World
 
 Value = Known | Gone | None
+_BUILTINS = frozenset(["hasattr", "getattr", "isinstance", "issubclass", "bool", "int"])
 _READERS = frozenset(["get_bool_env_var", "get_int_env_var", "getenv", "get", "pop"])
+_RAW = frozenset(["getenv", "get", "pop"])  # these give the text of the variable, or their default
 _LITERALS = (ast.Tuple, ast.List, ast.Set)
 
 
@@ -162,35 +165,67 @@ class Evaluator:
         return Known(first.truth, exact=False) if same else None
 
     def _value_Call(self, node: ast.Call, scope: Scope) -> Value:
-        func = node.func
-        name = self.qualified(func, scope)
-        last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        name = self.qualified(node.func, scope)
         if isinstance(name, str):
             known = self.facts.predicates.get(name) or self.world.memory.functions.get(name)
             if known is not None:
                 return known
-            if name == "hasattr" and len(node.args) == 2:
-                return Known(False) if self._lacks(node, scope) else None
-            if name == "getattr" and len(node.args) == 3 and self._lacks(node, scope):
-                default = node.args[2]
-                return Known(scalar(default)) if isinstance(default, ast.Constant) else None
-            if name in ("isinstance", "issubclass") and len(node.args) == 2:
-                return self._isinstance(node.args[1], scope)
-            if name == "bool" and len(node.args) == 1 and not node.keywords:
-                found = self._condition(node.args[0], scope)
-                return Known(found.truth) if isinstance(found, Known) else None
-        anywhere = self.facts.predicates.get(f"*.{last}")
-        if anywhere is not None and isinstance(func, ast.Attribute):
+            if name in _BUILTINS and not node.keywords:
+                return self._builtin(name, node, scope)
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node, node.func, scope)
+        return self._environment(node, name, getattr(node.func, "id", ""))
+
+    def _builtin(self, name: str, node: ast.Call, scope: Scope) -> Value:
+        """A call of a builtin that can tell."""
+        count = len(node.args)
+        if name == "hasattr" and count == 2:
+            return Known(False) if self._lacks(node, scope) else None
+        if name == "getattr" and count == 3 and self._lacks(node, scope):
+            default = node.args[2]
+            return Known(scalar(default)) if isinstance(default, ast.Constant) else None
+        if name in ("isinstance", "issubclass") and count == 2:
+            return self._isinstance(node.args[1], scope)
+        if name == "bool" and count == 1:
+            found = self._condition(node.args[0], scope)
+            return Known(found.truth) if isinstance(found, Known) else None
+        if name == "int" and count == 1:
+            found = self.value(node.args[0], scope)
+            exact = isinstance(found, Known) and found.exact
+            return _integer(found.value) if exact and isinstance(found, Known) else None
+        return None
+
+    def _method(self, node: ast.Call, func: ast.Attribute, scope: Scope) -> Value:
+        anywhere = self.facts.predicates.get(f"*.{func.attr}")
+        if anywhere is not None:
             return anywhere
-        if isinstance(func, ast.Attribute) and not node.args and not node.keywords:
+        if not node.args and not node.keywords:
             method = self.world.memory.methods.get(func.attr)
             if method is not None:
                 return method
             if func.attr == "get" and isinstance(func.value, ast.Attribute):
                 return self.facts.environment.get(func.value.attr)
-        if last in _READERS and node.args:
-            return self.facts.environment.get(text(node.args[0]) or "")
-        return None
+            if func.attr in ("lower", "upper", "strip"):
+                owner = self.value(func.value, scope)
+                if isinstance(owner, Known) and owner.exact and isinstance(owner.value, str):
+                    return Known(getattr(owner.value, func.attr)())
+        return self._environment(node, self.qualified(func, scope), func.attr)
+
+    def _environment(self, node: ast.Call, name: str | Gone | None, last: str) -> Known | None:
+        """What reading an environment variable gives; one that is false is not set."""
+        known = self.facts.environment.get(text(node.args[0]) or "") if node.args else None
+        if known is None or last not in _READERS:
+            return None
+        if last not in _RAW:
+            return known if last == "get_bool_env_var" else Known(known.truth, exact=False)
+        if isinstance(known.value, str) or not known.exact:
+            return known
+        if known.truth:
+            return Known(True, exact=False)
+        if len(node.args) < 2:
+            return Known(None)
+        default = node.args[1]
+        return Known(scalar(default)) if isinstance(default, ast.Constant) else None
 
     def _lacks(self, node: ast.Call, scope: Scope) -> bool:
         """Does `hasattr(owner, "name")` or `getattr(owner, "name", default)` ask for what does not exist?"""
@@ -297,6 +332,13 @@ class Evaluator:
     def pure(self, node: ast.expr, scope: Scope) -> bool:
         """May the evaluation be left out without anybody noticing?"""
         return effects.pure(self, node, scope)
+
+
+def _integer(value: Scalar) -> Known | None:
+    try:
+        return Known(int(value)) if value is not None else None
+    except ValueError:
+        return None
 
 
 def _alternatives(classes: ast.expr) -> list[ast.expr]:

@@ -14,6 +14,8 @@ from builder.specialize.names import names_of, scalar, text
 from builder.specialize.scopes import Comprehension, Scope
 
 _IN = (ast.In, ast.NotIn)
+#: Calls whose result is known under the name that their argument would have.
+_MAKERS = ("list", "set", "tuple", "frozenset", "sorted", "dict")
 
 
 class Expressions:
@@ -56,7 +58,10 @@ class Expressions:
         elif isinstance(node, ast.Compare):
             self._compare(node, scope)
         elif isinstance(node, ast.Call):
-            self._call(node, scope)
+            self._call(node, scope, names)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
+            self.fold(node.left, scope, names=names, collection=collection)
+            self.fold(node.right, scope, names=names, collection=collection)
         elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
             self._members(node, scope, names, collection or not isinstance(node, ast.Tuple))
         elif isinstance(node, ast.Dict):
@@ -170,7 +175,7 @@ class Expressions:
 
     # -- calls --------------------------------------------------------------------------------
 
-    def _call(self, node: ast.Call, scope: Scope) -> None:
+    def _call(self, node: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         if isinstance(node.func, ast.Attribute):
             self.fold(node.func.value, scope)
         elif not isinstance(node.func, ast.Name):
@@ -178,19 +183,20 @@ class Expressions:
         called = self.evaluator.qualified(node.func, scope)
         if called in ("isinstance", "issubclass") and len(node.args) == 2:
             self.fold(node.args[0], scope)
-            self._classes(node.args[1], scope)
+            self.classes(node.args[1], scope)
             return
         last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         flags = [flag for arg in node.args if (flag := text(arg)) is not None]
         option = flags[0].lstrip("-").replace("-", "_") if last == "add_argument" and flags else ""
+        made_of = called in _MAKERS and len(node.args) == 1
         for arg in node.args:
-            self.fold(arg, scope)
+            self.fold(arg, scope, names=names if made_of else (), collection=made_of)
         for index, keyword in enumerate(node.keywords):
             if isinstance(called, str) and self._is_default(keyword, (called, f"*.{last}"), scope):
                 self.ops.append(DropItem(node, "keywords", index))
                 continue
-            names = [name for name in (option, keyword.arg) if name]
-            self.fold(keyword.value, scope, names=names, collection=keyword.arg == "choices")
+            known_as = [name for name in (option, keyword.arg) if name]
+            self.fold(keyword.value, scope, names=known_as, collection=keyword.arg == "choices")
 
     def _is_default(self, keyword: ast.keyword, called: Iterable[str], scope: Scope) -> bool:
         """Does a keyword give the value that the facts say is its default anyway?"""
@@ -203,13 +209,13 @@ class Expressions:
             return False
         return stated[0] == value.value and self.evaluator.pure(keyword.value, scope)
 
-    def _classes(self, classes: ast.expr, scope: Scope) -> None:
-        """The second argument of isinstance: classes that are gone leave it."""
+    def classes(self, classes: ast.expr, scope: Scope) -> None:
+        """The second argument of isinstance, or what a handler catches: classes that are gone leave it."""
         if isinstance(classes, ast.BinOp) and isinstance(classes.op, ast.BitOr):
             for side, other in ((classes.left, classes.right), (classes.right, classes.left)):
                 if isinstance(self.evaluator.value(side, scope), Gone):
                     self.ops.append(Replace(classes, other))
-                    self._classes(other, scope)
+                    self.classes(other, scope)
                     return
         if not isinstance(classes, ast.Tuple):
             self.fold(classes, scope)

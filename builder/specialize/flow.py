@@ -1,4 +1,4 @@
-"""Is a name certain to be bound where it is read?"""
+"""Is a name certain to be bound where it is read, and what does control never pass?"""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ def bound_before(module: Module, node: ast.AST, name: str, owner: Scope) -> bool
                 return True
         at = parent
     return False
+
+
+def exits(stmt: ast.stmt) -> bool:
+    """Does control never pass this statement, as it is written?"""
+    if isinstance(stmt, ast.If):
+        return any(map(exits, stmt.body)) and any(map(exits, stmt.orelse))
+    return isinstance(stmt, (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
 def _suite_of(parent: ast.AST, stmt: ast.stmt) -> list[ast.stmt]:

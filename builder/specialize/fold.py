@@ -5,40 +5,25 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
-from builder.source.ops import Decide, DropItem, Op, Remove, Unwrap
+from builder.source.ops import Decide, DropItem, Remove, Unwrap
+from builder.specialize.assign import Assignments, Folded
 from builder.specialize.constant import is_predicate, remaining, returned
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
+from builder.specialize.flow import exits
 from builder.specialize.guard import Guard, reads_beyond_own_branch
 from builder.specialize.hits import Hits, import_hits
 from builder.specialize.imports import Imports
-from builder.specialize.names import names_of, text
 from builder.specialize.scopes import Scope
 from builder.specialize.world import Unit, World
 
-_EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 #: Conditions that hold a literal True or False: edits put them there.
 _LITERAL = re.compile(
     rb"\b(?:if|elif|not|and|or|assert)[\s(]+(?:True|False)\b|\bwhile[ \t(]+False\b"
     rb"|\b(?:True|False)[ \t)]*\s(?:and|or)\b|\b(?:True|False)[ \t)]+if\b"
 )
-
-
-@dataclass(slots=True)
-class Folded:
-    """What folding one file gave."""
-
-    path: str
-    ops: list[Op] = field(default_factory=list)
-    local: dict[tuple[str, str], str] = field(default_factory=dict)  # (scope, name) -> gone
-    constants: dict[str, Known] = field(default_factory=dict)
-    functions: dict[str, Known] = field(default_factory=dict)
-    methods: dict[str, Known | None] = field(default_factory=dict)  # None: some class differs
-    uncertain: list[tuple[int, str]] = field(default_factory=list)  # line, sentence
-    decided: int = 0
 
 
 def fold(unit: Unit, world: World, needles: Iterable[str]) -> Folded:
@@ -65,6 +50,7 @@ class _Folder:
         self.evaluator = Evaluator(world, unit)
         self.out = Folded(unit.path)
         self.expressions = Expressions(self.evaluator, self.out.ops)
+        self.assignments = Assignments(self.evaluator, self.expressions, self.out)
         self.guard = Guard()
         self.imports = Imports(unit, world, self.out.ops, self.out.local, self.guard)
         self.taken: dict[ast.stmt, Sequence[ast.stmt]] = {}
@@ -111,7 +97,7 @@ class _Folder:
             left = left or stays
             tail = stmts[index + 1 :]
             # upstream's own dead code after an exit is none of our business
-            ours = stays and not isinstance(stmt, _EXITS) and self.leaves(stmt)
+            ours = stays and not exits(stmt) and self.leaves(stmt)
             if ours and tail and not self.guard.needed(scope, tail):
                 for dead in tail:
                     self.remove(dead)
@@ -120,9 +106,12 @@ class _Folder:
 
     def leaves(self, stmt: ast.stmt) -> bool:
         """Does control never pass this statement, once it is folded?"""
-        if isinstance(stmt, _EXITS):
-            return True
-        return any(self.leaves(s) for s in self.taken.get(stmt, ()) if s not in self.removed)
+        if stmt in self.taken:
+            return any(self.leaves(s) for s in self.taken[stmt] if s not in self.removed)
+        if isinstance(stmt, ast.If):
+            arms = (stmt.body, stmt.orelse)
+            return all(any(self.leaves(s) for s in arm if s not in self.removed) for arm in arms)
+        return exits(stmt)
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -235,7 +224,7 @@ class _Folder:
         for index, handler in enumerate(stmt.handlers):
             if index not in gone:
                 if handler.type is not None:
-                    self.expressions.fold(handler.type, scope, collection=True)
+                    self.expressions.classes(handler.type, scope)
                 self.suite(handler.body, scope)
         return True
 
@@ -271,7 +260,7 @@ class _Folder:
 
     def _FunctionDef(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
-        if self.declared_gone(name) or self.registers_absent(stmt.decorator_list, scope):
+        if self.assignments.gone(name) or self.registers_absent(stmt.decorator_list, scope):
             return self.remove(stmt)
         for decorator in stmt.decorator_list:
             if isinstance(self.evaluator.value(decorator, scope), Gone):
@@ -315,7 +304,7 @@ class _Folder:
 
     def _ClassDef(self, stmt: ast.ClassDef, scope: Scope) -> bool:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
-        if self.declared_gone(name) or self.registers_absent(stmt.decorator_list, scope):
+        if self.assignments.gone(name) or self.registers_absent(stmt.decorator_list, scope):
             return self.remove(stmt)
         if any(isinstance(self.evaluator.value(base, scope), Gone) for base in stmt.bases):
             return self.remove(stmt)  # a class whose base does not exist cannot exist
@@ -326,10 +315,6 @@ class _Folder:
         self.suite(stmt.body, self.unit.scopes.of(stmt))
         return True
 
-    def declared_gone(self, name: str) -> bool:
-        full = f"{self.unit.name}.{name}"
-        return full in self.world.facts.symbols or full in self.world.memory.gone
-
     def registers_absent(self, decorators: Sequence[ast.expr], scope: Scope) -> bool:
         return any(
             isinstance(d, ast.Call) and self.expressions.registers_absent(d, scope) for d in decorators
@@ -338,68 +323,14 @@ class _Folder:
     # -- simple statements --------------------------------------------------------------------
 
     def _Assign(self, stmt: ast.Assign, scope: Scope) -> bool:
-        if len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
-            name = stmt.targets[0].id
-            if self.binding_gone(name, scope):
-                return self.remove(stmt)
-            self.constant(name, scope)
-            if scope.kind in ("module", "class") and isinstance(
-                self.evaluator.value(stmt.value, scope), Gone
-            ):
-                return self.remove(stmt)  # an alias of what is gone is gone
-            if name == "__all__" and isinstance(stmt.value, (ast.List, ast.Tuple)):
-                self.exports(stmt.value)
-                return True
-        for target in stmt.targets:
-            self.expressions.fold(target, scope)
-        self.assigned(stmt.targets, stmt.value, scope)
-        return True
+        return self.assignments.plain(stmt, scope) or self.remove(stmt)
 
     def _AnnAssign(self, stmt: ast.AnnAssign, scope: Scope) -> bool:
-        if isinstance(stmt.target, ast.Name):
-            if self.binding_gone(stmt.target.id, scope):
-                return self.remove(stmt)
-            self.constant(stmt.target.id, scope)
-        self.expressions.annotations.fold(stmt, stmt.annotation, scope)
-        if stmt.value is not None:
-            self.assigned([stmt.target], stmt.value, scope)
-        return True
+        return self.assignments.annotated(stmt, scope) or self.remove(stmt)
 
     def _AugAssign(self, stmt: ast.AugAssign, scope: Scope) -> bool:
-        self.expressions.fold(stmt.target, scope)
-        if isinstance(stmt.target, ast.Name) and stmt.target.id == "__all__":
-            if isinstance(stmt.value, (ast.List, ast.Tuple)):
-                self.exports(stmt.value)
-        else:
-            self.assigned([stmt.target], stmt.value, scope)
+        self.assignments.augmented(stmt, scope)
         return True
-
-    def assigned(self, targets: Sequence[ast.expr], value: ast.expr, scope: Scope) -> None:
-        """Fold what is assigned; a constant tuple of strings or classes is a set of choices."""
-        names = [name for target in targets for name in names_of(target)]
-        constant = scope.kind in ("module", "class") and all(isinstance(t, ast.Name) for t in targets)
-        alike = isinstance(value, ast.Tuple) and (
-            all(text(item) is not None for item in value.elts)
-            or all(isinstance(item, (ast.Name, ast.Attribute)) for item in value.elts)
-        )
-        self.expressions.fold(value, scope, names=names, collection=constant and alike)
-
-    def binding_gone(self, name: str, scope: Scope) -> bool:
-        full = f"{scope.qualname}.{name}" if scope.qualname else name
-        return scope.kind in ("module", "class") and self.declared_gone(full)
-
-    def constant(self, name: str, scope: Scope) -> None:
-        """Remember the derived value of a module-level constant."""
-        if scope.kind == "module":
-            known = self.evaluator.constant(scope.names.get(name, []), scope)
-            if known is not None:
-                self.out.constants[f"{self.unit.name}.{name}"] = known
-
-    def exports(self, value: ast.List | ast.Tuple) -> None:
-        for index, item in enumerate(value.elts):
-            name = text(item)
-            if name is not None and isinstance(self.world.canonical(self.unit.name, name), Gone):
-                self.out.ops.append(DropItem(value, "elts", index))
 
     def _Expr(self, stmt: ast.Expr, scope: Scope) -> bool:
         if isinstance(stmt.value, ast.Call) and self.expressions.registers_absent(stmt.value, scope):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from builder.specialize.scopes import Scope
 
@@ -40,10 +40,13 @@ class Guard:
         kept = {id(node) for node in own(suite)}
         self._lost.update(id(node) for node in own([stmt]) if id(node) not in kept)
 
-    def needed(self, scope: Scope, lost: Iterable[ast.stmt]) -> bool:
-        """Must these statements stay, although they never run, for what the rest means?"""
+    def needed(self, scope: Scope, lost: Iterable[ast.stmt], known: Collection[str] = ()) -> bool:
+        """Must these statements stay, although they never run, for what the rest means?
+
+        `known`: names that are remembered as gone wherever they are read.
+        """
         nodes = list(own(lost))
-        return self._loses_yield(scope, nodes) or self._unbinds(scope, nodes)
+        return self._loses_yield(scope, nodes) or self._unbinds(scope, nodes, known)
 
     def _loses_yield(self, scope: Scope, lost: list[ast.AST]) -> bool:
         """Would the function stop being a generator without these nodes?"""
@@ -56,7 +59,7 @@ class Guard:
         body = getattr(scope.node, "body", [])
         return not any(isinstance(n, _YIELDS) and id(n) not in gone for n in own(body))
 
-    def _unbinds(self, scope: Scope, lost: list[ast.AST]) -> bool:
+    def _unbinds(self, scope: Scope, lost: list[ast.AST], known: Collection[str]) -> bool:
         """Would a name that is read elsewhere in the function cease to be local without these nodes?
 
         Only matters where an outer scope or Python itself binds the name too, or where an inner function
@@ -72,7 +75,7 @@ class Guard:
         inside |= self._lost
         for name, bindings in scope.names.items():
             left = [b for b in bindings if id(b.node) not in inside]
-            if len(left) == len(bindings):
+            if len(left) == len(bindings) or name in known:
                 continue
             if left and all(isinstance(b.node, ast.Nonlocal) for b in left):
                 return True

@@ -95,8 +95,7 @@ class Imports:
     def _forget(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> None:
         """Remember the names that only this import bound as gone."""
         for index, why in gone.items():
-            alias = stmt.names[index]
-            name = alias.asname or (alias.name.split(".")[0] if isinstance(stmt, ast.Import) else alias.name)
+            alias, name = stmt.names[index], _bound(stmt, index)
             if all(b.alias is alias for b in scope.names.get(name, ())):
                 self.local[scope.qualname, name] = why
 
@@ -109,9 +108,11 @@ class Imports:
         if handler is None or failing is None or _uses_exception(handler):
             return None
         others = [s for h in stmt.handlers if h is not handler for s in h.body]
-        if self.guard.needed(scope, [*stmt.body[at:], *stmt.orelse, *others]):
+        gone = self._gone(failing)
+        bound = {_bound(failing, index) for index in gone}
+        if self.guard.needed(scope, [*stmt.body[at:], *stmt.orelse, *others], bound):
             return None
-        self._forget(failing, scope, self._gone(failing))
+        self._forget(failing, scope, gone)
         return Jump(at, handler)
 
     def _failing(self, body: Sequence[ast.stmt]) -> tuple[int, ast.Import | ast.ImportFrom | None]:
@@ -125,7 +126,8 @@ class Imports:
 
     def redundant(self, stmt: ast.Try, jump: Jump) -> bool:
         """May the imports before the failing one leave as well, because the handler binds all their names?"""
-        names = [a.asname or a.name.split(".")[0] for s in stmt.body[: jump.at] for a in s.names]  # type: ignore[attr-defined]
+        before = [s for s in stmt.body[: jump.at] if isinstance(s, (ast.Import, ast.ImportFrom))]
+        names = [_bound(s, index) for s in before for index in range(len(s.names))]
         return all(any(binds(s, name) for s in jump.handler.body) for name in names)
 
     def _missing(self, stmt: ast.Import | ast.ImportFrom) -> type[BaseException]:
@@ -133,6 +135,12 @@ class Imports:
         if isinstance(stmt, ast.Import) or self.world.module_gone(self.unit.absolute(stmt)) is not None:
             return ModuleNotFoundError
         return ImportError
+
+
+def _bound(stmt: ast.Import | ast.ImportFrom, index: int) -> str:
+    """The name that an import binds."""
+    alias = stmt.names[index]
+    return alias.asname or (alias.name.split(".")[0] if isinstance(stmt, ast.Import) else alias.name)
 
 
 def _first(handlers: Iterable[ast.ExceptHandler], missing: type[BaseException]) -> ast.ExceptHandler | None:

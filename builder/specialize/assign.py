@@ -1,0 +1,107 @@
+"""Folds assignments: what they bind may be gone, become a known constant, or be a set of choices."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from builder.source.ops import DropItem, Op
+from builder.specialize.evaluate import Evaluator
+from builder.specialize.expressions import Expressions
+from builder.specialize.facts import Gone, Known
+from builder.specialize.names import names_of, text
+from builder.specialize.scopes import Scope
+
+
+@dataclass(slots=True)
+class Folded:
+    """What folding one file gave."""
+
+    path: str
+    ops: list[Op] = field(default_factory=list)
+    local: dict[tuple[str, str], str] = field(default_factory=dict)  # (scope, name) -> gone
+    constants: dict[str, Known] = field(default_factory=dict)
+    functions: dict[str, Known] = field(default_factory=dict)
+    methods: dict[str, Known | None] = field(default_factory=dict)  # None: some class differs
+    uncertain: list[tuple[int, str]] = field(default_factory=list)  # line, sentence
+    decided: int = 0
+
+
+class Assignments:
+    """Folds the assignments of one file; each method says whether the statement stays."""
+
+    def __init__(self, evaluator: Evaluator, expressions: Expressions, out: Folded) -> None:
+        self.evaluator = evaluator
+        self.expressions = expressions
+        self.out = out
+        self.unit = evaluator.unit
+        self.world = evaluator.world
+
+    def plain(self, stmt: ast.Assign, scope: Scope) -> bool:
+        if len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
+            name = stmt.targets[0].id
+            if self._binds_gone(name, scope):
+                return False
+            self._remember(name, scope)
+            named = scope.kind in ("module", "class")
+            if named and isinstance(self.evaluator.value(stmt.value, scope), Gone):
+                return False  # an alias of what is gone is gone
+            if name == "__all__" and self._exports(stmt.value):
+                return True
+        for target in stmt.targets:
+            self.expressions.fold(target, scope)
+        self._value(stmt.targets, stmt.value, scope)
+        return True
+
+    def annotated(self, stmt: ast.AnnAssign, scope: Scope) -> bool:
+        if isinstance(stmt.target, ast.Name):
+            if self._binds_gone(stmt.target.id, scope):
+                return False
+            self._remember(stmt.target.id, scope)
+        self.expressions.annotations.fold(stmt, stmt.annotation, scope)
+        if stmt.value is not None:
+            self._value([stmt.target], stmt.value, scope)
+        return True
+
+    def augmented(self, stmt: ast.AugAssign, scope: Scope) -> None:
+        self.expressions.fold(stmt.target, scope)
+        exported = isinstance(stmt.target, ast.Name) and stmt.target.id == "__all__"
+        if not (exported and self._exports(stmt.value)):
+            self._value([stmt.target], stmt.value, scope)
+
+    def gone(self, name: str) -> bool:
+        """Is a name of this module (`Class.member` too) declared absent, or gone since?"""
+        full = f"{self.unit.name}.{name}"
+        return full in self.world.facts.symbols or full in self.world.memory.gone
+
+    def _binds_gone(self, name: str, scope: Scope) -> bool:
+        full = f"{scope.qualname}.{name}" if scope.qualname else name
+        return scope.kind in ("module", "class") and self.gone(full)
+
+    def _value(self, targets: Sequence[ast.expr], value: ast.expr, scope: Scope) -> None:
+        """Fold what is assigned; a constant tuple of strings or classes is a set of choices."""
+        names = [name for target in targets for name in names_of(target)]
+        constant = scope.kind in ("module", "class") and all(isinstance(t, ast.Name) for t in targets)
+        alike = isinstance(value, ast.Tuple) and (
+            all(text(item) is not None for item in value.elts)
+            or all(isinstance(item, (ast.Name, ast.Attribute)) for item in value.elts)
+        )
+        self.expressions.fold(value, scope, names=names, collection=constant and alike)
+
+    def _remember(self, name: str, scope: Scope) -> None:
+        """Keep the derived value of a module-level constant."""
+        if scope.kind == "module":
+            known = self.evaluator.constant(scope.names.get(name, []), scope)
+            if known is not None:
+                self.out.constants[f"{self.unit.name}.{name}"] = known
+
+    def _exports(self, value: ast.expr) -> bool:
+        """Drop what is gone from the names of `__all__`."""
+        if not isinstance(value, (ast.List, ast.Tuple)):
+            return False
+        for index, item in enumerate(value.elts):
+            name = text(item)
+            if name is not None and isinstance(self.world.canonical(self.unit.name, name), Gone):
+                self.out.ops.append(DropItem(value, "elts", index))
+        return True

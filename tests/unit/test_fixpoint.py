@@ -141,7 +141,7 @@ def test_an_alias_is_followed_to_where_it_is_used() -> None:
             "pkg/a.py": "from pkg.platform import is_npu\n\nON_NPU = is_npu()\n",
             "pkg/b.py": "from pkg.a import ON_NPU as slow\n\n\ndef one(x):\n    return x if slow else None\n",
             "pkg/c.py": "from pkg.b import slow\n\n\ndef two(x):\n    if slow:\n        return x\n",
-            "pkg/d.py": "from pkg import c\n\n\ndef three(x):\n    if c.slow:\n        return x\n    return 3",
+            "pkg/d.py": "from pkg import c\n\n\ndef three(x):\n    if c.slow:\n        return x\n    return",
         }
     )
     assert after["pkg/b.py"] == "def one(x):\n    return None\n"

@@ -1,4 +1,4 @@
-"""A small upstream of our own and a manifest that uses every kind of statement, for whole builds in tests."""
+"""A small upstream of our own and a manifest with every kind of statement, for whole builds in tests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.tree import blob_id
 from upstream_repo import Repo
+
+from builder.tree import blob_id
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -76,6 +77,7 @@ class Server:
         self.backend = backend
         self.retries = retries
         self.mode = "http"
+        self.architecture = "Deep"
 
     def run(self):
         if _is_alien:
@@ -90,6 +92,8 @@ class Server:
             platform.warp()
         if platform.GALAXY:
             return None
+        if self.architecture == "Other":
+            raise RuntimeError("an other")
         print("starting")
         report(self.name, quiet=False)
         model = load(self.argv[0])
@@ -187,13 +191,25 @@ import importlib
 def load(name):
     return importlib.import_module(f"acme.models.{name}")
 """,
-    "acme/models/deep.py": "from acme.configs.deep import DeepConfig\n\n\nclass Deep:\n    config = DeepConfig\n",
-    "acme/models/other.py": (
-        "from acme.configs.other import OtherConfig\n\n\nclass Other:\n    config = OtherConfig\n"
+    "acme/models/deep.py": (
+        "from acme.configs.deep import DeepConfig\n\n\nclass Deep:\n    config = DeepConfig\n"
     ),
+    "acme/models/other.py": """\
+from acme.configs.other import OtherConfig
+
+
+class Other:
+    config = OtherConfig
+
+
+EntryClass = Other
+""",
+    "acme/orphan.py": "def forgotten():\n    return 1\n",
     "acme/models/shared.py": "WIDTH = 3\n",
     "acme/configs/__init__.py": "",
-    "acme/configs/deep.py": "from acme.models.shared import WIDTH\n\n\nclass DeepConfig:\n    width = WIDTH\n",
+    "acme/configs/deep.py": (
+        "from acme.models.shared import WIDTH\n\n\nclass DeepConfig:\n    width = WIDTH\n"
+    ),
     "acme/configs/other.py": "class OtherConfig:\n    width = 2\n",
     "acme/data/table.json": '{"rows": []}\n',
     "acme/test/test_server.py": "from acme.server import Server\n\n\ndef test_it():\n    assert Server([])\n",
@@ -345,7 +361,17 @@ batches:
   - id: models
     why: one model is kept
     prune: [python/acme/models/*.py, python/acme/configs/*.py]
-    keep: [python/acme/models/__init__.py, python/acme/models/registry.py, python/acme/configs/__init__.py]
+    keep:
+      - python/acme/models/__init__.py
+      - python/acme/models/registry.py
+      - python/acme/configs/__init__.py
+    facts:
+      options:
+        - {names: [architecture], removed_models: true}
+
+  - id: orphans
+    why: no root reaches it
+    unreached: [python/acme/orphan.py, python/acme/version.py]
 
   - id: grpc
     why: the gRPC entry point is not part of this distribution
@@ -396,6 +422,14 @@ batches:
     patches:
       - {from: overlays/parser/odd.patch, why: an example of the last resort}
 
+  - id: told
+    why: who asks for what is not here is told so
+    files:
+      - {path: python/acme/removed.py, from: overlays/told/removed.py, tables: removed-features}
+    edits:
+      - {add_import: acme.removed.checked, in: acme.launch}
+      - {replace: "sys.argv[1:]", by: "checked(sys.argv[1:])", in: acme.launch}
+
 kernel:
   distributions: [acme-kernel, sgl-kernel]
   architectures: {keep: [sm90, {name: sm100, optional: an example}]}
@@ -418,9 +452,22 @@ OVERLAYS = {
     "overlays/fancy/slow_path.pybody": b"# our own\nreturn 3\n",
     "overlays/parser/parser.py": b'"""Ours."""\n\n\ndef parse(text):\n    return text.strip()\n',
     "overlays/parser/extra.py": b'"""Ours too."""\n\nEXTRA = 1\n',
+    "overlays/told/removed.py": (
+        b"""\
+DISTRIBUTION = ""
+DECISIONS: dict = {}
+FLAGS: dict = {}
+CHOICES: dict = {}
+MODELS: dict = {}
+
+
+def checked(argv):
+    return [word for word in argv if word not in MODELS]
+"""
+    ),
     "overlays/parser/odd.patch": (
         b"--- a/python/acme/server.py\n+++ b/python/acme/server.py\n"
-        b'@@ -59,2 +59,2 @@\n     def odd(self):\n-        return "odd"\n+        return "even"\n'
+        b'@@ -62,2 +62,2 @@\n     def odd(self):\n-        return "odd"\n+        return "even"\n'
     ),
 }
 
@@ -492,6 +539,14 @@ def small_world(
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_bytes(data)
     return World(repository, commit, home)
+
+
+def place(text: str, inside: str | None = None) -> str:
+    """Where a text stands in MANIFEST, as marks are written; `inside` is a longer text around it."""
+    assert MANIFEST.count(inside or text) == 1, text
+    start = MANIFEST.index(inside or text) + (inside or text).index(text)
+    line = MANIFEST.count("\n", 0, start) + 1
+    return f"manifest.yaml:{line}:{start - MANIFEST.rfind(chr(10), 0, start)}"
 
 
 def commit_files(repository: Repo, files: Mapping[str, bytes | tuple[str, bytes]], *refs: str) -> str:

@@ -49,13 +49,15 @@ def read(world: World, path: str) -> str:
 
 
 def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
-    loaded = json.loads((ROOT / "schema/manifest.schema.json").read_bytes())
-    known = {
-        key
-        for name, definition in [("", loaded), *loaded["definitions"].items()]
-        for key in definition.get("properties", {})
-        if name != "count"
-    }
+    known: set[str] = set()
+
+    def properties(value: object) -> None:
+        if isinstance(value, dict):
+            known.update(value.get("properties", {}))
+            for one in value.values():
+                properties(one)
+
+    properties(json.loads((ROOT / "schema/manifest.schema.json").read_bytes()))
     used: set[str] = set()
 
     def walk(value: object) -> None:
@@ -85,6 +87,8 @@ def test_out_holds_exactly_what_is_promised(world: World) -> None:
         "SHA256SUMS",
         "sbom.cdx.json",
         "provenance.intoto.json",
+        "uncertain.json",
+        "surface.json",
         ".sglang-deepseek",
         ".sglang-deepseek.index",
     }
@@ -97,6 +101,11 @@ def test_build_json_and_every_ledger_line_fit_their_schemas(world: World) -> Non
     row = schema("ledger")
     assert [error.message for line in rows for error in row.iter_errors(line)] == []
     assert [line["path"] for line in rows] == sorted(line["path"] for line in rows)
+
+
+def test_surface_json_fits_its_schema(world: World) -> None:
+    loaded = json.loads((world.home / "dist/surface.json").read_bytes())
+    assert list(schema("surface").iter_errors(loaded)) == []
 
 
 def test_git_apply_turns_the_upstream_commit_into_the_output_tree(world: World, tmp_path: Path) -> None:
@@ -188,9 +197,19 @@ def test_every_kind_of_edit_left_its_trace(world: World) -> None:
     assert read(world, "python/acme/extra.py").startswith('"""Ours too."""')
 
 
+def test_a_file_with_tables_names_what_left_and_why(world: World) -> None:
+    tables: dict[str, Any] = {}
+    exec(read(world, "python/acme/removed.py"), tables)
+    assert tables["DISTRIBUTION"] == "acme-small"
+    assert tables["MODELS"] == {"Other": ("other", "models")}
+    assert tables["DECISIONS"] == {"models": "one model is kept"}
+    launch = read(world, "python/acme/launch.py")
+    assert "from acme.removed import checked\n" in launch and "main(checked(sys.argv[1:]))" in launch
+
+
 def test_facts_and_what_is_absent_leave_by_cascade(world: World) -> None:
     server = read(world, "python/acme/server.py")
-    for gone in ("alien", "ALIEN", "warp", "GALAXY", "grpc", "import os"):
+    for gone in ("alien", "ALIEN", "warp", "GALAXY", "grpc", "import os", "an other"):
         assert gone not in server, gone
     quant = read(world, "python/acme/layers/quant.py")
     assert quant == 'from acme.layers.int8 import Int8Config\n\nMETHODS = {"int8": Int8Config}\n'
@@ -200,9 +219,10 @@ def test_facts_and_what_is_absent_leave_by_cascade(world: World) -> None:
         assert "fancy" not in read(world, path), path
 
 
-def test_a_pruned_module_stays_when_a_kept_model_needs_it(world: World) -> None:
+def test_a_pruned_module_stays_when_a_kept_model_or_a_root_needs_it(world: World) -> None:
     tree = world.home / "dist/tree/python/acme"
     assert (tree / "models/shared.py").exists() and (tree / "configs/deep.py").exists()
+    assert (tree / "version.py").exists() and not (tree / "orphan.py").exists()
     assert not (tree / "models/other.py").exists() and not (tree / "configs/other.py").exists()
 
 
@@ -248,7 +268,7 @@ def test_the_bill_and_the_provenance_name_the_trees_and_the_inputs(world: World)
 
 def test_removed_md_has_a_section_and_the_reason_of_every_batch_that_did_something(world: World) -> None:
     page = (world.home / "dist/REMOVED.md").read_text("utf-8")
-    for batch in ("furniture", "tests", "models", "grpc", "fancy", "awk", "parser"):
+    for batch in ("furniture", "tests", "models", "orphans", "grpc", "fancy", "awk", "parser", "told"):
         assert f"\n## {batch}\n" in page
     assert "the gRPC entry point is not part of this distribution" in page
     lines = build(world)["lines"]["code"]
@@ -264,10 +284,12 @@ def test_no_file_of_the_output_names_a_place_of_this_machine(world: World) -> No
 
 
 def test_a_second_build_writes_nothing_and_says_so(world: World) -> None:
-    before = {p: p.lstat() for p in (world.home / "dist").rglob("*")}
+    def stats() -> dict[Path, tuple[int, int]]:
+        return {p: (s.st_ino, s.st_mtime_ns) for p in (world.home / "dist").rglob("*") if (s := p.lstat())}
+
+    before = stats()
     done = world.good("dist")
-    assert "up to date" in done.stderr
-    assert {p: p.lstat() for p in (world.home / "dist").rglob("*")} == before
+    assert "up to date" in done.stderr and stats() == before
 
 
 def test_dist_as_json_prints_build_json_and_nothing_else(world: World, tmp_path: Path) -> None:
@@ -276,7 +298,7 @@ def test_dist_as_json_prints_build_json_and_nothing_else(world: World, tmp_path:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("batch", ["furniture", "tests", "models", "grpc", "fancy", "awk"])
+@pytest.mark.parametrize("batch", ["furniture", "tests", "models", "orphans", "grpc", "fancy", "awk"])
 def test_a_batch_that_is_off_gives_its_paths_back_whole(world: World, tmp_path: Path, batch: str) -> None:
     out = tmp_path / "out"
     world.good("dist", "--without", batch, "--out", str(out), "--paranoid")

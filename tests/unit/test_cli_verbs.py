@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft7Validator
-from small_world import FILES, ROOT, World, codes, commit_files, folder_bytes, small_world
+from small_world import FILES, ROOT, World, codes, commit_files, folder_bytes, place, small_world
 
 from builder.cli import VERBS
 from builder.errors import CODES
+
+GRPC_RULE = place("python/acme/grpc/")
+DROPPED = place("acme.server.helper_of_fancy")
 
 
 @pytest.fixture(scope="module")
@@ -53,17 +56,20 @@ def test_plan_shows_the_same_figures_as_the_build(world: World) -> None:
 def test_plan_lists_batches_and_with_paths_every_path(shared: World) -> None:
     short, long = shared.run("plan").stdout, shared.run("plan", "--paths").stdout
     assert long.startswith(short)
-    assert [w.split()[0] for w in short.splitlines()[1:8]] == [
+    assert [w.split()[0] for w in short.splitlines()[1:9]] == [
         "furniture",
         "tests",
         "models",
+        "orphans",
         "grpc",
         "fancy",
         "awk",
         "parser",
     ]
     assert "removed python/acme/grpc/service.py  [grpc: python/acme/grpc/]" in long
-    assert len(long.splitlines()) - len(short.splitlines()) == len(FILES) + 1
+    assert len(long.splitlines()) - len(short.splitlines()) == len(
+        {*FILES, "python/acme/extra.py", "python/acme/removed.py"}
+    )
 
 
 def test_plan_of_a_broken_build_tells_the_problems_not_three(world: World) -> None:
@@ -84,15 +90,15 @@ def test_plan_of_a_broken_build_tells_the_problems_not_three(world: World) -> No
         ),
         (
             "python/acme/grpc/service.py",
-            ["is removed.", "manifest.yaml:67:14", "the gRPC entry point", "more:"],
+            ["is removed.", GRPC_RULE, "the gRPC entry point", "more:"],
         ),
         (
             "python/acme/server.py",
-            ["is kept and edited.", "manifest.yaml:83:9", "acme.launch -> acme.server"],
+            ["is kept and edited.", DROPPED, "acme.launch -> acme.server"],
         ),
         (
             "python/acme/server.py:helper_of_fancy",
-            ["is removed: dropped by batch fancy (manifest.yaml:83:9)"],
+            [f"is removed: dropped by batch fancy ({DROPPED})"],
         ),
         ("python/acme/server.py:Server.limits", ["acme.server.Server.limits is kept."]),
         (
@@ -108,7 +114,7 @@ def test_plan_of_a_broken_build_tells_the_problems_not_three(world: World) -> No
             ["acme.models.deep needs it", "acme.configs.deep -> acme.models.shared"],
         ),
         ("acme.launch", ["it is a root"]),
-        ("docs/guide.md", ["is kept as upstream has it.", "docs/guide.md  (manifest.yaml:54:12)"]),
+        ("docs/guide.md", ["is kept as upstream has it.", f"docs/guide.md  ({place('docs/guide.md')})"]),
     ],
 )
 def test_why_names_rule_reason_and_way(shared: World, what: str, said: list[str]) -> None:
@@ -149,7 +155,7 @@ def test_why_as_data_has_the_way_and_the_marks(shared: World) -> None:
         None,
         ["docs/a name with ä and spaces.md"],
     )
-    assert found["reasons"] == [{"batch": "furniture", "rule": "docs/", "mark": "manifest.yaml:53:24"}]
+    assert found["reasons"] == [{"batch": "furniture", "rule": "docs/", "mark": place("docs/", "docs/]")}]
 
 
 # -- rules, schema, explain, doctor
@@ -162,7 +168,7 @@ def test_rules_lists_what_each_rule_matches_and_alone_decides(shared: World) -> 
     grpc = by_pattern["python/acme/grpc/"]
     assert (grpc["verdict"], grpc["batch"], grpc["radius"]) == ("remove", "grpc", 2)
     text = shared.good("rules").stdout
-    assert len(text.splitlines()) == len(rules) + 1 and "manifest.yaml:67:14" in text
+    assert len(text.splitlines()) == len(rules) + 1 and GRPC_RULE in text
 
 
 def test_rules_shows_the_table_and_then_what_is_wrong_with_it(world: World) -> None:

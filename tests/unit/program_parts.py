@@ -66,6 +66,9 @@ def use_slow(hint=None):
     return _is_npu or _use_fast
 '''
 
+#: The package around a program, in the order of its imports.
+AROUND = {"pkg/__init__.py": "", "pkg/plat.py": PLATFORM, "pkg/consts.py": CONSTANTS}
+
 #: In the manifest's own words. `some` and `none` are known by their truth alone.
 FACTS = """\
 facts:

@@ -96,7 +96,7 @@ class _Effects:
 
 
 def run(files: Mapping[str, str], seed: int, gone: bool) -> Outcome:
-    """Run the package's `entry`. `gone`: the removed module exists still, as upstream has it."""
+    """Run `entry` of the last file. `gone`: the removed module exists still, as upstream has it."""
     outcome = Outcome()
     effects = _Effects(seed, outcome)
     modules = _modules(effects, gone)
@@ -126,7 +126,7 @@ def _enter(files: Mapping[str, str], effects: _Effects) -> str:
             if parent:
                 setattr(sys.modules[parent], last, module)
             exec(compile(text, path, "exec"), module.__dict__)
-        entry = sys.modules["pkg.prog"].entry
+        entry = module.entry
         obj = types.SimpleNamespace(is_hip=effects.random.choice([True, 0]), is_npu=effects.tick)
         x, y = effects.random.choice([0, 1, 2]), effects.random.choice([True, None, 5])
         backend, device = effects.random.choice(["triton", "other"]), effects.random.choice(["cuda", "cpu"])

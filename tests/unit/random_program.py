@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from random import Random
 
-from program_parts import CONSTANTS, PLATFORM
-
 #: Expressions that the facts decide, and what they are worth at run time (see `program_run`).
 PREDICATES = (
     "is_hip()", "is_npu()", "is_new()", "_is_hip", "_is_npu", "_use_fast", "plat.is_npu()", "use_slow()",
@@ -32,7 +30,7 @@ GLOBAL_OPEN = ("choose()", "peek()", "is_cuda()", "_is_cuda")
 
 
 class Program:
-    """Writes the module `pkg.prog`, whose `entry` is what is run. `size` bounds the statements."""
+    """Writes one module, whose `entry` is what is run. `size` bounds the statements."""
 
     def __init__(self, random: Random, size: int) -> None:
         self.random = random
@@ -43,19 +41,14 @@ class Program:
         self.generator = False
         self.outside = True  # of every function
 
-    def files(self) -> dict[str, str]:
-        """Path -> source of every file of the package."""
+    def text(self) -> str:
+        """The source of the module."""
         self.header()
         for _ in range(self.random.randint(0, 2)):
             self.top()
         self.outside = False
         self.function("entry", 0, "x, y, backend, backends, device, obj")
-        return {
-            "pkg/__init__.py": "",
-            "pkg/plat.py": PLATFORM,
-            "pkg/consts.py": CONSTANTS,
-            "pkg/prog.py": "\n".join(self.lines) + "\n",
-        }
+        return "\n".join(self.lines) + "\n"
 
     # -- choices ------------------------------------------------------------------------------
 

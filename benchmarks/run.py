@@ -1,0 +1,193 @@
+"""Times of the builder as multiples of `git archive PIN | tar x`, measured in one run on one machine.
+
+    SGLANG_MIRROR=/path/to/sglang.git python benchmarks/run.py [--runs 5] [--pin seed] [--json] [--stages]
+
+Every figure is the median of n runs; the cases take turns, so that a change of the machine's load meets
+all of them. Each run writes into a folder of its own and nothing is deleted before the last one is
+done: on ext4, writing where something was just deleted costs up to a second. "Cold" means an empty cache
+of the builder, compiled modules and a warm page cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_SETUP = """
+import gc, os, sys, time
+gc.disable()
+from pathlib import Path
+from builder.manifest.load import load
+from builder.upstream.model import Sources, snapshot
+from builder.upstream.resolve import resolve
+manifest = load(Path("manifest.yaml"))
+sources = Sources(
+    Path(os.environ["SGLANG_MIRROR"]), Path(sys.argv[2]), manifest.upstream.repository, True,
+    manifest.upstream.pins,
+)
+upstream = snapshot(resolve(sys.argv[1], sources))
+"""
+_CUT = _SETUP + "from builder.pipeline.cut import cut\ncut(upstream, manifest)\n"
+_STAGES = (
+    _SETUP
+    + """
+import functools, json
+from builder.pipeline import cut
+spent = {}
+def timed(name):
+    inner = getattr(cut, name)
+    @functools.wraps(inner)
+    def outer(*args, **kwargs):
+        began = os.times()
+        try:
+            return inner(*args, **kwargs)
+        finally:
+            ended = os.times()
+            spent[name] = spent.get(name, 0.0) + sum(ended[:4]) - sum(began[:4])
+    setattr(cut, name, outer)
+for name in ("upstream_world", "decide", "with_scripts", "overlay", "specialize", "surfaces", "with_tables"):
+    if hasattr(cut, name):
+        timed(name)
+done = cut.cut(upstream, manifest)
+from builder.pipeline import verify
+cut.verify = verify.verify
+timed("verify")
+cut.verify(done, manifest, twice=False)
+print(json.dumps(spent))
+"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one run took: seconds on the clock, seconds of processor time, peak memory in MB."""
+
+    wall: float
+    cpu: float
+    memory: float
+
+
+def timed(command: list[str], environment: dict[str, str]) -> Taken:
+    """Run a command to its end; raises SystemExit with its output when it fails."""
+    with tempfile.TemporaryFile() as said:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            sys.exit(f"{' '.join(command)[:200]}\n{said.read().decode(errors='replace')}")
+    return Taken(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Callable[[int], Taken]]:
+    """name -> what one run of it does, given the number of the run."""
+    plain = {**os.environ, "SGLANG_MIRROR": str(mirror), "NO_COLOR": "1"}
+    plain.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def floor(number: int) -> Taken:
+        folder = scratch / f"floor-{number}"
+        folder.mkdir()
+        archive = f"git --git-dir='{mirror}' archive {commit} | tar x -C '{folder}'"
+        return timed(["sh", "-c", archive], plain)
+
+    def cut(number: int) -> Taken:
+        return timed([sys.executable, "-c", _CUT, pin, str(scratch / f"cache-cut-{number}")], plain)
+
+    def dist(number: int) -> Taken:
+        environment = {**plain, "BUILDER_CACHE": str(scratch / f"cache-{number}")}
+        out = scratch / f"dist-{number}"
+        return timed([sys.executable, "-m", "builder", "dist", pin, "--out", str(out)], environment)
+
+    return {
+        "git archive | tar x": floor,
+        "cut, nothing written": cut,
+        "dist, cold": dist,
+        "dist, nothing changed": dist,  # the same run number: the output is there already
+    }
+
+
+def stages(scratch: Path, mirror: Path, pin: str) -> dict[str, float]:
+    """Processor seconds per stage of the cut and of the gates, children included."""
+    done = subprocess.run(
+        [sys.executable, "-c", _STAGES, pin, str(scratch / "cache-stages")],
+        cwd=ROOT,
+        env={**os.environ, "SGLANG_MIRROR": str(mirror)},
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def commit_of(pin: str) -> str:
+    sys.path.insert(0, str(ROOT))
+    from builder.manifest.load import load
+
+    pins = load(ROOT / "manifest.yaml").upstream.pins
+    commit = getattr(pins.get(pin), "commit", None)
+    return commit or pin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--pin", default="seed", help="a pin of the manifest with a commit, or a full sha")
+    parser.add_argument("--scratch", type=Path, help="where to write (a temporary folder by default)")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--stages", action="store_true", help="also say what each stage of a cut takes")
+    asked = parser.parse_args()
+    if "SGLANG_MIRROR" not in os.environ:
+        parser.error("SGLANG_MIRROR names no git repository of SGLang")
+    mirror = Path(os.environ["SGLANG_MIRROR"]).resolve()
+    commit = commit_of(asked.pin)
+
+    scratch = Path(tempfile.mkdtemp(prefix="bench-", dir=asked.scratch))
+    try:
+        todo = cases(scratch, mirror, asked.pin, commit)
+        todo["cut, nothing written"](0)  # compiles the modules, fills the page cache
+        taken: dict[str, list[Taken]] = {name: [] for name in todo}
+        for number in range(1, asked.runs + 1):
+            for name, run in todo.items():
+                taken[name].append(run(number))
+        spent = stages(scratch, mirror, asked.pin) if asked.stages else {}
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+    rows = {
+        name: Taken(*(median(getattr(t, field) for t in runs) for field in ("wall", "cpu", "memory")))
+        for name, runs in taken.items()
+    }
+    base = rows["git archive | tar x"]
+    if asked.json:
+        figures = {
+            name: {"wall_s": r.wall, "cpu_s": r.cpu, "peak_mb": r.memory, "ratio": r.wall / base.wall}
+            for name, r in rows.items()
+        }
+        print(json.dumps({"commit": commit, "runs": asked.runs, "cases": figures, "stages_cpu_s": spent}))
+        return
+    print(f"{commit}, medians of {asked.runs}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(f"{'':24}{'wall s':>8}{'cpu s':>8}{'MB':>6}{'x floor':>9}")
+    for name, row in rows.items():
+        print(f"{name:24}{row.wall:8.2f}{row.cpu:8.2f}{row.memory:6.0f}{row.wall / base.wall:9.1f}")
+    for name, seconds in spent.items():
+        print(f"  {name:22}{'':8}{seconds:8.2f}")
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()

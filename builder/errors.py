@@ -67,7 +67,7 @@ CODES: dict[str, tuple[int, str]] = {
     "K002": (UPSTREAM_UNAVAILABLE, "The kernel wheel is not sound: unsafe members, or not what RECORD says."),
     "K003": (USAGE, "The kernel wheel is not of the distribution and version that the output requires."),
     "K004": (RULE_BROKEN, "A rule for the kernel wheel matches none of its members."),
-    "K005": (RULE_BROKEN, "A file of the kernel wheel is not the upstream file that the distribution changed."),
+    "K005": (RULE_BROKEN, "A file of the kernel wheel is not the upstream file that the output changes."),
     # environment
     "E001": (ENVIRONMENT, "The output folder holds files that the builder did not make."),
     "E002": (ENVIRONMENT, "The output or the cache cannot be written."),

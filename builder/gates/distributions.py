@@ -37,6 +37,7 @@ _PROVIDED: dict[str, tuple[str, ...]] = {
     "pkg_resources": ("setuptools",),
     "pynvml": ("nvidia-ml-py",),
     "runai_model_streamer": ("runai-model-streamer",),
+    "tvm_ffi": ("apache-tvm-ffi",),
     "sgl_kernel": ("sgl-kernel", "sglang-kernel"),
     "skimage": ("scikit-image",),
     "sklearn": ("scikit-learn",),

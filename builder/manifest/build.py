@@ -17,6 +17,7 @@ from builder.manifest.model import (
     Edit,
     Fact,
     Guarantees,
+    KeptDependency,
     Kernel,
     Manifest,
     Option,
@@ -286,7 +287,11 @@ def _guarantees(view: View, findings: Findings) -> Guarantees:
         pattern, batches = findings.regex(item.at("pattern")), item.texts("batches")
         absent.append(AbsentText(pattern, paths, item.mark, tuple(exceptions), batches))
     present = tuple((item.word, item.mark) for item in view.items("present"))
-    return Guarantees(tuple(absent), present)
+    kept = (
+        KeptDependency(item.text("name"), item.text("why"), item.mark, item.optional_text("optional"))
+        for item in view.items("dependencies")
+    )
+    return Guarantees(tuple(absent), present, tuple(kept))
 
 
 def _kernel(view: View, findings: Findings) -> Kernel:

@@ -260,9 +260,20 @@ class TextException:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptDependency:
+    """A requirement that stays although no import statement names it, and why."""
+
+    name: str
+    why: str
+    mark: Mark
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Guarantees:
     absent_text: tuple[AbsentText, ...] = ()
     present: tuple[tuple[str, Mark], ...] = ()  # paths or qualified names that must be in the output
+    dependencies: tuple[KeptDependency, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from gate_worlds import PACKAGES, manifest, snapshot
 from builder.errors import Mark, Problem
 from builder.gates import packaging
 from builder.gates.distributions import provided_by, requirement_name
+from builder.gates.projects import projects
 from builder.gates.world import Explained, world
-from builder.manifest.model import Guarantees
+from builder.manifest.model import Guarantees, KeptDependency
 
 HERE = Mark("manifest.yaml", 8, 5)
 PYPROJECT = """
@@ -33,10 +34,14 @@ FILES = {
 }
 
 
-def run(changes: dict[str, str | None], present: tuple[str, ...] = ()) -> list[Problem]:
-    before = snapshot(FILES)
+def run(
+    changes: dict[str, str | None], kept: tuple[str, ...] = (), upstream: dict[str, str] | None = None
+) -> list[Problem]:
+    """The findings when upstream (FILES by default) is changed; ninja and `kept` stay without an import."""
+    before = snapshot(upstream or FILES)
     after = before.replace({p: None if d is None else d.encode() for p, d in changes.items()})
-    stated = manifest(Guarantees(present=tuple((n, HERE) for n in present)))
+    reasons = tuple(KeptDependency(n, "compiles at run time", HERE) for n in ("ninja", *kept))
+    stated = manifest(Guarantees(dependencies=reasons))
     return packaging.check(world(before, PACKAGES), world(after, PACKAGES), stated, Explained())
 
 
@@ -52,19 +57,59 @@ def test_a_dependency_that_nothing_imports_any_more_is_found() -> None:
     ]
 
 
-def test_a_dependency_may_be_guaranteed_to_stay() -> None:
-    assert run({"python/pkg/quant.py": None}, ("dependency:gguf", "dependency:opentelemetry_sdk")) == []
+def test_a_dependency_may_stay_for_a_reason() -> None:
+    assert run({"python/pkg/quant.py": None}, ("gguf", "opentelemetry_sdk")) == []
 
 
-def test_a_guaranteed_dependency_must_be_there() -> None:
-    less = PYPROJECT.replace('"gguf", ', "")
-    changes = {"python/pkg/quant.py": "from opentelemetry.sdk import t\n", "python/pyproject.toml": less}
-    (problem,) = run(changes, ("dependency:gguf",))
-    assert problem.mark == HERE
+def test_a_reason_for_a_dependency_that_is_not_there_is_an_error_unless_it_is_optional() -> None:
+    (problem,) = run({}, ("absent-dist",))
+    assert problem.mark == HERE and "absent-dist" in problem.message
+    some = Guarantees(
+        dependencies=(KeptDependency("ninja", "w", HERE), KeptDependency("x", "w", HERE, "came later"))
+    )
+    same = world(snapshot(FILES), PACKAGES)
+    assert packaging.check(same, same, manifest(some), Explained()) == []
 
 
-def test_a_dependency_that_upstream_never_imports_stays_silently() -> None:
-    assert not any("ninja" in p.message for p in run({"python/pkg/quant.py": None}))
+def test_a_dependency_that_upstream_never_imports_needs_a_reason_too() -> None:
+    same = world(snapshot(FILES), PACKAGES)
+    (problem,) = packaging.check(same, same, manifest(), Explained())
+    assert "the dependency 'ninja' is imported nowhere" in problem.message
+
+
+def test_an_extra_of_the_project_itself_is_no_dependency() -> None:
+    text = PYPROJECT.replace("[project.scripts]", 'dev = ["pkg[trace]"]\n[project.scripts]')
+    assert run({"python/pyproject.toml": text}) == []
+
+
+def test_an_import_by_a_constant_name_is_an_import() -> None:
+    by_name = "import importlib\nm = importlib.import_module('gguf')\nfrom opentelemetry.sdk import t\n"
+    assert run({"python/pkg/quant.py": by_name}) == []
+
+
+def test_a_script_beside_the_package_counts_for_its_project() -> None:
+    assert run({"python/pkg/quant.py": None, "python/tools/q.py": FILES["python/pkg/quant.py"]}) == []
+
+
+def test_an_import_for_type_checkers_alone_is_none() -> None:
+    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import gguf\n"
+    (problem,) = run({"python/pkg/quant.py": typed + "from opentelemetry.sdk import t\n"})
+    assert "gguf" in problem.message
+
+
+def test_what_our_own_files_import_must_be_provided() -> None:
+    (problem,) = run(
+        {"python/pkg/ours.py": "import json\nimport rich.table\n\n\ndef f():\n    import rich\n"}
+    )
+    assert problem.message == (
+        "python/pkg/ours.py:2: rich.table is imported (and 1 more), "
+        "and python/pyproject.toml depends on nothing that has it"
+    )
+
+
+def test_what_upstream_imports_without_a_dependency_may_stay_so() -> None:
+    upstream = {**FILES, "python/pkg/opt.py": "import brings_itself\n"}
+    assert run({"python/pkg/opt.py": "import brings_itself.more\n"}, upstream=upstream) == []
 
 
 def test_an_import_whose_dependency_was_removed_is_found_with_its_line() -> None:
@@ -112,18 +157,18 @@ def test_a_package_data_pattern_that_lost_its_files_is_found() -> None:
 def test_globs_are_read_as_setuptools_reads_them() -> None:
     deep = "python/pkg/configs/a/b/two.json"
     tree = snapshot({**FILES, deep: "{}"})
-    (project,) = packaging.projects(tree, PACKAGES)
+    (project,) = projects(tree, PACKAGES)
     rows = packaging.packaged(project, tree)
     assert rows["pkg: configs/*/*.json"] == ["python/pkg/configs/a/one.json"]
     wide = snapshot(
         {**FILES, deep: "{}", "python/pyproject.toml": PYPROJECT.replace("*/*.json", "**/*.json")}
     )
-    (project,) = packaging.projects(wide, PACKAGES)
+    (project,) = projects(wide, PACKAGES)
     assert len(packaging.packaged(project, wide)["pkg: configs/**/*.json"]) == 2
 
 
 def test_a_project_without_setuptools_decides_its_own_data() -> None:
-    text = '[project]\nname = "pkg"\ndependencies = ["pillow", "pyzmq", "gguf", "opentelemetry-sdk"]\n'
+    text = PYPROJECT[: PYPROJECT.index("[project.scripts")]
     assert run({"python/pyproject.toml": text, "python/pkg/csrc/k.cuh": '#include "x/k.cuh"'}) == []
 
 

@@ -1,0 +1,112 @@
+"""G008: what pyproject.toml requires is what the code imports, in both directions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+from builder.errors import Mark, Problem
+from builder.gates.distributions import provided_by, requirement_name
+from builder.gates.projects import Project
+from builder.gates.world import World
+from builder.manifest.model import Manifest
+
+#: imported module -> (file, line, whether it may fail) of each place
+Uses = Mapping[str, list[tuple[str, int, bool]]]
+
+
+def check(
+    project: Project, upstream: Project | None, before: World, after: World, manifest: Manifest
+) -> list[Problem]:
+    """Requirements of one project that nothing imports, and imports that nothing required provides.
+
+    A requirement that nothing imports needs a reason in the manifest (`guarantees.dependencies`). An import
+    that may fail needs no requirement, and neither does one that upstream has without a requirement: what
+    another distribution brings along, and what the user installs for an optional part.
+    """
+    uses = externals(after, project, manifest)
+    problems = list(_unused(project, uses, manifest))
+    if upstream is not None:
+        problems += _uncovered(project, upstream, externals(before, upstream, manifest), uses)
+    return problems
+
+
+def externals(world: World, project: Project, manifest: Manifest) -> Uses:
+    """What the Python files of a project import, by statement or by constant name, that is not its own.
+
+    Imports for type checkers alone do not count.
+    """
+    found: dict[str, list[tuple[str, int, bool]]] = {}
+    own = {*project.packages, *sys.stdlib_module_names, "__future__"}
+    for path, summary in world.summaries.items():
+        if not path.startswith(project.folder):
+            continue
+        rows = [
+            (f"{i.target}.{i.name}" if i.name and not i.star else i.target, i.line, i.tried)
+            for i in summary.imports
+            if i.kind != "typing"
+        ]
+        rows += [(d.argument, d.line, True) for d in summary.dynamic if d.argument and "*" not in d.argument]
+        for module, line, tried in rows:
+            if module.partition(".")[0] not in own:
+                found.setdefault(module, []).append((path, line, tried))
+    return found
+
+
+def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Problem]:
+    used = {name for module in uses for name in provided_by(module)}
+    kept = {requirement_name(item.name) for item in manifest.guarantees.dependencies}
+    for row in project.requirements:
+        if row.name in used or row.name in kept or row.name == project.name:
+            continue
+        extra = f" (extra {row.extra})" if row.extra else ""
+        yield Problem(
+            "G008",
+            f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere",
+            upstream=Mark(project.path),
+            hint="remove it by a TOML edit, or say under guarantees.dependencies why it stays",
+        )
+
+
+def _uncovered(project: Project, upstream: Project, was: Uses, now: Uses) -> Iterator[Problem]:
+    declared = {row.name for row in project.requirements}
+    gone = {row.name: row for row in upstream.requirements if row.name not in declared}
+    known = {module.partition(".")[0] for module in was}
+    blamed: dict[str, list[tuple[str, int, str]]] = {}
+    for module, places in now.items():
+        providers = provided_by(module)
+        places = [place for place in places if not place[2]]
+        if not places or declared.intersection(providers):
+            continue
+        lost = next((name for name in providers if name in gone), None)
+        if lost is None and module.partition(".")[0] in known:
+            continue
+        blamed.setdefault(lost or "", []).extend((path, line, module) for path, line, _ in places)
+    for lost, uses in sorted(blamed.items()):
+        for path, line, module, more in _first(uses, every=not lost):
+            after = f"no longer depends on {gone[lost].text!r}" if lost else "depends on nothing that has it"
+            yield Problem(
+                "G008",
+                f"{path}:{line}: {module} is imported{more}, and {project.path} {after}",
+                upstream=Mark(path, line),
+            )
+
+
+def _first(uses: list[tuple[str, int, str]], every: bool) -> Iterator[tuple[str, int, str, str]]:
+    """The first place, and how many more there are; or the first one of each module."""
+    by_module: dict[str, list[tuple[str, int, str]]] = {}
+    for use in sorted(uses):
+        by_module.setdefault(use[2].partition(".")[0] if every else "", []).append(use)
+    for rows in by_module.values():
+        yield *rows[0], f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+
+
+def stated(projects: Iterable[Project], manifest: Manifest) -> Iterator[Problem]:
+    """Reasons for dependencies that no project has."""
+    declared = {row.name for project in projects for row in project.requirements}
+    for item in manifest.guarantees.dependencies:
+        if requirement_name(item.name) not in declared and item.optional is None:
+            message = f"No pyproject.toml depends on {item.name}, which must stay: {item.why}"
+            yield Problem(
+                "G008", message, item.mark, hint="say `optional` and why, if some upstreams lack it"
+            )

@@ -1,0 +1,83 @@
+"""What the pyproject.toml files of a tree say about the packages beside them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from builder.gates.distributions import requirement_name
+from builder.tree import Snapshot
+
+
+class Requirement(NamedTuple):
+    """A requirement as written; `extra` is empty for a plain dependency."""
+
+    name: str
+    extra: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a pyproject.toml says about the packages beside it."""
+
+    path: str
+    name: str  # normalised
+    packages: Mapping[str, str]  # import name -> folder
+    requirements: tuple[Requirement, ...]
+    scripts: Mapping[str, str]
+    package_data: Mapping[str, tuple[str, ...]] | None  # None: another build backend decides
+
+    @property
+    def folder(self) -> str:
+        """The folder that the project is, with a slash; nothing for the top of the tree."""
+        return self.path[: self.path.rfind("/") + 1]
+
+
+def projects(snapshot: Snapshot, packages: Mapping[str, str]) -> list[Project]:
+    """The projects of a tree: for each package, the nearest pyproject.toml above it."""
+    by_path: dict[str, dict[str, str]] = {}
+    for name, folder in sorted(packages.items()):
+        above = folder.rstrip("/").split("/")[:-1]
+        while above and "/".join([*above, "pyproject.toml"]) not in snapshot:
+            above.pop()
+        path = "/".join([*above, "pyproject.toml"])
+        if path in snapshot:
+            by_path.setdefault(path, {})[name] = folder.rstrip("/")
+    return [_project(path, names, _toml(snapshot[path])) for path, names in sorted(by_path.items())]
+
+
+def _toml(data: bytes) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+
+        parse = tomllib.loads  # tomlkit keeps the layout, which costs ten times as much
+    else:
+        import tomlkit
+
+        def parse(text: str) -> dict[str, Any]:
+            return tomlkit.parse(text).unwrap()
+
+    try:
+        return parse(data.decode())
+    except ValueError:  # both parsers' errors, and bad UTF-8
+        return {}
+
+
+def _project(path: str, packages: Mapping[str, str], table: Mapping[str, Any]) -> Project:
+    project = table.get("project", {})
+    rows = [Requirement(requirement_name(t), "", t) for t in project.get("dependencies", ())]
+    for extra, texts in project.get("optional-dependencies", {}).items():
+        rows += [Requirement(requirement_name(t), extra, t) for t in texts]
+    setuptools = table.get("tool", {}).get("setuptools", {})
+    data = setuptools.get("package-data")
+    return Project(
+        path,
+        requirement_name(str(project.get("name", ""))),
+        packages,
+        tuple(rows),
+        {**project.get("scripts", {}), **project.get("gui-scripts", {})},
+        {k: tuple(v) for k, v in data.items()} if data is not None else None,
+    )

@@ -205,13 +205,12 @@ class _Folder:
 
     def handlers(self, stmt: ast.Try, scope: Scope) -> bool:
         """Fold the handlers; one of an exception that is gone leaves."""
-        gone = {
-            index
-            for index, handler in enumerate(stmt.handlers)
-            if handler.type is not None
-            and isinstance(self.evaluator.value(handler.type, scope), Gone)
-            and not self.guard.needed(scope, handler.body)
-        }
+        gone = set()
+        for index, handler in enumerate(stmt.handlers):
+            never = handler.type is not None and isinstance(self.evaluator.value(handler.type, scope), Gone)
+            if never and not self.guard.needed(scope, handler.body):
+                self.guard.lose(handler.body)
+                gone.add(index)
         if len(gone) == len(stmt.handlers) and not stmt.finalbody and gone and not stmt.orelse:
             self.out.ops.append(Unwrap(stmt, tuple(stmt.body)))
             self.taken[stmt] = stmt.body
@@ -220,7 +219,6 @@ class _Folder:
         if len(gone) == len(stmt.handlers) and (stmt.orelse or not stmt.finalbody):
             gone = set()  # a `try` with an `else` has a handler
         self.out.ops.extend(DropItem(stmt, "handlers", index) for index in sorted(gone))
-        self.guard.lose(s for index in gone for s in stmt.handlers[index].body)
         for index, handler in enumerate(stmt.handlers):
             if index not in gone:
                 if handler.type is not None:
@@ -230,11 +228,14 @@ class _Folder:
 
     def _Match(self, stmt: ast.Match, scope: Scope) -> bool:
         self.expressions.fold(stmt.subject, scope)
-        gone = [i for i, case in enumerate(stmt.cases) if self.never(case, stmt.subject, scope)]
+        gone = []
+        for index, case in enumerate(stmt.cases):
+            if self.never(case, stmt.subject, scope):
+                self.guard.lose(case.body)
+                gone.append(index)
         if len(gone) == len(stmt.cases):
             return self.remove(stmt) if self.evaluator.pure(stmt.subject, scope) else True
         self.out.ops.extend(DropItem(stmt, "cases", i) for i in gone)
-        self.guard.lose(s for i in gone for s in stmt.cases[i].body)
         for index, case in enumerate(stmt.cases):
             if index not in gone:
                 if case.guard is not None:

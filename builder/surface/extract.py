@@ -9,7 +9,7 @@ from builder.graph.modules import module_of, python_paths
 from builder.source.parse import Module
 from builder.surface.model import Item, Key, Place, Surface
 from builder.surface.recognise import recognise
-from builder.surface.scan import TELLING, sights
+from builder.surface.scan import sights
 from builder.surface.scripts import scripts
 from builder.surface.values import Reader, Sources
 from builder.tree import Snapshot
@@ -31,9 +31,8 @@ def surface(
     wanted = sorted(python_paths(snapshot) if paths is None else paths)
     found: dict[Key, list[Item]] = {}
     for path in wanted:
-        if path.endswith(".py") and TELLING.search(snapshot[path]):
-            for item in _file(sources, path):
-                found.setdefault(item.key, []).append(item)
+        for item in _file(sources, path):
+            found.setdefault(item.key, []).append(item)
     for item in scripts(snapshot):
         found.setdefault(item.key, []).append(item)
     return {key: _merged(found[key]) for key in sorted(found)}

@@ -15,15 +15,43 @@ from typing import NamedTuple
 from builder.source.parse import Module
 from builder.surface.model import Condition, Place
 
-#: What a statement of the surface holds in its text.
-TELLING = re.compile(
-    rb"add_argument\(|environ|env_var|getenv|\bEnv[A-Z]\w*\(|EntryClass|(?:Enum|Flag)\)"
-    rb"|register(?!_(?:buffer|parameter|fake|forward|hook|custom_op|module))\w*\("
-    rb"|add_(?:api_)?route\(|\.mount\("
-    rb"|@[\w.]+\.(?:get|post|put|delete|patch|head|options|websocket|api_route|route)\("
-    rb"|^ *_?[A-Z]\w* *(?::[^=\n]+)?= *\{|^ *_?[A-Z]\w*(?:\.update\(|\[[\"'])",
-    re.MULTILINE,
+#: What a statement of the surface holds in its text: words, and what their line must be for them to count.
+_WORDS: tuple[tuple[bytes, re.Pattern[bytes] | None], ...] = (
+    (b"add_argument(", None),
+    (b"environ", None),
+    (b"env_var", None),
+    (b"getenv", None),
+    (b"EntryClass", None),
+    (b"Enum)", None),
+    (b"Flag)", None),
+    (b"_route(", None),
+    (b".mount(", None),
+    (b"= Env", re.compile(rb".*= Env[A-Z]\w*\(")),
+    (
+        b"register",
+        re.compile(rb".*register(?!_(?:buffer|parameter|fake|forward|hook|custom_op|module))\w*\("),
+    ),
+    (b"@", re.compile(rb" *@[\w.]+\.(?:get|post|put|delete|patch|head|options|websocket|api_route|route)\(")),
+    # a registry is spelt as a constant or as a type
+    (b"= {", re.compile(rb" *_?[A-Z]\w* *(?::[^=\n]+)?= \{")),
+    (b".update(", re.compile(rb" *_?[A-Z]\w*\.update\(")),
+    (b"] = ", re.compile(rb" *_?[A-Z]\w*\[[\"']")),
 )
+
+
+def telling(data: bytes) -> list[int]:
+    """The offsets of lines that hold one of the words, in order."""
+    found: set[int] = set()
+    for word, wanted in _WORDS:
+        at = data.find(word)
+        while at >= 0:
+            start = data.rfind(b"\n", 0, at) + 1
+            end = data.find(b"\n", at)
+            if wanted is None or wanted.match(data, start, end if end >= 0 else len(data)):
+                found.add(start)
+            at = data.find(word, end) if end >= 0 else -1
+    return sorted(found)
+
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -52,14 +80,14 @@ _TOP = re.compile(rb"^(?!(?:else|elif|except|finally)\b)[A-Za-z_@\"'(\[{]", re.M
 _QUOTES = re.compile(rb"\"\"\"|\'\'\'")
 
 
-def telling_part(data: bytes) -> bytes:
-    """The statements of a module from which something can be told, each on its line; the others blank.
+def telling_part(data: bytes, offsets: Sequence[int]) -> bytes:
+    """The statements of a module at these offsets, each on its line; the others blank.
 
     A file of which this cannot be said with certainty comes back whole.
     """
     tops = [match.start() for match in _TOP.finditer(data)]
     quotes = [match.start() for match in _QUOTES.finditer(data)]
-    wanted = sorted({bisect_right(tops, match.start()) - 1 for match in TELLING.finditer(data)})
+    wanted = sorted({bisect_right(tops, offset) - 1 for offset in offsets})
     if not tops or b"\r" in data or b"\f" in data:
         return data
     parts: list[bytes] = []
@@ -88,8 +116,7 @@ def telling_part(data: bytes) -> bytes:
 
 def sights(file: Module) -> Iterator[Sight]:
     """Calls, subscripts, comparisons, assignments and classes that hold a telling word, in order."""
-    starts = file.starts
-    lines = sorted({bisect_right(starts, match.start()) for match in TELLING.finditer(file.data)})
+    lines = sorted({bisect_right(file.starts, offset) for offset in telling(file.data)})
     if lines:
         yield from _Walk(file, lines).suite(file.tree.body, Around())
 

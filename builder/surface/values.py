@@ -13,7 +13,7 @@ from typing import TypeAlias
 from builder.graph.modules import path_of
 from builder.source.parse import Module, parse
 from builder.surface.model import Expression, Value
-from builder.surface.scan import telling_part
+from builder.surface.scan import telling, telling_part
 from builder.tree import Snapshot
 
 #: name -> the one expression assigned to it, its definition or its import; None: more than one of them.
@@ -42,30 +42,27 @@ class Sources:
         """A file of the tree; None when it does not parse."""
         blob = self.snapshot.tree[path].blob
         if blob not in self._parsed:
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
-                    self._parsed[blob] = parse(self.snapshot[path], path)
-            except (SyntaxError, ValueError, RecursionError):
-                self._parsed[blob] = None
+            self._parsed[blob] = _parsed(self.snapshot[path], path)
         return self._parsed[blob]
 
     def part(self, path: str) -> Module | None:
-        """What of a file can be surface; None when it does not parse."""
+        """What of a file can be surface; None when there is nothing, or when it does not parse."""
         data = self.snapshot[path]
         blob = self.snapshot.tree[path].blob
-        if blob in self._parsed:
-            return self._parsed[blob]
-        telling = telling_part(data)
         key = f"{blob} part"
-        if key not in self._parsed and 2 * len(telling.lstrip(b"\n")) < len(data):
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    self._parsed[key] = parse(telling, path)
-            except (SyntaxError, ValueError, RecursionError):
-                self._parsed[key] = self.parsed(path)
-        return self._parsed[key] if key in self._parsed else self.parsed(path)
+        if key in self._parsed:
+            return self._parsed[key]
+        offsets = telling(data)
+        if not offsets:
+            self._parsed[key] = None
+            return None
+        if blob not in self._parsed:
+            part = telling_part(data, offsets)
+            if 2 * len(part.lstrip(b"\n")) < len(data):
+                self._parsed[key] = _parsed(part, path)
+        if self._parsed.get(key) is None:  # worth reading whole, or not to be taken apart
+            self._parsed[key] = self.parsed(path)
+        return self._parsed[key]
 
     def module(self, name: str) -> tuple[str, Module] | None:
         """Path and content of a module of the packages."""
@@ -73,6 +70,15 @@ class Sources:
             if path in self.snapshot:
                 found = self.parsed(path)
                 return (path, found) if found is not None else None
+        return None
+
+
+def _parsed(data: bytes, path: str) -> Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
+            return parse(data, path)
+    except (SyntaxError, ValueError, RecursionError):
         return None
 
 

@@ -19,10 +19,18 @@ from builder.cli import options, output
 )  # fmt: skip
 @click.option("--update-lock", is_flag=True, help="Record this build as the proof of its pin.")
 @click.option("--paranoid", is_flag=True, help="Also require that the builder changes nothing in its output.")
-def command(out: Path, update_lock: bool, paranoid: bool, **shared: Any) -> None:
+@click.option("--branch", metavar="NAME", help="Also write a branch with one commit per batch into --repo.")
+@click.option(
+    "--repo", type=click.Path(path_type=Path), metavar="DIR", help="The git repository of --branch."
+)
+def command(
+    out: Path, update_lock: bool, paranoid: bool, branch: str | None, repo: Path | None, **shared: Any
+) -> None:
     """Build the distribution of UPSTREAM (a pin of the manifest, sha, tag, branch, pypi:VERSION or
     repository@ref; by default the manifest's default pin)."""
     gc.disable()
+    if (branch is None) is not (repo is None):
+        raise click.UsageError("--branch and --repo go together")
     asked = options.ask(**shared)
 
     from builder.emit import write
@@ -31,7 +39,7 @@ def command(out: Path, update_lock: bool, paranoid: bool, **shared: Any) -> None
     upstream = options.resolve(asked)
     versions = tools.versions()
     key = build.key(upstream, asked.manifest, asked.without, versions)
-    if not update_lock and not paranoid and write.unchanged(out, key):
+    if not (update_lock or paranoid or branch) and write.unchanged(out, key):
         known = locked.proof_of(out)
         if known is not None:
             locked.confirm(asked.root, asked.upstream, known, asked.without)
@@ -54,6 +62,11 @@ def command(out: Path, update_lock: bool, paranoid: bool, **shared: Any) -> None
     write.write(out, result)
     if update_lock:
         drift = locked.record(asked.root, asked.upstream, proof, asked.without)
+    if branch and repo:
+        from builder.pipeline.branched import write_branch
+
+        tip = write_branch(repo, branch, done, figures, upstream, asked.manifest)
+        output.note(f"branch  {branch} {tip}")
     if drift:
         output.note(drift)
     for line in build.summary(result, figures, out):

@@ -446,6 +446,11 @@ guarantees:
         - {path: python/acme/layers/attention.py, text: forward_fancy, why: a stub has a name}
         - {path: python/acme/layers/attention.py, why: a stub says what is missing}
   present: [python/acme/launch.py, acme.server.Server, LICENSE]
+  dependencies:
+    - {name: numpy, why: an example, optional: a batch adds it}
+    - {name: grpcio, why: the generated code that is not in the tree needs it, optional: a batch removes it}
+    - {name: packaging, why: an example}
+    - {name: sgl-kernel, why: the kernels register themselves, optional: only some small worlds have it}
 """
 
 OVERLAYS = {

@@ -124,9 +124,8 @@ def _problem(d: Difference, surfaces: Surfaces) -> Problem:
         same: Mapping[Key, Item] = surfaces.after
         near = nearest(d.key.name, (k.name for k in same if k[:2] == d.key[:2]))
         text = f"{where}: {d.key} vanished and no rule names it"
-        hint = f"state it: surface: [{{lost: {d.key.name!r}, why: ...}}] in the batch that takes it" + (
-            f"; {near}" if near else ""
-        )
+        hint = "if it should go, drop it by an edit that says why, or declare what it stands for absent"
+        hint += f"; {near}" if near else ""
     elif d.change == "added":
         text = f"{where}: {d.key} is not upstream's, and no overlay or edit states it"
         upstream, hint = None, "upstream's text must stay as it is, but for what the manifest edits"

@@ -9,13 +9,17 @@ BIN     := $(VENV)/bin
 BUILDER := $(BIN)/python -m builder
 STAMP   := $(VENV)/.installed
 
-.PHONY: help setup dist plan doctor test check bench clean
+# Recipes read these from the environment, so that spaces and quotes in them are safe.
+export OUT UPSTREAM
+
+.PHONY: help setup dist plan doctor docs test check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
 	@echo 'make plan [UPSTREAM=...]                                          show what it would change'
 	@echo 'make test                                                         run the tests'
 	@echo 'make check                                                        lint, types and layers'
 	@echo 'make bench                                                        measure, as ratios to a floor'
+	@echo 'make docs                                                         write the generated pages again'
 	@echo 'make doctor                                                       check tools, manifest, upstreams'
 	@echo 'more verbs and options:  $(BIN)/python -m builder --help'
 
@@ -29,13 +33,18 @@ $(STAMP): pyproject.toml
 setup: $(STAMP)
 
 dist: $(STAMP)
-	$(BUILDER) dist $(UPSTREAM) --out '$(OUT)' $(ARGS)
+	$(BUILDER) dist --out "$$OUT" $(ARGS) -- "$$UPSTREAM"
 
 plan: $(STAMP)
-	@$(BUILDER) plan $(UPSTREAM) --out '$(OUT)' $(ARGS) || [ $$? -eq 3 ]
+	@$(BUILDER) plan --out "$$OUT" $(ARGS) -- "$$UPSTREAM" || [ $$? -eq 3 ]
 
 doctor: $(STAMP)
-	$(BUILDER) doctor $(UPSTREAM) $(ARGS)
+	$(BUILDER) doctor $(ARGS) -- "$$UPSTREAM"
+
+# The pages that are made from the schema and from the table of errors.
+docs: $(STAMP)
+	$(BUILDER) schema --reference > docs/manifest.md
+	$(BUILDER) explain --markdown > docs/errors.md
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -21,6 +21,7 @@ _FAMILIES = {
     "R": "Rules against the upstream tree",
     "G": "Gates on the output",
     "U": "The upstream",
+    "K": "The published kernel wheel",
     "E": "The environment",
     "C": "The command line",
 }

@@ -5,46 +5,85 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_HEAD = """# The manifest
+_HEAD = """\
+# The manifest
 
 <!-- Made by `python -m builder schema --reference` from schema/manifest.schema.json: edit that. -->
+
+`manifest.yaml` is plain YAML without anchors, aliases, merge keys, tags or a second document. Editors that
+speak the YAML language server check it against the schema while it is written.
+
+The rules on paths are taken in the order in which they stand: first `keep` at the top, then for each batch
+its `remove`, `prune`, `unreached` and `keep`. Of the rules that match a path the last one decides. The files
+of `roots.models.keep` stay whatever any rule says. A path that no rule matches stops the build, and so does a
+rule, an edit, a fact or an overlay that applies nowhere, unless it says under `optional` why it may.
+
+In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each mapping in the list `a`.
 """
 
 
 def markdown(schema: Mapping[str, Any]) -> str:
     """One section a mapping: its keys, their types and what they mean."""
     definitions: Mapping[str, Any] = schema.get("definitions", {})
-    parts = [_HEAD, schema.get("description", ""), "", *_table(schema)]
+    parts = [_HEAD, schema.get("description", ""), "", *_table(schema, definitions)]
     for name, definition in definitions.items():
         parts += ["", f"## {name}", "", definition.get("description", "")]
         if definition.get("properties"):
-            parts += ["", *_table(definition)]
+            parts += ["", *_table(definition, definitions)]
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _table(schema: Mapping[str, Any]) -> Iterator[str]:
-    required = set(schema.get("required", ()))
+def _table(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
     yield "| key | value | meaning |"
     yield "| --- | --- | --- |"
+    yield from _rows(schema, definitions, "")
+
+
+def _rows(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    required = set(schema.get("required", ()))
     for key, value in schema.get("properties", {}).items():
         needed = " (required)" if key in required else ""
-        meaning = str(value.get("description", "")).replace("|", "\\|").replace("\n", " ")
-        yield f"| `{key}`{needed} | {_type(value)} | {meaning} |"
+        meaning = _meaning(value, definitions).replace("|", "\\|").replace("\n", " ")
+        yield f"| `{prefix}{key}`{needed} | {_type(value)} | {meaning} |"
+        inner = value.get("items", value)
+        if isinstance(inner, Mapping) and inner.get("properties"):
+            yield from _rows(inner, definitions, f"{prefix}{key}{'[]' if 'items' in value else ''}.")
+
+
+def _meaning(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    """The description of a value, or of the definition that it refers to."""
+    own = value.get("description")
+    if own is None and "$ref" in value:
+        own = definitions.get(_name(value), {}).get("description")
+    return str(own or "")
+
+
+def _name(schema: Mapping[str, Any]) -> str:
+    return str(schema["$ref"]).rpartition("/")[2]
 
 
 def _type(schema: Mapping[str, Any]) -> str:
     if "$ref" in schema:
-        name = str(schema["$ref"]).rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        return f"[{_name(schema)}](#{_name(schema).lower()})"
+    if len(schema.get("allOf", ())) == 1:
+        return _type(schema["allOf"][0])
     if "const" in schema:
-        return f"`{schema['const']}`"
+        value = schema["const"]
+        return f"`{str(value).lower() if isinstance(value, bool) else value}`"
     if "enum" in schema:
         return ", ".join(f"`{v}`" for v in schema["enum"])
     kind = schema.get("type")
     if kind == "array" and isinstance(schema.get("items"), Mapping):
         return f"list of {_type(schema['items'])}"
-    if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
-        return f"mapping to {_type(schema['additionalProperties'])}"
+    if kind == "object":
+        inner = schema.get("additionalProperties")
+        return f"mapping to {_type(inner)}" if isinstance(inner, Mapping) else "mapping"
     if isinstance(kind, list):
-        return " or ".join(kind)
-    return str(kind or "any")
+        return " or ".join(_plain(k) for k in kind)
+    return _plain(kind) if kind else "any"
+
+
+def _plain(kind: str) -> str:
+    return {"string": "text", "integer": "number", "boolean": "true or false", "object": "mapping"}.get(
+        kind, kind
+    )

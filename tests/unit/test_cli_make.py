@@ -1,0 +1,83 @@
+"""The Makefile hands its variables to the builder whole, whatever is in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from small_world import ROOT
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A checkout with a builder that prints its arguments, one to a line."""
+    found = tmp_path / "a checkout, with spaces"
+    (found / ".venv/bin").mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, found / name)
+    python = found / ".venv/bin/python"
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\nexit ${STATUS:-0}\n')
+    python.chmod(0o755)
+    (found / ".venv/.installed").touch()
+    return found
+
+
+def made(folder: Path, *words: str, **more: str) -> tuple[int, list[str]]:
+    kept = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "TMPDIR")}
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-s", *words], cwd=folder, env=kept | more,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    return done.returncode, done.stdout.splitlines()
+
+
+BUILDER = ["-m", "builder"]
+
+
+@pytest.mark.parametrize(
+    "out", ["dist", "a b", "it's", 'say "so"', "$(touch x)", "`touch x`", "-o", "a;touch x", "*"]
+)
+def test_any_out_is_one_argument(folder: Path, out: str) -> None:
+    out = out.replace("$", "$$")  # make's own sign for a dollar
+    status, said = made(folder, "dist", f"OUT={out}")
+    assert (status, said) == (0, [*BUILDER, "dist", "--out", out.replace("$$", "$"), "--", ""])
+    assert not (folder / "x").exists()
+
+
+@pytest.mark.parametrize("upstream", ["seed", "", "pypi:0.5.9", "/a path/repo@main", "-x", "a b", "'"])
+@pytest.mark.parametrize("target", ["dist", "plan"])
+def test_any_upstream_is_one_argument_and_never_an_option(folder: Path, target: str, upstream: str) -> None:
+    _, said = made(folder, target, f"UPSTREAM={upstream}")
+    assert said == [*BUILDER, target, "--out", "dist", "--", upstream]
+
+
+def test_variables_may_come_from_the_environment(folder: Path) -> None:
+    _, said = made(folder, "dist", UPSTREAM="seed", OUT="else where")
+    assert said == [*BUILDER, "dist", "--out", "else where", "--", "seed"]
+
+
+def test_more_options_go_through_args(folder: Path) -> None:
+    _, said = made(folder, "dist", "ARGS=--without awq --format json")
+    assert said == [*BUILDER, "dist", "--out", "dist", "--without", "awq", "--format", "json", "--", ""]
+
+
+@pytest.mark.parametrize(("status", "passes"), [("0", True), ("3", True), ("1", False), ("6", False)])
+def test_changes_pending_are_no_failure_of_make_plan(folder: Path, status: str, passes: bool) -> None:
+    assert (made(folder, "plan", STATUS=status)[0] == 0) == passes
+
+
+def test_a_failing_build_fails_make(folder: Path) -> None:
+    assert made(folder, "dist", STATUS="6")[0] != 0
+
+
+def test_make_alone_says_what_there_is_and_builds_nothing(folder: Path) -> None:
+    status, said = made(folder)
+    named = {line.split()[1] for line in said if line.startswith("make ")}
+    text = (ROOT / "Makefile").read_text("utf-8")
+    phony = next(line for line in text.splitlines() if line.startswith(".PHONY:")).split()[1:]
+    assert status == 0 and named == set(phony) - {"help", "setup", "clean"}

@@ -1,0 +1,163 @@
+"""What the pages say is so: generated ones are current, commands run, links lead somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from small_world import ROOT, small_world
+
+from builder import errors
+from builder.cli import READER_GONE, VERBS
+from builder.cli.explain import page
+from builder.manifest.reference import markdown
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def blocks(text: str, kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.M | re.S)
+
+
+def test_the_reference_of_the_manifest_is_that_of_the_schema() -> None:
+    schema = json.loads(read("schema/manifest.schema.json"))
+    assert read("docs/manifest.md") == markdown(schema), "run `make docs`"
+
+
+def test_the_page_of_errors_is_that_of_the_table() -> None:
+    assert read("docs/errors.md") == page(), "run `make docs`"
+
+
+def test_the_page_of_errors_has_every_code() -> None:
+    assert sorted(re.findall(r"^\| ([A-Z]\d{3}) ", read("docs/errors.md"), re.M)) == sorted(errors.CODES)
+    for code, (status, meaning) in errors.CODES.items():
+        assert f"| {code} | {status} | {meaning} |" in read("docs/errors.md")
+
+
+def test_the_reference_describes_every_key_of_the_schema() -> None:
+    undescribed = re.findall(r"^\| `[^`]*`.*\| *\|$", read("docs/manifest.md"), re.M)
+    assert undescribed == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_to_a_file_or_a_heading(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+        path, _, heading = target.partition("#")
+        if target.startswith("https://"):
+            continue
+        linked = page.parent / path if path else page
+        assert linked.is_file(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", linked.read_text("utf-8"), re.M)
+            assert heading in [t.lower().replace(" ", "-") for t in titles], target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_of_the_repository_that_is_named_exists(page: Path) -> None:
+    named = re.findall(
+        r"`((?:builder|tests|schema|overlays|docs|verification|benchmarks)/[^`*\s]*)`",
+        page.read_text("utf-8"),
+    )
+    for path in named:
+        assert (ROOT / path).exists(), path
+
+
+def test_the_stages_of_the_architecture_name_code_that_exists() -> None:
+    table = read("docs/architecture.md").split("| stage |")[1].split("\n\n")[0]
+    for path in re.findall(r"`([a-z/]+(?:\.py)?)`", table):
+        assert (ROOT / "builder" / path).exists(), path
+    for code in re.findall(r"\b([A-Z]\d{3})\b", read("docs/architecture.md")):
+        assert code in errors.CODES
+
+
+def test_the_layers_are_those_that_are_enforced() -> None:
+    enforced = re.search(r"^layers =\n((?:    .*\n)+)", read(".importlinter"), re.M)
+    assert enforced is not None
+    layers = "".join(line[4:] + "\n" for line in enforced[1].splitlines())
+    assert layers in blocks(read("docs/architecture.md"), "")
+
+
+def test_the_exit_statuses_of_the_readme_are_those_of_the_builder() -> None:
+    table = read("README.md").split("| exit status |")[1].split("\n\n")[0]
+    listed = {int(n) for row in re.findall(r"^\| ([\d, ]+) \|", table, re.M) for n in row.split(", ")}
+    known = {value for name, value in vars(errors).items() if name.isupper() and isinstance(value, int)}
+    assert listed == known | {READER_GONE, 128 + 15}
+    assert {status for status, _ in errors.CODES.values()} <= listed
+
+
+def test_the_verbs_and_targets_that_the_readme_uses_exist() -> None:
+    text = read("README.md")
+    assert set(re.findall(r"python -m builder ([a-z-]+)", text)) <= set(VERBS)
+    targets = set(re.findall(r"^([a-z]+):", read("Makefile"), re.M))
+    commands = [line for block in blocks(text, "sh") for line in block.splitlines()]
+    assert {m[1] for line in commands if (m := re.match(r"make ([a-z]+)", line))} <= targets
+
+
+def test_the_manifest_that_the_readme_shows_is_the_manifest() -> None:
+    shown = re.search(r"keep: \[[^\]]*\]", blocks(read("README.md"), "yaml")[0])
+    assert shown is not None and shown[0] in read("manifest.yaml")
+    for batch in re.findall(r"--without ([a-z0-9-]+)", read("README.md")):
+        assert f"\n  - id: {batch}\n" in read("manifest.yaml")
+
+
+@pytest.mark.skipif(not (ROOT / "manifest.lock").exists(), reason="no pin is proven yet")
+def test_the_transcript_of_the_readme_is_of_the_proven_pin() -> None:
+    pin = json.loads(read("manifest.lock"))["pins"]["seed"]
+    transcript = read("README.md").split("<!-- transcript: seed -->")[1].split("```")[1]
+    assert pin["commit"] in transcript and pin["output_tree"] in transcript
+    verdicts = pin["verdicts"]
+    files = verdicts["kept"] + verdicts["edited"] + verdicts["added"]
+    assert (
+        f"{files:,} files ({verdicts['removed']:,} removed, {verdicts['edited']:,} edited, "
+        f"{verdicts['added']:,} added)" in transcript
+    )
+    said = re.search(r"^  (\S+) +(\S+)  \((manifest\.yaml):(\d+):(\d+)\)$", transcript, re.M)
+    assert said is not None
+    assert read(said[3]).splitlines()[int(said[4]) - 1][int(said[5]) - 1 :].startswith(said[2])
+
+
+@pytest.mark.skipif(
+    not all(shutil.which(tool) for tool in ("sha256sum", "unzip", "python3")), reason="a tool is missing"
+)
+def test_the_commands_of_the_page_on_the_output_check_a_real_output(tmp_path: Path) -> None:
+    world = small_world(tmp_path)
+    world.good("dist")
+    out = world.home / "dist"
+    script = "set -eu\n" + "".join(blocks(read("docs/output.md"), "sh check"))
+
+    def check() -> int:
+        variables = {"OUT": str(out), "UPSTREAM_GIT": str(world.repository.path)}
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, env=world.environment(**variables), capture_output=True
+        )
+        return done.returncode
+
+    assert check() == 0
+    # each of the three checks can fail
+    for path in ("tree/python/acme/server.py", "build.json", "upstream.diff", "SHA256SUMS"):
+        before = (out / path).read_bytes()
+        (out / path).write_bytes(before.replace(b"1", b"2"))
+        assert check() != 0, path
+        (out / path).write_bytes(before)
+    assert check() == 0
+
+
+def test_the_page_on_the_output_names_every_file_of_out(tmp_path: Path) -> None:
+    world = small_world(tmp_path)
+    world.good("dist")
+    table = read("docs/output.md").split("| file |")[1].split("\n\n")[0]
+    rows = {
+        name for row in re.findall(r"^\| (`[^|]*) \|", table, re.M) for name in re.findall(r"`([^`]+)`", row)
+    }
+    there = {
+        "*.whl" if p.suffix == ".whl" else p.name + "/" * p.is_dir() for p in (world.home / "dist").iterdir()
+    }
+    assert rows == there

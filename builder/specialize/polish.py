@@ -26,7 +26,7 @@ def changes(before: Sequence[bytes], after: Sequence[bytes]) -> list[Change]:
 
 
 def polish(before: bytes, after: bytes, formatted: bytes) -> bytes:
-    """`after` with those hunks of `formatted` that touch (or adjoin) a line that `before` lacks."""
+    """`after` with those hunks of `formatted` that our edits made necessary (see `_ours`)."""
     if after == formatted:
         return after
     old, new = after.splitlines(True), formatted.splitlines(True)
@@ -34,12 +34,24 @@ def polish(before: bytes, after: bytes, formatted: bytes) -> bytes:
     out: list[bytes] = []
     at = 0
     for a1, a2, b1, b2 in changes(old, new):
-        if any(a1 <= t2 + 1 and t1 - 1 <= a2 for t1, t2 in touched):
+        blank = not any(line.strip() for line in (*old[a1:a2], *new[b1:b2]))
+        if any(_ours(a1, a2, t1, t2, blank) for t1, t2 in touched):
             out.extend(old[at:a1])
             out.extend(new[b1:b2])
             at = a2
     out.extend(old[at:])
     return b"".join(out)
+
+
+def _ours(a1: int, a2: int, t1: int, t2: int, blank: bool) -> bool:
+    """Does the formatter's hunk [a1, a2) follow from the edited lines [t1, t2)?
+
+    A hunk that only changes blank lines may adjoin the edit: what stood between them is gone. Any other
+    must hold an edited line, or the place where lines were removed (t1 == t2) within it.
+    """
+    if blank:
+        return a1 <= t2 + 1 and t1 - 1 <= a2
+    return (a1 < t1 < a2) if t1 == t2 else (a1 < t2 and t1 < a2) or (a1 == a2 and t1 <= a1 <= t2)
 
 
 def format_files(files: Mapping[str, bytes]) -> dict[str, bytes]:

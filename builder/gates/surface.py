@@ -87,7 +87,7 @@ def _changed(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]
             was, now = item.details.get(detail), other.details.get(detail)
             if detail == "choices" and _listed(was) and _listed(now):
                 yield from _choices(item, other, was, now, causes)  # type: ignore[arg-type]
-            elif was != now and not (key.kind == "registry" and detail == "value"):
+            elif was != now:
                 cause = causes.detail(item, detail, was)
                 found = (cause,) if cause else ()
                 yield Difference("changed", key, item.places[0], detail, was, now, found)

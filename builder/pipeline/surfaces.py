@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from builder.emit import removed_features
+from builder.errors import BuildError, Problem
 from builder.gates.surface import Surfaces, compare
 from builder.gates.world import World, explain
 from builder.manifest.model import Manifest
@@ -28,10 +29,20 @@ def surfaces(
 
 
 def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapshot:
-    """The output with the tables of what left in the files of ours that ask for them."""
-    wanted = [f.path for b in manifest.batches for f in b.files if f.tables and f.path in output]
+    """The output with the tables of what left in the files of ours that ask for them.
+
+    Raises BuildError (R004) for a file of ours that has no place for one of the tables.
+    """
+    wanted = [f for b in manifest.batches for f in b.files if f.tables and f.path in output]
     if not wanted:
         return output
+    problems = [
+        Problem("R004", f"{f.overlay} is to be filled, and assigns no `{name} = ...` on one line.", f.mark)
+        for f in wanted
+        for name in removed_features.missing(output[f.path])
+    ]
+    if problems:
+        raise BuildError(problems)
     parser = f"{manifest.roots.model_package.partition('.')[0]}.{_PARSER}"
     values = removed_features.tables(found, manifest, parser)
-    return output.replace({path: removed_features.filled(output[path], values) for path in wanted})
+    return output.replace({f.path: removed_features.filled(output[f.path], values) for f in wanted})

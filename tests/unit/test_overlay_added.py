@@ -1,0 +1,58 @@
+"""Imports that the manifest adds stand behind the module's own."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from builder.errors import Mark
+from builder.manifest.model import Edit
+from builder.overlay.added import Added, add_imports
+from builder.overlay.locate import Target
+from builder.source.parse import parse
+
+HERE = Mark("manifest.yaml", 3)
+
+
+def add(source: bytes, *names: str, path: tuple[str, ...] = ()) -> Added:
+    target = Target("a.py", "pkg.a", path)
+    edits = [(Edit("add-import", "pkg.a", HERE, "b", "because", name), target) for name in names]
+    return add_imports(parse(source, "a.py"), source, edits)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (b"import os\n\nx = 1\n", b"import os\nfrom pkg.m import f\n\nx = 1\n"),
+        (b'"""Doc\nstring."""\nx = 1\n', b'"""Doc\nstring."""\nfrom pkg.m import f\nx = 1\n'),
+        (b"from a import (\n    b,\n)\nx\nimport c\n", b"from a import (\n    b,\n)\nfrom pkg.m import f\nx\nimport c\n"),
+        (b"x = 1\n", b"from pkg.m import f\nx = 1\n"),
+        (b"import os", b"import os\nfrom pkg.m import f\n"),
+        (b"import os\r\nx = 1\r\n", b"import os\r\nfrom pkg.m import f\r\nx = 1\r\n"),
+        (b"if a:\n    import b\n", b"from pkg.m import f\nif a:\n    import b\n"),
+        (b"", b"from pkg.m import f\n"),
+    ],
+)  # fmt: skip
+def test_the_line_stands_behind_the_imports_of_the_head(source: bytes, expected: bytes) -> None:
+    data, problems, records = add(source, "pkg.m.f")
+    assert (data, problems) == (expected, [])
+    assert [(r.kind, r.batch, r.before) for r in records] == [("add-import", "b", None)]
+    ast.parse(data)
+
+
+def test_several_stand_in_the_order_of_the_manifest() -> None:
+    assert add(b"import os\n", "m.b", "m.a")[0] == b"import os\nfrom m import b\nfrom m import a\n"
+
+
+def test_a_name_that_is_imported_already_is_a_problem() -> None:
+    data, (problem,), records = add(b"from x import f\n", "pkg.m.f")
+    assert (data, records) == (b"from x import f\n", [])
+    assert problem.code == "R004"
+    assert problem.message == "a.py imports `f` already."
+    assert add(b"import os\n", "m.f", "n.f")[1][0].code == "R004"
+
+
+def test_a_function_takes_no_imports() -> None:
+    data, (problem,), _ = add(b"def f(): ...\n", "m.g", path=("f",))
+    assert (data, problem.code, problem.mark) == (b"def f(): ...\n", "R005", HERE)

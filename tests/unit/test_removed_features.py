@@ -1,0 +1,178 @@
+"""The module that tells users what was left out: its sentences, its parser, and how it is filled."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from gate_worlds import manifest
+
+from builder.emit.removed_features import NAMES, filled, missing, tables
+from builder.errors import Mark
+from builder.gates.conditions import Cause
+from builder.gates.surface import Difference, Surfaces
+from builder.manifest.model import Batch, Option, Roots
+from builder.surface.model import Item, Key, Place, Value
+
+TEMPLATE = Path(__file__).parents[2] / "overlays/removed-features/removed_features.py"
+HERE = Mark("manifest.yaml", 1)
+THERE = Place("x.py", 1)
+WHY = {"fa3-fa4": "FA3 is slow here.", "grpc": "HTTP is enough.", "models": 'Only "ours" are served.'}
+
+
+def lost(kind: str, group: str, name: str, batch: str, place: Place = THERE, **more: object) -> Difference:
+    causes = (Cause("facts", "seen first"), Cause(batch, "because", HERE))
+    change = "changed" if more else "lost"
+    return Difference(change, Key(kind, group, name), place, causes=causes, **more)  # type: ignore[arg-type]
+
+
+def values(
+    *differences: Difference, options: tuple[Option, ...] = (), **flags: Mapping[str, Value]
+) -> object:
+    from dataclasses import replace
+
+    batches = [Batch(name, why, HERE) for name, why in WHY.items()]
+    batches[0] = replace(batches[0], options=options)
+    stated = replace(manifest(batches=tuple(batches)), roots=Roots((), (), "pkg.models"), name="pkg-cut")
+    after = {}
+    for name, details in flags.items():
+        key = Key("flag", "pkg.args", "--" + name.replace("_", "-"))
+        after[key] = Item(key, (Place("x.py", 1),), details)
+    return tables(Surfaces({}, after, differences), stated, "pkg.args")
+
+
+SOME = (
+    lost("flag", "pkg.args", "--grpc-mode", "grpc"),
+    lost("flag", "pkg.args", "--backend", "fa3-fa4", detail="choices", before="fa3"),
+    lost("flag", "pkg.args", "--backend", "fa3-fa4", detail="choices", before="a\"b'"),
+    lost("registry", "pkg.models", "LlamaForCausalLM", "models", Place("m.py", 1, "pkg.models.llama")),
+    lost("flag", "pkg.bench", "--elsewhere", "grpc"),
+    lost("registry", "pkg.other", "entry", "grpc"),
+)
+
+
+def module(text: bytes, tmp_path: Path) -> ModuleType:
+    path = tmp_path / "removed_features.py"
+    path.write_bytes(text)
+    spec = importlib.util.spec_from_file_location("removed_features", path)
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> ModuleType:
+    return module(filled(TEMPLATE.read_bytes(), values(*SOME)), tmp_path)  # type: ignore[arg-type]
+
+
+def test_the_tables_hold_what_left_from_the_servers_parser_and_the_models() -> None:
+    assert values(*SOME) == {
+        "DISTRIBUTION": "pkg-cut",
+        "DECISIONS": WHY,
+        "FLAGS": {"--grpc-mode": "grpc"},
+        "CHOICES": {"--backend": {"a\"b'": "fa3-fa4", "fa3": "fa3-fa4"}},
+        "MODELS": {"LlamaForCausalLM": ("llama", "models")},
+    }
+
+
+def test_values_of_options_that_take_any_text_come_from_the_facts_that_name_the_option() -> None:
+    options = (Option(("*device*",), ("npu",), HERE, "fa3-fa4"), Option(("*",), ("ascend",), HERE, "fa3-fa4"))
+    found = values(
+        options=options,
+        device={"type": Ellipsis},  # type: ignore[dict-item]
+        ib_device={"choices": ("a",)},
+        is_device={"action": "store_true"},
+        model_path={},
+    )
+    assert found["CHOICES"] == {"--device": {"npu": "fa3-fa4"}}  # type: ignore[index]
+
+
+def test_a_filled_module_holds_the_tables_and_the_code_of_the_template() -> None:
+    template = TEMPLATE.read_bytes()
+    assert missing(template) == []
+    new = filled(template, values(*SOME))  # type: ignore[arg-type]
+    old_code = [n for n in ast.parse(template).body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+    new_code = [n for n in ast.parse(new).body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+    assert [ast.dump(n) for n in new_code] == [ast.dump(n) for n in old_code]
+    assert missing(new) == ["DECISIONS", "FLAGS", "CHOICES", "MODELS"]  # a filled one is no template
+    assert missing(b"") == list(NAMES)
+
+
+def test_an_empty_table_stays_a_template(tmp_path: Path) -> None:
+    text = filled(TEMPLATE.read_bytes(), values())  # type: ignore[arg-type]
+    made = module(text, tmp_path)
+    assert made.explain("flag", "--grpc-mode") is None
+
+
+def test_what_was_left_out_is_named_with_its_decision_and_the_way_back(ours: ModuleType) -> None:
+    assert ours.explain("--backend", "fa3") == (
+        "The choice `--backend fa3` is not part of pkg-cut: FA3 is slow here. (batch `fa3-fa4` of its "
+        "manifest) To bring it back, build with `--without fa3-fa4`."
+    )
+    assert ours.explain("flag", "--grpc-mode").startswith("The option --grpc-mode is not part of pkg-cut:")
+    assert ours.explain("model", "LlamaForCausalLM").endswith(
+        "To bring it back, add `llama` to roots.models.keep in the manifest and build again."
+    )
+
+
+def test_what_never_existed_keeps_upstreams_message(ours: ModuleType) -> None:
+    for kind, value in (("--backend", "x"), ("--x", "fa3"), ("flag", "--x"), ("model", "X")):
+        assert ours.explain(kind, value) is None
+        assert ours.explained(kind, value, "upstream's") == "upstream's"
+    several = ours.explained("model", ["X", "LlamaForCausalLM"], "upstream's")
+    assert several.startswith("upstream's\nThe architecture LlamaForCausalLM")
+
+
+@pytest.fixture
+def fails(ours: ModuleType, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    def run(*arguments: str) -> str:
+        parser = ours.ArgumentParser(prog="serve")
+        parser.add_argument("--backend", "-b", choices=["triton"])
+        parser.add_argument("--port", type=int)
+        with pytest.raises(SystemExit) as stopped:
+            parser.parse_args(list(arguments))
+        assert stopped.value.code == 2
+        return capsys.readouterr().err.partition("error: ")[2]
+
+    return run
+
+
+@pytest.mark.parametrize("arguments", [("--backend", "fa3"), ("--backend=fa3",), ("-b", "fa3")])
+def test_the_parser_explains_a_removed_choice_however_it_is_written(
+    fails: Callable[..., str], arguments: tuple[str, ...]
+) -> None:
+    first, second = fails(*arguments).splitlines()
+    assert "invalid choice: 'fa3'" in first
+    assert "`--without fa3-fa4`" in second
+
+
+@pytest.mark.parametrize("arguments", [("--grpc-mode",), ("--grpc-mode=1",), ("--grpc-mode", "1", "--odd")])
+def test_the_parser_explains_a_removed_option(fails: Callable[..., str], arguments: tuple[str, ...]) -> None:
+    first, second = fails(*arguments).splitlines()
+    assert first.startswith("unrecognized arguments: --grpc-mode")
+    assert "`--without grpc`" in second
+
+
+@pytest.mark.parametrize("arguments", [("--backend", "x"), ("--odd",), ("--port", "x"), ("--backend",)])
+def test_the_parser_leaves_other_errors_as_they_are(
+    fails: Callable[..., str], arguments: tuple[str, ...]
+) -> None:
+    assert len(fails(*arguments).splitlines()) == 1
+
+
+def test_a_removed_value_of_an_option_without_choices_is_refused(
+    ours: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours.CHOICES["--device"] = {"npu": "grpc"}
+    parser = ours.ArgumentParser(prog="serve")
+    parser.add_argument("--device")
+    parser.add_argument("--name")
+    assert parser.parse_args(["--device", "cuda", "--name", "npu"]).device == "cuda"
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--device", "npu"])
+    assert "`--device npu` is not part of pkg-cut" in capsys.readouterr().err

@@ -273,26 +273,25 @@ class Evaluator:
         op, left, right = node.ops[0], node.left, node.comparators[0]
         negative = isinstance(op, (ast.NotEq, ast.IsNot, ast.NotIn))
         if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
-            same = self._same(left, right, scope)
+            same = self._same(left, right, scope, isinstance(op, (ast.Is, ast.IsNot)))
         elif isinstance(op, (ast.In, ast.NotIn)):
             same = self._contains(left, right, scope)
         else:
             return None
         return None if same is None else Known(same is not negative)
 
-    def _same(self, left: ast.expr, right: ast.expr, scope: Scope) -> bool | None:
+    def _same(self, left: ast.expr, right: ast.expr, scope: Scope, identity: bool) -> bool | None:
         one, two = self.value(left, scope), self.value(right, scope)
         if isinstance(one, Gone) or isinstance(two, Gone):
-            return False
+            # no value is the one that is gone, but what a literal is compared with may be anything
+            return None if isinstance(left, ast.Constant) or isinstance(right, ast.Constant) else False
         for known, other, other_value in ((one, right, two), (two, left, one)):
             if not isinstance(known, Known) or not known.exact:
                 continue
             if isinstance(other_value, Known) and other_value.exact:
-                return bool(known.value == other_value.value)
+                return _equal(known.value, other_value.value, identity)
             if isinstance(other, ast.Constant):
-                if other.value is None or known.value is None:
-                    return other.value is known.value
-                return bool(known.value == other.value)
+                return _equal(known.value, other.value, identity)
         for literal, variable in ((right, left), (left, right)):
             if isinstance(literal, ast.Constant) and self._option_absent(variable, literal):
                 return False
@@ -332,6 +331,15 @@ class Evaluator:
     def pure(self, node: ast.expr, scope: Scope) -> bool:
         """May the evaluation be left out without anybody noticing?"""
         return effects.pure(self, node, scope)
+
+
+def _equal(one: Scalar, two: object, identity: bool) -> bool | None:
+    """Are two values equal, or the very same? Nobody knows of two equal texts or numbers."""
+    if not identity:
+        return bool(one == two)
+    if type(one) is not type(two) or one != two:
+        return False
+    return True if one is None or isinstance(one, bool) else None
 
 
 def _integer(value: Scalar) -> Known | None:

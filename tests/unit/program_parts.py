@@ -56,6 +56,7 @@ try:
     _is_npu = is_npu()
 except RuntimeError:
     _is_npu = False
+star_flag = _is_hip or is_npu()
 _use_fast = get_bool_env_var("USE_FAST") and _is_hip
 
 
@@ -84,9 +85,9 @@ facts:
   environment:
     USE_HIP: false
   attributes: [torch.npu]
-  pure: [peek, get_bool_env_var]
+  pure: [peek, get_bool_env_var, getenv]
   options:
-    - {names: ["backend*", "CHOICES", "TABLE", "register_backend"], absent: [fa3, fa4]}
+    - {names: ["backend*", "CHOICE*", "TABLE", "register_backend"], absent: [fa3, fa4]}
     - {names: ["device"], absent: [npu]}
 absent:
   modules: [aiter]

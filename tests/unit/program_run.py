@@ -46,7 +46,9 @@ class _Effects:
             "record": self.record, "choose": self.choose, "boom": self.boom, "echo": self.echo,
             "tick": self.tick, "context": self.context, "note": self.decorator, "BACKENDS": self.backends,
             "register_backend": self.register, "peek": lambda: 3,
-            "get_bool_env_var": lambda name: False, "Other": type("Other", (), {}),
+            "get_bool_env_var": lambda name: False, "getenv": lambda name, default=None: default,
+            "envs": types.SimpleNamespace(USE_HIP=types.SimpleNamespace(get=lambda: False)),
+            "Other": type("Other", (), {}),
         }  # fmt: skip
 
     def record(self, value: object) -> object:

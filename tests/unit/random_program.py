@@ -15,15 +15,18 @@ PREDICATES = (
     "backend == 'fa3'", "backend != 'fa4'", "backend in ['fa3', 'fa4']", "backend not in ('fa3',)",
     "'fa3' in backends", "device == 'npu'", "get_name() == 'dev'", "isinstance(x, Gone)", "Kind.A.is_old()",
     "isinstance(x, (Gone, Other))", "bool(is_hip())", "get_name() in ('dev', 'prod')", "plat.DERIVED",
-    "False", "True",
+    "False", "True", "x == Kind.OLD", "Kind.A in (Kind.OLD, Kind.A)", "getenv('USE_HIP', '0') == '1'",
+    "getenv('USE_HIP')", "int(getenv('USE_HIP', '0'))", "envs.USE_HIP.get()", "CHOICE == 'fa3'",
+    "getenv('USE_HIP', 'Off').lower() in ('on', '1')", "star_flag", "maker.backend in {'fa3'}",
 )  # fmt: skip
 #: Expressions that nothing decides. The last ones only look as if a fact were meant.
 OPEN = (
     "choose()", "choose()", "choose()", "boom()", "peek()", "x", "y", "x > 1", "x in (1, 2)", "is_cuda()",
     "_is_cuda", "device == 'cuda'", "backend == 'triton'", "backend in ['triton', 'fa3']", "obj.is_hip",
-    "obj.is_npu()", "not_a_fact", "0 < x < 3", "any(v > 1 for v in (1, x))", "backend in CHOICES",
+    "obj.is_npu()", "not_a_fact", "0 < x < 3", "any(v > 1 for v in (1, x))", "maker.is_hip", "maker.maker",
+    "backend in CHOICES", "shared",
 )  # fmt: skip
-_LOCAL = ("x", "y", "backend", "device", "obj", "not_a_fact", "CHOICES", "_late")
+_LOCAL = ("CHOICE", "x", "y", "backend", "device", "obj", "not_a_fact", "CHOICES", "_late")
 #: Those that mean something at the top of the module too.
 GLOBAL_PREDICATES = tuple(p for p in PREDICATES if not any(name in p for name in _LOCAL))
 GLOBAL_OPEN = ("choose()", "peek()", "is_cuda()", "_is_cuda")
@@ -152,7 +155,8 @@ class Program:
         elif kind == 7:
             self.put(depth, self.pick("return a, b", f"return {self.condition()}", "raise KeyError('k')"))
         elif kind == 8 and self.generator:
-            self.put(depth, f"yield {self.condition()}")
+            form = self.pick("yield {}", "a = (yield {}) if is_hip() else x", "is_new() or (yield {})")
+            self.put(depth, form.format(self.condition()))
         elif kind == 9:
             self.put(depth, f"a = [{self.condition(1)}]; a += [{self.condition(1)}]; del a[0]")
         elif kind == 10:
@@ -300,8 +304,18 @@ class Program:
 
     def gone(self, depth: int) -> None:
         """Something that a removed class or an absent value takes part in."""
-        kind = self.random.randrange(5)
-        if kind == 0:
+        kind = self.random.randrange(8)
+        if kind == 5:
+            self.put(depth, f"b = {{'k': Gone, 'm': {self.condition()}}}['m']")
+        elif kind == 6:
+            self.put(depth, f"record(any(isinstance(x, c) for c in [Gone, {self.pick('int', 'Other')}]))")
+        elif kind == 7:
+            name = self.new("g")
+            self.put(depth, f"def {name}():")
+            self.put(depth + 1, "global shared")
+            self.put(depth + 1, f"shared = {self.condition()}")
+            self.put(depth, f"{name}()")
+        elif kind == 0:
             self.put(depth, f"v: Optional[Gone] = {self.condition()}")
         elif kind == 1:
             self.put(depth, f"record(isinstance({self.open()}, (Gone, bool)))")
@@ -335,8 +349,7 @@ class Program:
         self.put(0, "from typing import Optional")
         self.put(0, "import torch")
         self.put(0, "from effects import *")
-        if self.chance(0.3):
-            self.put(0, "from pkg.consts import *")
+        self.put(0, "from pkg.consts import *")
         self.put(0, "import pkg.plat as plat")
         self.put(0, "from pkg.plat import is_hip, is_npu, is_new, is_cuda, some, none, get_name, Kind")
         self.put(0, "from pkg.consts import _is_hip, _is_npu, _use_fast, _is_cuda, use_slow")
@@ -346,6 +359,13 @@ class Program:
         entries = [f"'fa3': {self.predicate()}", "'triton': echo", f"'other': ({self.pick('echo', 'bool')})"]
         self.put(0, "TABLE = {" + ", ".join(entries) + "}")
         self.put(0, "not_a_fact = choose()")
+        self.put(0, "shared = is_hip()")
+        self.put(0, "CHOICE = 'triton'")
+        self.put(0, "class Maker:")
+        self.put(1, f"backend = 'triton' if {self.condition(2)} else 'other'")
+        self.put(1, f"is_hip = {self.condition(2)}")
+        self.put(1, "maker = is_hip")
+        self.put(0, "maker = Maker()")
         if self.chance(0.15):
             self.put(0, "def overwrite():")
             self.put(1, "global _late")

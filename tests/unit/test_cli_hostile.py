@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_world import FILES, World, codes, commit_files, folder_bytes, place, small_world
+from small_world import FILES, ROOT, World, codes, commit_files, folder_bytes, place, small_world
 from upstream_repo import git
 
 
@@ -237,6 +237,16 @@ def test_without_mirror_network_or_cache_the_error_names_a_command_that_works(wo
     assert "mirror: none given (SGLANG_MIRROR or --mirror)" in said
     assert "SGLANG_MIRROR=/path/to/sglang.git make dist" in said
     assert len([line for line in said.splitlines() if line.startswith("error")]) == 1
+
+
+def test_a_fresh_clone_without_network_and_cache_says_how_to_go_on(tmp_path: Path) -> None:
+    kept = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BUILDER_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "builder", "dist", "--offline", "--out", str(tmp_path / "dist")]
+    for words in ([], ["seed"]):
+        done = subprocess.run([*command, *words], cwd=ROOT, env=kept, capture_output=True, text=True)
+        assert (done.returncode, codes(done.stderr)) == (6, ["U001"]), done.stderr
+        assert "(offline)" in done.stderr and "SGLANG_MIRROR=/path/to/sglang.git make dist" in done.stderr
+    assert not (tmp_path / "dist").exists()
 
 
 def test_a_mirror_that_is_no_repository_is_named(world: World) -> None:

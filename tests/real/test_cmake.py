@@ -90,7 +90,8 @@ def test_cmake_configures_the_output_and_finds_every_source(
             else ""
         )
         print(
-            f"\ntranslation units: upstream {before.total} ({before.own} own{more}) in {before.libraries} libraries"
+            f"\ntranslation units: upstream {before.total} ({before.own} own{more}) "
+            f"in {before.libraries} libraries"
         )
         print(f"translation units: output {after.total} ({after.own} own) in {after.libraries} libraries")
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from textwrap import indent
 
 import pytest
+from pages import Section, sections
 
 from builder.manifest.load import parse, read_schema
 from builder.specialize.facts import Facts
 from builder.specialize.fixpoint import Specialized, specialize
-
-from pages import Section, sections
 
 HERE = Path(__file__).parent
 HEAD = """\
@@ -75,7 +74,9 @@ def _untouched(before: bytes, after: bytes) -> None:
     """Lines that only moved keep every byte but their indentation."""
     assert before[:3] == after[:3] or not before.startswith(b"\xef\xbb\xbf") or not after
     old, new = before.splitlines(True), after.splitlines(True)
-    matcher = difflib.SequenceMatcher(None, [o.strip() for o in old], [n.strip() for n in new], autojunk=False)
+    matcher = difflib.SequenceMatcher(
+        None, [o.strip() for o in old], [n.strip() for n in new], autojunk=False
+    )
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "equal":
             for left, right in zip(old[a:b], new[c:d], strict=True):

@@ -19,7 +19,11 @@ if(WITH_MORE)
   add_library(three MODULE "${MORE}")
 endif()
 """
-EXTRA = "set(S csrc/f.cu)\nadd_library(zero ${S} include/h.h)\ninclude(${CMAKE_CURRENT_LIST_DIR}/../CMakeLists.txt)\n"
+EXTRA = """\
+set(S csrc/f.cu)
+add_library(zero ${S} include/h.h)
+include(${CMAKE_CURRENT_LIST_DIR}/../CMakeLists.txt)
+"""
 FILES = {"k/CMakeLists.txt": TOP.encode(), "k/cmake/extra.cmake": EXTRA.encode()}
 
 

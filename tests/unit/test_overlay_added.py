@@ -26,7 +26,10 @@ def add(source: bytes, *names: str, path: tuple[str, ...] = ()) -> Added:
     [
         (b"import os\n\nx = 1\n", b"import os\nfrom pkg.m import f\n\nx = 1\n"),
         (b'"""Doc\nstring."""\nx = 1\n', b'"""Doc\nstring."""\nfrom pkg.m import f\nx = 1\n'),
-        (b"from a import (\n    b,\n)\nx\nimport c\n", b"from a import (\n    b,\n)\nfrom pkg.m import f\nx\nimport c\n"),
+        (
+            b"from a import (\n    b,\n)\nx\nimport c\n",
+            b"from a import (\n    b,\n)\nfrom pkg.m import f\nx\nimport c\n",
+        ),
         (b"x = 1\n", b"from pkg.m import f\nx = 1\n"),
         (b"import os", b"import os\nfrom pkg.m import f\n"),
         (b"import os\r\nx = 1\r\n", b"import os\r\nfrom pkg.m import f\r\nx = 1\r\n"),

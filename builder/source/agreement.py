@@ -1,7 +1,8 @@
 """Compares spliced text with the oracle's tree, without looking again at what no operation touched.
 
 A statement that no operation touches is taken by the oracle as it is; where the spliced text has the
-same bytes for it, it is the same statement. All other nodes are compared one by one.
+same bytes for it, it is the same statement. All other nodes are compared one by one; the indentation
+inside a string that stands for itself (a docstring) does not count.
 """
 
 from __future__ import annotations
@@ -9,26 +10,25 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Iterable
-from inspect import cleandoc
 
 from builder.source.ops import Op
 from builder.source.oracle import Oracle
-from builder.source.parse import Module
+from builder.source.parse import Module, documentation
 
 
-def agrees(before: Module, ops: Iterable[Op], after: Module) -> bool:
-    """Is `after` what the operations make of the tree of `before`?"""
+def agrees(before: Module, ops: Iterable[Op], after: Module, formatted: bool = False) -> bool:
+    """Is `after` what the operations make of the tree of `before`?
+
+    `formatted`: a formatter was at it, so that the indentation inside docstrings does not count.
+    """
     oracle = _Sparse(ops)
     wanted = oracle.module(before.tree)
-    return _Comparison(before, after, oracle.untouched).same(after.tree, wanted)
+    return _Comparison(before, after, oracle.untouched, formatted).same(after.tree, wanted)
 
 
 def same_program(left: Module, right: Module) -> bool:
-    """Are two texts the same program? Statements with equal bytes are not compared further.
-
-    The indentation inside a string that stands for itself (a docstring) does not count.
-    """
-    return _Comparison(left, right, None).same(right.tree, left.tree)
+    """Are two texts the same program? Statements with equal bytes are not compared further."""
+    return _Comparison(left, right, None, formatted=True).same(right.tree, left.tree)
 
 
 class _Sparse(Oracle):
@@ -60,8 +60,10 @@ def _first_line(stmt: ast.stmt) -> int:
 
 
 class _Comparison:
-    def __init__(self, old: Module, new: Module, untouched: set[ast.AST] | None) -> None:
-        """`untouched`: the statements of `old` whose places are valid; None for all."""
+    def __init__(self, old: Module, new: Module, untouched: set[ast.AST] | None, formatted: bool) -> None:
+        """`untouched`: the statements of `old` whose places are valid; None for all. `formatted`: see
+        `agrees`."""
+        self.formatted = formatted
         self.old = old
         self.new = new
         self.untouched = untouched
@@ -80,16 +82,9 @@ class _Comparison:
             placed = self.untouched is None or old in self.untouched
             if placed and _text(self.new, new) == _text(self.old, old):
                 return True
-            if self.untouched is None and (one := _documentation(new)) is not None:
-                return one == _documentation(old)
+            if (one := documentation(new)) is not None:
+                return one == documentation(old)
         return all(self.same(getattr(new, name, None), getattr(old, name, None)) for name in new._fields)
-
-
-def _documentation(stmt: ast.stmt) -> str | None:
-    """What a string says that is a statement of its own."""
-    if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant):
-        return cleandoc(stmt.value.value) if isinstance(stmt.value.value, str) else None
-    return None
 
 
 def _text(module: Module, stmt: ast.stmt) -> bytes:

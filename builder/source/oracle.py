@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Operands, Remove, Replace, Unwrap
+from builder.source.parse import documentation
 
 
 def expected(tree: ast.Module, ops: Iterable[Op]) -> ast.Module:
@@ -18,9 +19,18 @@ def expected(tree: ast.Module, ops: Iterable[Op]) -> ast.Module:
     return Oracle(ops).module(tree)
 
 
-def agree(left: ast.AST, right: ast.AST) -> bool:
-    """Are two trees the same program (positions aside)?"""
-    return ast.dump(left) == ast.dump(right)
+def agree(left: object, right: object) -> bool:
+    """Are two trees the same program (positions and the indentation of docstrings aside)?"""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, list):
+        assert isinstance(right, list)
+        return len(left) == len(right) and all(map(agree, left, right))
+    if isinstance(left, ast.Expr) and isinstance(right, ast.Expr) and documentation(left) is not None:
+        return documentation(left) == documentation(right)
+    if isinstance(left, ast.AST):
+        return all(agree(getattr(left, name, None), getattr(right, name, None)) for name in left._fields)
+    return left == right
 
 
 class Oracle:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from inspect import cleandoc
 
 BOM = b"\xef\xbb\xbf"
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
@@ -96,6 +97,23 @@ class Module:
             stack.extend(ast.iter_child_nodes(node))
         return frozenset(inside)
 
+    @cached_property
+    def docstring_lines(self) -> frozenset[int]:
+        """Those string lines that belong to a docstring indented like its function or deeper.
+
+        What a docstring says does not change when all of it moves together.
+        """
+        inside: set[int] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                first = node.body[0]
+                if first.lineno != first.end_lineno and documentation(first) is not None:
+                    lines = range(first.lineno, first.end_lineno or first.lineno)
+                    texts = [self.line(line) for line in lines]
+                    if all(not t.strip() or t[: first.col_offset].isspace() for t in texts):
+                        inside.update(lines)
+        return frozenset(inside)
+
     def skip_forward(self, at: int) -> int:
         """The offset of the first byte at or after `at` that is neither space nor comment."""
         data = self.data
@@ -148,6 +166,13 @@ class Module:
             if self.data[before - 1 : before] != b"(" or self.data[after : after + 1] != b")":
                 return start, end
             start, end = before - 1, after + 1
+
+
+def documentation(stmt: ast.stmt) -> str | None:
+    """What a string says that is a statement of its own; its indentation does not count."""
+    if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant):
+        return cleandoc(stmt.value.value) if isinstance(stmt.value.value, str) else None
+    return None
 
 
 def own_parentheses(module: Module, node: ast.AST) -> bool:

@@ -290,7 +290,7 @@ class _Splicer:
         self.delete_lines(clause.end, bottom)
         depth = clause.suite[0].col_offset - stmt.col_offset
         for line in range(clause.body, clause.end):
-            if line in module.string_lines:
+            if line in module.string_lines and line not in module.docstring_lines:
                 continue
             text = module.line(line)
             amount = min(depth, indent_of(text))

@@ -136,12 +136,19 @@ class Expressions:
         self.fold(node.orelse, scope, test, names, collection)
 
     def _compare(self, node: ast.Compare, scope: Scope) -> None:
-        self.fold(node.left, scope)
+        identity = any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
         left = node.left
-        for op, right in zip(node.ops, node.comparators, strict=True):
+        for op, right in zip([None, *node.ops], [node.left, *node.comparators], strict=True):
             contains = isinstance(op, _IN)
-            self.fold(right, scope, names=names_of(left) if contains else (), collection=contains)
+            if not (identity and self._has_copies(right, scope)):
+                names = names_of(left) if contains else ()
+                self.fold(right, scope, names=names, collection=contains)
             left = right
+
+    def _has_copies(self, node: ast.expr, scope: Scope) -> bool:
+        """Is a value known of which `is` may find another one that is equal?"""
+        known = self.evaluator.value(node, scope)
+        return isinstance(known, Known) and not (known.value is None or isinstance(known.value, bool))
 
     # -- members ------------------------------------------------------------------------------
 

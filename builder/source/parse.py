@@ -99,19 +99,21 @@ class Module:
 
     @cached_property
     def docstring_lines(self) -> frozenset[int]:
-        """Those string lines that belong to a docstring indented like its function or deeper.
+        """Those string lines that belong to a docstring, or another string that stands for itself.
 
-        What a docstring says does not change when all of it moves together.
+        What it says does not change when all of it moves together: only where no line hangs out to the left.
         """
         inside: set[int] = set()
         for node in ast.walk(self.tree):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                first = node.body[0]
-                if first.lineno != first.end_lineno and documentation(first) is not None:
-                    lines = range(first.lineno, first.end_lineno or first.lineno)
-                    texts = [self.line(line) for line in lines]
-                    if all(not t.strip() or t[: first.col_offset].isspace() for t in texts):
-                        inside.update(lines)
+            if (
+                isinstance(node, ast.Expr)
+                and node.lineno != node.end_lineno
+                and documentation(node) is not None
+            ):
+                lines = range(node.lineno, node.end_lineno or node.lineno)
+                texts = [self.line(line) for line in lines]
+                if all(not t.strip() or t[: node.col_offset].isspace() for t in texts):
+                    inside.update(lines)
         return frozenset(inside)
 
     def skip_forward(self, at: int) -> int:

@@ -76,23 +76,30 @@ class Cleaner:
         unread: dict[str, list[Bound]] = defaultdict(list)
         paths = set(edited)
         names: set[bytes] | None = None
-        while names is None or names:  # what leaves takes the last use of something else with it
+        while True:  # what leaves takes the last use of something else with it
+            before = len(cleaned.dead), sum(map(len, cleaned.ops.values()))
             for unit, item in self._dead.find(world, names):
                 full = f"{item.scope.qualname}.{item.name}" if item.scope.qualname else item.name
                 cleaned.ops[unit.path].append(Remove(item.node))
                 cleaned.dead[f"{unit.name}.{full}"] = "nothing refers to it any more"
-            names = set()
-            for path in sorted({*paths, *cleaned.ops}):
+            asked, names = names, set()
+            for path in sorted(paths | cleaned.ops.keys()):
                 unit = world.unit(path)
                 for bound in self._unused.imports(world, unit):
                     unread[path].append(bound)
                     names |= self._dead.drop(unit, bound.node.names[bound.index])
                     if bound.public:
                         cleaned.dead[f"{unit.name}.{bound.name}"] = "the import is no longer used"
-        for path in sorted({*paths, *cleaned.ops}):
-            ops = [*_drop(unread[path]), *(Remove(s) for s in self._unused.locals(world.unit(path)))]
-            if ops:
-                cleaned.ops[path].extend(ops)
+                for stmt in self._unused.locals(unit):
+                    cleaned.ops[path].append(Remove(stmt))
+                    names |= self._dead.remove(unit, stmt)
+            if names or before != (len(cleaned.dead), sum(map(len, cleaned.ops.values()))):
+                continue
+            if asked is None:
+                break
+            names = None  # once more for every name: counts of words changed too
+        for path, dropped in unread.items():
+            cleaned.ops[path].extend(_drop(dropped))
         return cleaned
 
 

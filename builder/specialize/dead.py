@@ -100,7 +100,7 @@ class Dead:
 
     def _look(self, path: str, data: bytes) -> None:
         if b"getattr" in data:
-            self._prefixes[path] = frozenset(m.decode() for m in _DYNAMIC.findall(data))
+            self._prefixes[path] = _dynamic(data)
         else:
             self._prefixes.pop(path, None)
         if path in self._frozen:
@@ -131,7 +131,7 @@ class Dead:
                     dead.extend(self._removable(world, encoded, name))
             names = set()
             for unit, item in dead:
-                names.update(self._hide(unit, item))
+                names |= self.remove(unit, item.node)
             yield from dead
 
     def _removable(self, world: World, encoded: bytes, name: str) -> Iterator[tuple[Unit, Definition]]:
@@ -139,28 +139,32 @@ class Dead:
             unit = world.unit(path)
             evaluator = Evaluator(world, unit)
             for item in definitions(unit).get(name, ()):
-                if _removable(item, evaluator):
+                if item.node not in unit.leaving and _removable(item, evaluator):
                     yield unit, item
 
-    def _hide(self, unit: Unit, item: Definition) -> set[bytes]:
-        """Nothing is found any more in a definition that leaves; the names that occur in it."""
-        low, high = first_line(item.node), item.node.end_lineno or item.node.lineno
-        starts = unit.module.starts
-        text = unit.module.data[starts[low - 1] : starts[high]]
-        end = unit.module.end(item.node) - starts[low - 1]
-        if text[end:].lstrip(b" \t")[:1] not in _NOTHING or any(a <= low <= b for a, b in unit.hidden):
-            return set()  # another statement on its lines, or hidden with its class already
+    def remove(self, unit: Unit, stmt: ast.stmt) -> set[bytes]:
+        """A statement leaves: nothing is found in it any more; the names that occur in it."""
+        unit.leaving.add(stmt)
+        low, high = first_line(stmt), stmt.end_lineno or stmt.lineno
+        if not _alone(unit, stmt, low, high):
+            return set()
         self._edited.setdefault(unit.path, self._words.of(unit.path))
+        text = _visible(unit, low, high)
         unit.hidden.append((low, high))
+        if b"getattr" in text:
+            self._prefixes[unit.path] = _dynamic(_visible(unit, 1, len(unit.module.starts) - 1))
         self._fell.subtract(self._words.take(unit.path, text))
+        places = self._defined[unit.path] = self._defined[unit.path] - defines(text)
         for name in defines(text):
             if unit.path in self._places[name]:
                 del self._places[name][unit.path]
+            if places[name]:
+                self._places[name][unit.path] = places[name]
         return self._places.keys() & words(text).keys()
 
     def drop(self, unit: Unit, alias: ast.alias) -> set[bytes]:
         """An imported name leaves; the names that occur in it."""
-        unit.dropped.add(alias)
+        unit.leaving.add(alias)
         text = " ".join((alias.name, alias.asname or "")).encode()
         self._edited.setdefault(unit.path, self._words.of(unit.path))
         self._fell.subtract(self._words.take(unit.path, text))
@@ -199,6 +203,19 @@ class Dead:
         return self._used[name]
 
 
+def _dynamic(data: bytes) -> frozenset[str]:
+    return frozenset(m.decode() for m in _DYNAMIC.findall(data))
+
+
+def _visible(unit: Unit, low: int, high: int) -> bytes:
+    """The lines from `low` to `high` without those of what leaves."""
+    return b"".join(
+        unit.module.line(line - 1)
+        for line in range(low, high + 1)
+        if not any(a <= line <= b for a, b in unit.hidden)
+    )
+
+
 def definitions(unit: Unit) -> dict[str, list[Definition]]:
     """Functions, classes and constants of the module, and methods of its classes, by name."""
     found: dict[str, list[Definition]] | None = unit.cache.get("definitions")  # type: ignore[assignment]
@@ -229,6 +246,15 @@ def _definitions(unit: Unit, body: Iterable[ast.stmt], scope: Scope) -> Iterator
                 yield from _definitions(unit, getattr(stmt, field_name, ()), scope)
             for handler in getattr(stmt, "handlers", ()):
                 yield from _definitions(unit, handler.body, scope)
+
+
+def _alone(unit: Unit, stmt: ast.stmt, low: int, high: int) -> bool:
+    """Has a statement its lines for itself?"""
+    starts, data = unit.module.starts, unit.module.data
+    decorators: list[ast.expr] = getattr(stmt, "decorator_list", [])
+    start = min([unit.module.start(stmt), *map(unit.module.start, decorators)])
+    before, after = data[starts[low - 1] : start], data[unit.module.end(stmt) : starts[high]]
+    return not before.strip(b" \t@") and after.lstrip(b" \t")[:1] in _NOTHING
 
 
 def _removable(item: Definition, evaluator: Evaluator) -> bool:

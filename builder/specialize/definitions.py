@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from builder.specialize.scopes import Scope
+from collections.abc import Callable, Iterator
+
+from builder.specialize.scopes import Binding, Scope
 from builder.specialize.world import Unit
 
 
 def defined(unit: Unit) -> frozenset[str]:
     """Qualified names bound at top level and in classes, imports included."""
-    found: set[str] = set()
-    _collect(unit, unit.scopes.root, unit.name, found)
-    return frozenset(found)
+    return frozenset(_names(unit, unit.scopes.root, unit.name, lambda binding: True))
 
 
-def _collect(unit: Unit, scope: Scope, prefix: str, found: set[str]) -> None:
+def vanishing(unit: Unit) -> frozenset[str]:
+    """Those of them that what leaves at the end of the round takes along."""
+
+    def stays(binding: Binding) -> bool:
+        if binding.node in unit.leaving or binding.alias in unit.leaving:
+            return False
+        line = getattr(binding.node, "lineno", 0)
+        return not any(low <= line <= high for low, high in unit.hidden)
+
+    return defined(unit) - frozenset(_names(unit, unit.scopes.root, unit.name, stays))
+
+
+def _names(unit: Unit, scope: Scope, prefix: str, counts: Callable[[Binding], bool]) -> Iterator[str]:
     for name, bindings in scope.names.items():
         full = f"{prefix}.{name}"
-        found.add(full)
-        for binding in bindings:
+        for binding in filter(counts, bindings):
+            yield full
             if binding.kind == "class":
-                _collect(unit, unit.scopes.of(binding.node), full, found)
+                yield from _names(unit, unit.scopes.of(binding.node), full, counts)

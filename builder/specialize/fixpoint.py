@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from builder.source.agreement import agrees, same_program
+from builder.source.agreement import agrees
 from builder.source.ops import Op
 from builder.source.oracle import expected
-from builder.source.parse import parse
+from builder.source.parse import Module, parse
 from builder.source.splice import splice
 from builder.specialize.cleanup import Cleaner
-from builder.specialize.definitions import defined
+from builder.specialize.definitions import defined, vanishing
 from builder.specialize.facts import Facts, Known
 from builder.specialize.fold import Folded, fold
 from builder.specialize.hits import import_hits
@@ -100,6 +100,9 @@ class _Fixpoint:
         self.links = Links(files, names, self.words)
         self.cleaner = Cleaner(upstream, files, names, may_prune, extra, self.words, self.links, frozen)
         self.result = Specialized({})
+        # path -> the last edit of a file, not yet compared with the oracle
+        self.unconfirmed: dict[str, tuple[Unit, list[Op]]] = {}
+        self.edits = 0  # how many times a file got new bytes
         self.unused: set[str] = set()
         self.told: set[str] = set()  # names whose news the files that see them were folded for
         self.wanted: dict[str, set[str]] = {}  # path -> identifiers that mean one of these names
@@ -115,33 +118,44 @@ class _Fixpoint:
         first = self.files_with(self.facts.needles) | self.importing_gone() | set(self.edited())
         dirty: Dirty = {**self.news()}
         dirty.update(dict.fromkeys(first))
-        while dirty and self.result.rounds < MOST_ROUNDS:
+        try:
             while dirty and self.result.rounds < MOST_ROUNDS:
-                dirty = self.fold_round(dirty)
-            dirty = self.affected(self.clean())
+                edits = self.edits
+                while dirty and self.result.rounds < MOST_ROUNDS:
+                    dirty = self.fold_round(dirty)
+                if self.edits > edits or not edits:  # else nothing is dead that was not before
+                    dirty = self.affected(self.clean())
+        except SyntaxError as error:  # only what we edited can be no Python here
+            self.mismatch(error.filename or "", f"the edits do not give Python: {error}")
         if dirty:
-            self.result.mismatches.append(Mismatch("", f"no fixpoint after {MOST_ROUNDS} rounds"))
+            self.mismatch("", f"no fixpoint after {MOST_ROUNDS} rounds")
         self.finish()
         return self.result
 
     def clean(self) -> set[str]:
-        """Take away what is dead until nothing is; the files to fold again.
+        """Take away what is dead; the files to fold again.
 
         What nobody reads cannot decide anything. Only a function that wrote to outer names may have kept
         one from being a constant, and a place that is told must be that of the final text.
         """
         changed: set[str] = set()
-        while self.result.rounds < MOST_ROUNDS:
-            cleaned = self.cleaner.round(self.world(), self.edited())
-            known = set(self.memory.gone)
-            writes = {path: _writes(self.files[path]) for path in cleaned.ops}
-            now = self.apply(cleaned.ops, cleaned.dead)
+        world = self.world()
+        cleaned = self.cleaner.round(world, self.edited())
+        self.result.rounds += 1
+        for path, ops in sorted(cleaned.ops.items()):
+            unit, old = world.unit(path), self.files[path]
+            data = self.splice(unit, ops)
+            if data is None or data == old:
+                continue
+            self.confirm(path)
+            self.unconfirmed[path] = (unit, ops)
+            lost = vanishing(unit)
+            self.lose(lost, cleaned.dead)
             # nobody names what is dead, nor what it contained: no file has to be looked at again for it
-            self.unused.update(self.memory.gone.keys() - known)
-            self.result.rounds += 1
-            if not now:
-                break
-            changed.update(p for p in now if self.uncertain.get(p) or _writes(self.files[p]) != writes[p])
+            self.unused |= lost
+            self.replace(unit, data)
+            if self.uncertain.get(path) or _writes(old) != _writes(data):
+                changed.add(path)
         self.learn_methods()
         return changed
 
@@ -232,7 +246,7 @@ class _Fixpoint:
                 told.extend(u for u in result.uncertain if u not in told)
         self.result.rounds += 1
         self.learn(results)
-        changed = self.apply({r.path: r.ops for r in results if r.ops}, {})
+        changed = self.apply({r.path: r.ops for r in results if r.ops})
         self.result.decided += sum(r.decided for r in results)
         return self.affected(changed)
 
@@ -261,59 +275,106 @@ class _Fixpoint:
             if sum(self.files[path].count(pattern) for path in paths) == len(values):
                 self.memory.methods[name] = values[0]
 
-    def apply(self, ops: Mapping[str, list[Op]], dead: Mapping[str, str]) -> list[str]:
-        """Do the edits; the files that changed. Names that vanish are remembered as gone."""
+    # -- edits ------------------------------------------------------------------------------------
+
+    def apply(self, ops: Mapping[str, list[Op]]) -> list[str]:
+        """Do the edits and confirm them; the files that changed. Names that vanish are gone from then on."""
         changed: list[str] = []
+        world = self.world()
         for path, todo in sorted(ops.items()):
-            unit = self.units.get(path) or Unit(path, self.names[path], self.files[path])
+            unit = world.unit(path)
+            data = self.splice(unit, todo)
+            if data is None or data == self.files[path]:
+                continue
             try:
-                data = splice(unit.module, todo)
-                after = parse(data, path)
-            except (SyntaxError, ValueError, AssertionError) as error:
-                self.result.mismatches.append(Mismatch(path, f"the edits do not give Python: {error}"))
+                after = Unit(path, self.names[path], data)
+            except SyntaxError as error:
+                self.mismatch(path, f"the edits do not give Python: {error}")
                 continue
-            old = self.files[path]
-            if data == old:
-                continue
-            if self.check and not agrees(unit.module, todo, after):
-                self.result.mismatches.append(
-                    Mismatch(path, _first_difference(after.tree, expected(unit.module.tree, todo)))
-                )
-            names = defined(unit)
-            self.files[path] = data
-            new = self.units[path] = Unit(path, self.names[path], data, after)
-            self.cleaner.replace(unit, old, data)
-            for name in names - defined(new):
-                self.memory.gone.setdefault(
-                    name, dead.get(name, "it is absent, or only absent things used it")
-                )
+            self.confirm(path)
+            self.compare(unit, todo, after.module)
+            self.lose(defined(unit) - defined(after), {})
+            self.replace(unit, data)
+            self.units[path] = after
             changed.append(path)
         return changed
+
+    def splice(self, unit: Unit, ops: Iterable[Op]) -> bytes | None:
+        try:
+            return splice(unit.module, ops)
+        except (ValueError, AssertionError) as error:
+            self.mismatch(unit.path, f"the edits cannot be done: {error}")
+            return None
+
+    def replace(self, unit: Unit, data: bytes) -> None:
+        """A file has new bytes; they are parsed when somebody asks."""
+        old, self.files[unit.path] = self.files[unit.path], data
+        self.units.pop(unit.path, None)
+        self.cleaner.replace(unit, old, data)
+        self.edits += 1
+
+    def lose(self, names: Iterable[str], why: Mapping[str, str]) -> None:
+        for name in names:
+            self.memory.gone.setdefault(name, why.get(name, "it is absent, or only absent things used it"))
+
+    def confirm(self, path: str) -> None:
+        """Compare the last edit of a file with the oracle if that was left for later."""
+        if path in self.unconfirmed:
+            self.compare(*self.unconfirmed.pop(path), self.units[path].module)
+
+    def compare(self, unit: Unit, ops: Iterable[Op], after: Module, formatted: bool = False) -> None:
+        if self.check and not agrees(unit.module, ops, after, formatted):
+            self.mismatch(unit.path, _first_difference(after.tree, expected(unit.module.tree, ops)))
+
+    def mismatch(self, path: str, sentence: str) -> None:
+        self.result.mismatches.append(Mismatch(path, sentence))
 
     # -- the end ----------------------------------------------------------------------------------
 
     def finish(self) -> None:
+        changed = {p: d for p, d in self.files.items() if d != self.first[p]}
+        formatted = format_files(changed)
+        for path, data in sorted(changed.items()):
+            self.result.files[path] = self.final(path, data, formatted.get(path, data))
+            if path in self.units and not self.units[path].module.tree.body:
+                self.result.emptied.append(path)
+        self.files.update(self.result.files)
         world = self.world()
         names = {name.rpartition(".")[2] for name in self.facts.symbols}
         suspects = self.files_with(names) | set(self.memory.local) | self.wanted.keys()
         for path in sorted(suspects - self.frozen):
             if path in self.files:
                 called = names.union(self.wanted.get(path, ()))
-                self.result.leftovers.extend(leftovers(world.unit(path), world, called))
-        changed = {p: d for p, d in self.files.items() if d != self.first[p]}
-        formatted = format_files(changed)
-        for path, data in sorted(changed.items()):
-            better = polish(self.first[path], data, formatted.get(path, data))
-            try:
-                if better != data and not same_program(world.unit(path).module, parse(better, path)):
-                    better = data
-            except SyntaxError:
-                better = data
-            self.result.files[path] = better
-            if not world.unit(path).module.tree.body:
-                self.result.emptied.append(path)
+                try:
+                    unit = world.unit(path)
+                except SyntaxError:  # told already
+                    continue
+                self.result.leftovers.extend(leftovers(unit, world, called))
         self.result.lost = dict(sorted(self.memory.gone.items()))
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]
+
+    def final(self, path: str, data: bytes, formatted: bytes) -> bytes:
+        """The text of a file, in the formatter's layout where we edited it if that is the same program."""
+        better = polish(self.first[path], data, formatted)
+        last = self.unconfirmed.pop(path, None)
+        if last is None and better == data:
+            return data
+        if last is None:
+            last = (self.units[path], [])
+        unit, ops = last
+        for text in (better, data) if better != data else (data,):
+            try:
+                module = parse(text, path)
+            except SyntaxError:
+                continue
+            if text is data:
+                self.compare(unit, ops, module)
+            elif not agrees(unit.module, ops, module, formatted=True):
+                continue
+            self.units[path] = Unit(path, self.names[path], text, module)
+            return text
+        self.mismatch(path, "the edits do not give Python")
+        return data
 
 
 def _writes(data: bytes) -> tuple[int, int]:

@@ -36,6 +36,10 @@ class Links:
                     aliased = taken[index + 1 : index + 2] == ("as",) and index + 2 < len(taken)
                     self._takers[module, one].add((path, taken[index + 2] if aliased else one))
 
+    def takers(self, module: str, name: str) -> set[str]:
+        """The files that import a name from a module."""
+        return {path for path, _ in self._takers.get((module, name), ())}
+
     def stars(self, module: str) -> set[str]:
         """The files that import everything from a module."""
         return self._stars.get(module, set())

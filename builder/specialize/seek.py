@@ -140,7 +140,7 @@ def refers(unit: Unit, name: str) -> bool:
             if node.attr == name:
                 return True
         elif isinstance(node, ast.alias):
-            if node not in unit.dropped and (node.asname == name or name in node.name.split(".")):
+            if node not in unit.leaving and (node.asname == name or name in node.name.split(".")):
                 return True
             continue
         elif isinstance(node, (ast.Global, ast.Nonlocal)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -42,7 +43,7 @@ class Unused:
         return [
             bound
             for bound in found
-            if bound.node.names[bound.index] not in unit.dropped
+            if bound.node.names[bound.index] not in unit.leaving
             and not (bound.public and self._taken_elsewhere(world, unit, bound.name))
         ]
 
@@ -70,27 +71,31 @@ class Unused:
     def _taken_elsewhere(self, world: World, unit: Unit, name: str) -> bool:
         """Does another file take this name from here, or from a module that star-imports this one?"""
         todo, seen = [unit.path], {unit.path}
-        holders = self._words.holders(name.encode())
+        attribute = re.compile(rb"\.\s*" + name.encode() + rb"(?![A-Za-z0-9_])")
+        holders = [p for p in self._words.holders(name.encode()) if p != unit.path]
+        asked = {p for p in holders if attribute.search(world.files[p])}
         while todo:
             source = todo.pop()
             module = world.names[source]
             folder, last = source.rpartition("/")[0], module.rpartition(".")[2].encode()
+            stars = self._links.stars(module)
+            imports = self._links.takers(module, name) | stars
             for path in holders:
                 near = path.rpartition("/")[0] == folder or self._words.of(path)[last]
-                if near and path != unit.path and takes(world.unit(path), module, name):
+                if (path in imports or (near and path in asked)) and takes(world.unit(path), module, name):
                     return True
-            further = self._links.stars(module) - seen
+            further = stars - seen
             seen |= further
             todo.extend(sorted(further))
         return False
 
     def locals(self, unit: Unit) -> list[ast.stmt]:
         """Assignments of a constant to a local that nobody reads, though upstream's function did."""
-        found: list[ast.stmt] | None = unit.cache.get("unread locals")  # type: ignore[assignment]
+        key = f"unread locals {unit.version}"
+        found: list[ast.stmt] | None = unit.cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = list(self._unread_locals(unit))
-            unit.cache["unread locals"] = found
-        return found
+            found = unit.cache[key] = list(self._unread_locals(unit))
+        return [stmt for stmt in found if stmt not in unit.leaving]
 
     def _unread_locals(self, unit: Unit) -> Iterator[ast.stmt]:
         before = self._before(unit.path)
@@ -160,7 +165,7 @@ def takes(unit: Unit, module: str, name: str) -> bool:
     last = module.rpartition(".")[2]
     for node in nodes_on(unit, name):
         if isinstance(node, ast.ImportFrom):
-            taken = any(a.name == name and a not in unit.dropped for a in node.names)
+            taken = any(a.name == name and a not in unit.leaving for a in node.names)
             if taken and unit.absolute(node) == module:
                 return True
         elif isinstance(node, ast.Attribute) and node.attr == name and last in _called(unit, node.value):

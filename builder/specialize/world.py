@@ -29,14 +29,15 @@ class Unit:
         self.name = name
         self.module: Module = module if module is not None else parse(data, path)
         self.cache: dict[str, object] = {}  # what others derive from this file, by their own key
-        # what leaves at the end of the round: lines of statements (first, last), imported names
+        # what leaves at the end of the round: statements and imported names, and the lines (first, last)
+        # of statements that have their lines for themselves
+        self.leaving: set[ast.AST] = set()
         self.hidden: list[tuple[int, int]] = []
-        self.dropped: set[ast.alias] = set()
 
     @property
     def version(self) -> int:
         """Changes when more of this file is known to leave."""
-        return len(self.hidden) + len(self.dropped)
+        return len(self.leaving)
 
     @property
     def package(self) -> str:

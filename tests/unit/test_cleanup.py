@@ -143,6 +143,60 @@ def test_an_import_that_another_file_takes_from_here_stays() -> None:
     assert after["pkg/c.py"] == ""
 
 
+def test_an_import_that_a_deeper_package_takes_relatively_stays() -> None:
+    files = {
+        "pkg/__init__.py": "from pkg.c import helper\n" + dedent(USES),
+        "pkg/c.py": "def helper(x):\n    return x\n",
+        "pkg/one/two/a.py": "from ... import helper\n\nprint(helper)\n",
+    }
+    assert "import helper" in output(files)["pkg/__init__.py"]
+    files["pkg/one/two/a.py"] = ""
+    assert "import helper" not in output(files)["pkg/__init__.py"]
+
+
+def test_what_getattr_completes_in_a_dead_function_keeps_nothing() -> None:
+    text = """
+        from pkg.platform import is_npu
+
+        def forward_fast(x):
+            return x
+
+        def helper(x, how):
+            return getattr(x, f"forward_{how}")(forward_fast)
+
+        def main(x):
+            if is_npu():
+                return helper(x, "fast")
+            return x
+    """
+    assert output({"pkg/a.py": text})["pkg/a.py"] == "def main(x):\n    return x\n"
+
+
+def test_a_method_that_dies_before_its_class_is_counted_once() -> None:
+    text = """
+        from pkg.platform import is_npu
+
+        class Helper:
+            def step(self):
+                return shared(1)
+
+            def other(self):
+                return shared(2)
+
+        def shared(x):
+            return x
+
+        def main(x):
+            if is_npu():
+                Helper().step()
+                Helper().other()
+            return shared(x)
+    """
+    assert output({"pkg/a.py": text})["pkg/a.py"] == (
+        "def shared(x):\n    return x\n\n\ndef main(x):\n    return shared(x)\n"
+    )
+
+
 def test_an_import_that_leaves_through_a_star_stays() -> None:
     files = {
         "pkg/a.py": "from pkg.c import helper\n" + dedent(USES),

@@ -97,5 +97,5 @@ def test_lines_that_leave_at_the_end_of_the_round_hold_nothing() -> None:
     unit.hidden.append((4, 5))
     assert not loads(unit, "a")
     assert refers(unit, "a")
-    unit.dropped.add(unit.module.tree.body[0].names[0])  # type: ignore[attr-defined]
+    unit.leaving.add(unit.module.tree.body[0].names[0])  # type: ignore[attr-defined]
     assert not refers(unit, "a")

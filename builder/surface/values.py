@@ -124,13 +124,12 @@ class Reader:
         if isinstance(node, ast.Dict):
             keys = [k for k in node.keys if k is not None]
             return self._members(keys, depth) if len(keys) == len(node.keys) else None
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
-            if isinstance(left, Expression) or isinstance(right, Expression):
-                return None
-            if isinstance(left, tuple) and isinstance(right, tuple):
-                return ((*left, *right),)
-            return (left + right,) if isinstance(left, str) and isinstance(right, str) else None
+        if isinstance(node, ast.BinOp):
+            return self._computed(node, depth)
+        if isinstance(node, ast.Subscript):
+            base, index = self.value(node.value, depth + 1), self.value(node.slice, depth + 1)
+            listed = isinstance(base, tuple) and not isinstance(base, Expression)
+            return (base[index],) if listed and isinstance(index, int) and index < len(base) else None  # type: ignore[index, arg-type]
         if isinstance(node, ast.Call):
             return self._call(node, depth)
         if isinstance(node, ast.ListComp):
@@ -138,6 +137,21 @@ class Reader:
         if isinstance(node, (ast.Name, ast.Attribute)):
             return self._named(node, depth)
         return None
+
+    def _computed(self, node: ast.BinOp, depth: int) -> tuple[Value] | None:
+        """Sums of lists and texts, sums and products of numbers."""
+        left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
+        if isinstance(left, Expression) or isinstance(right, Expression):
+            return None
+        if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+            if isinstance(node.op, ast.Mult):
+                return (left * right,)
+            return (left + right,) if isinstance(node.op, ast.Add) else None
+        if not isinstance(node.op, ast.Add):
+            return None
+        if isinstance(left, tuple) and isinstance(right, tuple):
+            return ((*left, *right),)
+        return (left + right,) if isinstance(left, str) and isinstance(right, str) else None
 
     def _joined(self, node: ast.JoinedStr, depth: int) -> str:
         parts = []
@@ -235,8 +249,8 @@ class Reader:
         found = self.find(node)
         if found is None or isinstance(found[1], ast.stmt):
             return None
-        value = found[0].value(found[1], depth + 1)
-        return None if isinstance(value, Expression) else (value,)
+        # what cannot be told is told by the text where it stands, so that a change there is seen
+        return (found[0].value(found[1], depth + 1),)
 
     def find(self, node: ast.expr, depth: int = 0) -> Bound | None:
         """What a name or attribute chain stands for: the assigned expression, or the definition.

@@ -56,12 +56,16 @@ def test_positional_arguments_and_those_of_groups_are_flags() -> None:
         ("f()", Expression("f()")),
         ("AMBIGUOUS", Expression("AMBIGUOUS")),
         ("there.CHOICES", Expression("there.CHOICES")),
+        ("[CHOICES[0], CHOICES[5]]", ("a", Expression("CHOICES[5]"))),
+        ("[10 * 1000 + 1, -2]", (10001, -2)),
+        ("COMPUTED", Expression("compute(1, 2)")),
+        ("[1 - 2, 'a' * 2]", (Expression("1 - 2"), Expression("'a' * 2"))),
     ],
 )
 def test_choices_are_followed_to_their_values(choices: str, expected: object) -> None:
     source = f"""
         from enum import Enum
-        from pkg.names import CHOICES, LAST, Owner, TABLE
+        from pkg.names import CHOICES, COMPUTED, LAST, Owner, TABLE
         AMBIGUOUS = ["a"]
         AMBIGUOUS = ["b"]
 
@@ -76,6 +80,8 @@ def test_choices_are_followed_to_their_values(choices: str, expected: object) ->
     names = """
         CHOICES = ["a", "b"]
         LAST = "z"
+        COMPUTED = compute(1,
+                           2)
         TABLE = {"x": 1, "y": 2}
         class Owner:
             TABLE: dict = {"k": 1}

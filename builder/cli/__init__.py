@@ -143,7 +143,7 @@ def main() -> None:
 
 
 class _Ended(KeyboardInterrupt):
-    """The system asks the builder to end."""
+    """A signal asks the builder to end."""
 
 
 def _prepare() -> None:
@@ -151,9 +151,11 @@ def _prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    for name in ("SIGTERM", "SIGHUP"):
+    # SIGINT too: where Python's own KeyboardInterrupt passes through `exec`, as a dataclass does it, Python
+    # kills itself in the end, handled or not
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _end)
 
 

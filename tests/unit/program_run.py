@@ -7,6 +7,7 @@ import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -127,7 +128,7 @@ def _enter(files: Mapping[str, str], effects: _Effects) -> str:
             parent, _, last = module.__name__.rpartition(".")
             if parent:
                 setattr(sys.modules[parent], last, module)
-            exec(compile(text, path, "exec"), module.__dict__)
+            exec(_code(text, path), module.__dict__)
         entry = module.entry
         obj = types.SimpleNamespace(is_hip=effects.random.choice([True, 0]), is_npu=effects.tick)
         x, y = effects.random.choice([0, 1, 2]), effects.random.choice([True, None, 5])
@@ -139,6 +140,11 @@ def _enter(files: Mapping[str, str], effects: _Effects) -> str:
         return "raises NameError"
     except Exception as error:
         return f"raises {type(error).__name__}"
+
+
+@lru_cache(maxsize=64)
+def _code(text: str, path: str) -> types.CodeType:
+    return compile(text, path, "exec")
 
 
 def _modules(effects: _Effects, gone: bool) -> dict[str, types.ModuleType]:

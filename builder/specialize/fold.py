@@ -15,7 +15,7 @@ from builder.specialize.facts import Gone, Known
 from builder.specialize.flow import exits
 from builder.specialize.guard import Guard, reads_beyond_own_branch
 from builder.specialize.hits import Hits, import_hits
-from builder.specialize.imports import Imports
+from builder.specialize.imports import Imports, suppressed
 from builder.specialize.scopes import Scope
 from builder.specialize.world import Unit, World
 
@@ -180,7 +180,8 @@ class _Folder:
     def _With(self, stmt: ast.With | ast.AsyncWith, scope: Scope) -> bool:
         for item in stmt.items:
             self.expressions.fold(item.context_expr, scope)
-        self.suite(stmt.body, scope)
+        with self.imports.inside(suppressed(stmt)):
+            self.suite(stmt.body, scope)
         return True
 
     _AsyncWith = _With

@@ -16,6 +16,7 @@ from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.facts import Gone
 from builder.specialize.flow import binds
 from builder.specialize.guard import Guard, own
+from builder.specialize.names import names_of
 from builder.specialize.scopes import Binding, Scope
 from builder.specialize.world import Unit, World
 
@@ -161,6 +162,13 @@ def _catches(handler: ast.ExceptHandler, missing: type[BaseException]) -> bool |
     if any(isinstance(k, type) and issubclass(missing, k) for k in known):
         return True
     return False if all(isinstance(k, type) for k in known) else None
+
+
+def suppressed(stmt: ast.With | ast.AsyncWith) -> list[ast.ExceptHandler]:
+    """What `with suppress(...)` catches, as the handlers of a `try`."""
+    calls = [item.context_expr for item in stmt.items if isinstance(item.context_expr, ast.Call)]
+    kinds = [call.args for call in calls if names_of(call.func)[:1] == ("suppress",)]
+    return [ast.ExceptHandler(ast.Tuple(list(args), ast.Load()), None, []) for args in kinds]
 
 
 def _uses_exception(handler: ast.ExceptHandler) -> bool:

@@ -235,7 +235,8 @@ class _Fixpoint:
         results = []
         for path in sorted(dirty):
             only = dirty[path]
-            result = fold(world.unit(path), world, self.needles(path) if only is None else only)
+            needles = self.needles(path) if only is None else only
+            result = fold(world.unit(path), world, needles, self.upstream.get(path, b""))
             results.append(result)
             if only is None:
                 self.methods[path] = result.methods

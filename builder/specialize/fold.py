@@ -26,20 +26,32 @@ _LITERAL = re.compile(
 )
 
 
-def fold(unit: Unit, world: World, needles: Iterable[str]) -> Folded:
+def fold(unit: Unit, world: World, needles: Iterable[str], upstream: bytes = b"") -> Folded:
     """The operations that the facts and what is gone ask of one file.
 
-    `needles`: the identifiers and strings without which a statement has nothing to fold.
+    `needles`: the identifiers and strings without which a statement has nothing to fold; `upstream`: the
+    file as upstream has it, whose own literal conditions are none of our business.
     """
     local = {name for _, name in world.memory.local.get(unit.path, ())}
     data = world.files[unit.path]
     offsets = import_hits(data, unit.package, lambda m: world.module_gone(m) is not None)
-    offsets += [match.start() for match in _LITERAL.finditer(data)]
+    offsets += _new_literals(data, upstream)
     folder = _Folder(unit, world, Hits(unit, {*needles, *local}, offsets))
     folder.suite(unit.module.tree.body, unit.scopes.root)
     for stuck in folder.imports.stuck:
         folder.doubt(stuck, "an import of what is gone stays: its `try` cannot be taken apart")
     return folder.out
+
+
+def _new_literals(data: bytes, upstream: bytes) -> list[int]:
+    """Where a condition holds a literal on a line that upstream does not have."""
+    found = []
+    for match in _LITERAL.finditer(data):
+        start = data.rfind(b"\n", 0, match.start()) + 1
+        end = data.find(b"\n", match.end())
+        if data[start : end if end >= 0 else len(data)].strip() not in upstream:
+            found.append(match.start())
+    return found
 
 
 class _Folder:

@@ -42,10 +42,12 @@ def without(data: bytes, name: str) -> bytes:
     return b"".join(lines[: node.lineno - 1] + lines[node.end_lineno or 0 :])
 
 
-def test_upstream_itself_has_no_findings_but_its_unpackaged_files(upstream_world: World) -> None:
+def test_upstream_itself_has_no_findings_but_those_of_its_packaging(upstream_world: World) -> None:
     found = check(upstream_world, upstream_world, MANIFEST, Explained())
     assert {p.code for p in found} <= {"G008"}
-    assert all("is used at run time" in p.message for p in found)
+    # what upstream's own pyproject.toml leaves out of the wheel, or requires without importing it
+    told = ("is used at run time", "is imported nowhere")
+    assert [p.message for p in found if not any(words in p.message for words in told)] == []
 
 
 @pytest.mark.parametrize("clean", [False, True], ids=["inside a statement", "at the end of a function"])

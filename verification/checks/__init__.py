@@ -1,0 +1,1 @@
+"""The checks: each asks probes about both trees and compares what they say."""

@@ -1,0 +1,38 @@
+"""8-bit quantization by groups, and the product of what was quantized so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from verification.kernels.registry import reference, shape
+
+
+@reference("sgl_per_token_group_quant_8bit")
+def per_token_group_quant(
+    x: Tensor, out: Tensor, scales: Tensor, group: int, eps: float, lowest: float, highest: float,
+    powers_of_two: bool, *rest: Any,
+) -> None:  # fmt: skip
+    wide = x.float().view(*x.shape[:-1], -1, group)
+    scale = wide.abs().amax(-1).clamp_min(eps) / highest
+    if powers_of_two:
+        scale = torch.exp2(torch.ceil(torch.log2(scale)))
+    scaled = (wide / scale[..., None]).clamp(lowest, highest)
+    out.copy_(scaled.reshape(x.shape).to(out.dtype))
+    if scales.dtype == torch.float32:
+        scales.copy_(scale)
+
+
+@shape("fp8_blockwise_scaled_mm")
+def blockwise_product(a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, kind: torch.dtype) -> Tensor:
+    return a.new_empty((a.shape[0], b.shape[1]), dtype=kind)
+
+
+def dequantized(numbers: Tensor, scales: Tensor, block: int = 128) -> Tensor:
+    """float32 of numbers with one scale for each block of a row, or of a square."""
+    wide, scales = numbers.float(), scales.float()
+    if scales.shape[0] != wide.shape[0]:
+        scales = scales.repeat_interleave(block, 0)[: wide.shape[0]]
+    return wide * scales.repeat_interleave(block, 1)[:, : wide.shape[1]]

@@ -1,0 +1,91 @@
+"""flashinfer: attention wrappers, fused operations and communication, by the shapes that they give."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from verification.machine.absent import implement
+from verification.machine.trace import TRACE
+
+VERSION = "0.5.3"
+_WRAPPERS = (
+    "flashinfer.BatchPrefillWithRaggedKVCacheWrapper",
+    "flashinfer.BatchPrefillWithPagedKVCacheWrapper",
+    "flashinfer.BatchDecodeWithPagedKVCacheWrapper",
+    "flashinfer.BatchMLAPagedAttentionWrapper",
+    "flashinfer.mla.BatchMLAPagedAttentionWrapper",
+)
+_RUNS = ("run", "forward", "forward_return_lse", "run_return_lse")
+
+
+class _Wrapper:
+    """One of flashinfer's attention wrappers: every method call is an event."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, method: str) -> Any:
+        if method.startswith("__"):
+            raise AttributeError(method)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            TRACE.add("absent", f"{self._name}.{method}", args, kwargs)
+            return self._run(method, args, kwargs) if method in _RUNS else None
+
+        return call
+
+    def _run(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        query: Tensor = args[0]
+        latent = "MLA" in self._name or len(args) < 3
+        width = query.shape[-1] if latent else args[2].shape[-1]
+        out = kwargs.get("out")
+        if out is None:
+            out = query.new_empty((*query.shape[:-1], width), dtype=torch.bfloat16)
+        if "return_lse" in method or kwargs.get("return_lse"):
+            return out, query.new_empty(query.shape[:2], dtype=torch.float32)
+        return out
+
+
+def _wrapper(name: str) -> Any:
+    return lambda *args, **kwargs: _Wrapper(name)
+
+
+def _layernorm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
+    return torch.nn.functional.layer_norm(x.float(), (x.shape[-1],), weight, bias, eps).to(x.dtype)
+
+
+def _decode(**named: Any) -> Tensor:
+    query: Tensor = named["query"]
+    return query.new_empty((*query.shape[:-1], named["kv_lora_rank"]), dtype=torch.bfloat16)
+
+
+def _ragged(**named: Any) -> Any:
+    query: Tensor = named["query"]
+    out = query.new_empty((*query.shape[:-1], named["value"].shape[-1]), dtype=torch.bfloat16)
+    return (out, out.new_empty(out.shape[:2], dtype=torch.float32)) if named.get("return_lse") else out
+
+
+def _mm_fp4(a: Tensor, b: Tensor, *rest: Any, **named: Any) -> Tensor:
+    out: Tensor | None = named.get("out")
+    return out if out is not None else a.new_empty((a.shape[0], b.shape[1]), dtype=torch.bfloat16)
+
+
+def install() -> None:
+    """Implement what DeepSeek's paths call."""
+    for name in _WRAPPERS:
+        implement(name, _wrapper(name))
+    implement("flashinfer.norm.layernorm", _layernorm)
+    implement("flashinfer.decode.trtllm_batch_decode_with_kv_cache_mla", _decode)
+    implement("flashinfer.prefill.trtllm_ragged_attention_deepseek", _ragged)
+    implement("flashinfer.mm_fp4", _mm_fp4)
+    implement("flashinfer.gemm.mm_fp4", _mm_fp4)
+    implement("flashinfer.autotuner.autotune", lambda *args, **kwargs: contextlib.nullcontext())
+    implement(
+        "flashinfer.comm.trtllm_create_ipc_workspace_for_all_reduce_fusion",
+        lambda *args, **kwargs: ([], torch.empty(1024, device="cuda", dtype=torch.int64)),
+    )
+    implement("flashinfer.comm.trtllm_allreduce_fusion", lambda *args, **kwargs: None)

@@ -1,0 +1,72 @@
+"""sgl_kernel without its binaries: the tree's own Python package over operators defined here.
+
+The operators' schemas are read from the `m.def` calls of the tree's own extension, so that a tree which
+no longer binds an operator no longer has it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from verification.kernels import registry
+
+_EXTENSIONS = ("common_extension.cc", "flash_extension.cc", "flashmla_extension.cc", "spatial_extension.cc")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_DEFINITION = re.compile(r'm\.def\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+#: Operators whose schema upstream leaves to C++ to infer.
+_INFERRED = {
+    "cutlass_mla_get_workspace_size": "cutlass_mla_get_workspace_size(int a, int b, int c, int d) -> int",
+    "meta_size": "meta_size() -> int",
+}
+_kept: list[Any] = []  # libraries of operators vanish when nobody holds them
+
+
+def schemas(source: str) -> Iterator[str]:
+    """The text of each `m.def`, in order: a schema, or a bare name."""
+    for found in _DEFINITION.finditer(_COMMENT.sub("", source)):
+        yield "".join(_STRING.findall(found.group(1)))
+
+
+def install(kernel: Path, keys: tuple[str, ...] = ("CPU",)) -> int:
+    """Make `import sgl_kernel` work from the folder `kernel` (a tree's sgl-kernel/). The number of operators.
+
+    `keys` are the dispatch keys under which reference implementations are registered.
+    """
+    sys.path.insert(0, str(kernel / "python"))
+    library = torch.library.Library("sgl_kernel", "FRAGMENT")
+    _kept.append(library)
+    defined: dict[str, str] = {}
+    for file in _EXTENSIONS:
+        path = kernel / "csrc" / file
+        for schema in schemas(path.read_text()) if path.exists() else ():
+            name = schema.split("(")[0]
+            if name in defined:
+                continue
+            defined[name] = schema if "(" in schema else _INFERRED.get(name, f"{name}() -> int")
+            library.define(defined[name])
+    for name, schema in defined.items():
+        for key in keys if name in registry.REFERENCES else ():
+            library.impl(name, registry.REFERENCES[name], key)
+        if name in registry.SHAPES:
+            library._register_fake(name, registry.SHAPES[name])
+        elif schema.rstrip().endswith("-> ()"):
+            library._register_fake(name, lambda *args, **kwargs: None)
+    _no_binaries()
+    return len(defined)
+
+
+def _no_binaries() -> None:
+    loader = types.ModuleType("sgl_kernel.load_utils")
+    loader._load_architecture_specific_ops = lambda: None  # type: ignore[attr-defined]
+    loader._preload_cuda_library = lambda: None  # type: ignore[attr-defined]
+    sys.modules[loader.__name__] = loader
+    for name in ("flash_ops", "flashmla_ops", "spatial_ops"):
+        sys.modules[f"sgl_kernel.{name}"] = types.ModuleType(f"sgl_kernel.{name}")

@@ -1,0 +1,139 @@
+"""The configurations in which both trees run a model: production ones by shapes, small ones by numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SHAPES, NUMBERS = "shapes", "numbers"
+RUNNER, SCHEDULER = "runner", "scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One run of one model. `arguments` are ServerArgs' fields; `upstream` are those for upstream only."""
+
+    name: str
+    mode: str = SHAPES
+    driver: str = RUNNER
+    capability: tuple[int, int] = (9, 0)
+    devices: int = 8
+    architecture: str = "DeepseekV3ForCausalLM"
+    layers: int = 2
+    dense: int = 1
+    quantization: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    upstream: Mapping[str, Any] = field(default_factory=dict)
+    lengths: tuple[int, ...] = (7, 12)
+    steps: int = 2
+    quick: bool = False  # also part of the small set
+
+    def question(self, for_upstream: bool) -> dict[str, Any]:
+        """What the probe `forward` is asked."""
+        asked = asdict(self)
+        for name in ("name", "upstream", "quick"):
+            del asked[name]
+        numbers = self.mode == NUMBERS
+        asked["full"], asked["checkpoint"] = not numbers, numbers
+        arguments = {**({} if numbers else {"tp_size": 8}), **self.arguments}
+        asked["arguments"] = {**arguments, **(self.upstream if for_upstream else {})}
+        return asked
+
+
+_BLACKWELL: dict[str, Any] = {"capability": (10, 0)}
+_V32: dict[str, Any] = {"architecture": "DeepseekV32ForCausalLM", "quantization": "fp8"}
+_TILELANG = {"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"}
+_NEXTN = {
+    "speculative_algorithm": "NEXTN",
+    "speculative_num_steps": 2,
+    "speculative_eagle_topk": 1,
+    "speculative_num_draft_tokens": 3,
+}
+_DP = {"dp_size": 8, "enable_dp_attention": True}
+_GRAPH = {"disable_cuda_graph": False}
+_REQUESTS: dict[str, Any] = {"driver": SCHEDULER, "lengths": (7, 12, 9), "steps": 4}
+_TRITON = {"attention_backend": "triton"}
+_FLASHINFER = {"attention_backend": "flashinfer"}
+_V2 = "DeepseekV2ForCausalLM"
+
+
+def _small(name: str, **more: Any) -> Configuration:
+    return Configuration(name, mode=NUMBERS, devices=1, **more)
+
+
+CONFIGURATIONS: tuple[Configuration, ...] = (
+    # full width, tensor parallel over eight GPUs
+    Configuration("v3-sm90-default", upstream=_FLASHINFER, quick=True),
+    Configuration("v3-sm90-triton", arguments=_TRITON),
+    Configuration("v3-sm90-flashinfer", arguments=_FLASHINFER),
+    Configuration("v3-sm90-torch-native", arguments={"attention_backend": "torch_native"}),
+    Configuration("v3-sm90-fp8", quantization="fp8", arguments=_TRITON),
+    Configuration("v3-sm90-fp8-graph", quantization="fp8", arguments={**_FLASHINFER, **_GRAPH}),
+    Configuration("v3-sm90-ep", arguments={**_TRITON, "ep_size": 8}),
+    Configuration("v3-sm90-dp-attention", arguments={**_TRITON, **_DP}),
+    Configuration(
+        "v3-sm90-deepep",
+        quantization="fp8",
+        arguments={**_TRITON, **_DP, "moe_a2a_backend": "deepep", "deepep_mode": "normal"},
+    ),
+    Configuration(
+        "v3-sm90-deepep-low-latency",
+        quantization="fp8",
+        arguments={**_TRITON, **_DP, "moe_a2a_backend": "deepep", "deepep_mode": "low_latency"},
+    ),
+    Configuration("v3-sm90-fp8-kv", arguments={**_FLASHINFER, "kv_cache_dtype": "fp8_e4m3"}),
+    Configuration("v3-sm90-scheduler-graph", arguments={**_TRITON, **_GRAPH}, **_REQUESTS),
+    Configuration("v3-sm90-scheduler-overlap", arguments={**_FLASHINFER, **_GRAPH}, **_REQUESTS),
+    Configuration("v3-sm90-nextn", arguments={**_TRITON, **_NEXTN}, **_REQUESTS),
+    Configuration("v3-sm90-nextn-graph", arguments={**_FLASHINFER, **_NEXTN, **_GRAPH}, **_REQUESTS),
+    Configuration("v2-sm90-triton", architecture=_V2, arguments=_TRITON),
+    Configuration("v2-sm90-flashinfer", architecture=_V2, arguments=_FLASHINFER),
+    Configuration("v3-sm100-default", **_BLACKWELL),
+    Configuration("v3-sm100-fp8", quantization="fp8", quick=True, **_BLACKWELL),
+    Configuration("v3-sm100-nvfp4", quantization="nvfp4", **_BLACKWELL),
+    Configuration("v3-sm100-cutlass-mla", arguments={"attention_backend": "cutlass_mla"}, **_BLACKWELL),
+    Configuration(
+        "v3-sm100-fp8-kv", quantization="fp8", arguments={"kv_cache_dtype": "fp8_e4m3"}, **_BLACKWELL
+    ),
+    Configuration(
+        "v3-sm100-nvfp4-cutlass",
+        quantization="nvfp4",
+        arguments={"moe_runner_backend": "flashinfer_cutlass", "ep_size": 8},
+        **_BLACKWELL,
+    ),
+    Configuration("v3-sm100-nextn", quantization="fp8", arguments=_NEXTN, **_BLACKWELL, **_REQUESTS),
+    Configuration("v32-sm90-tilelang", upstream=_TILELANG, **_V32),
+    Configuration("v32-sm90-dp-attention", arguments=_DP, upstream=_TILELANG, **_V32),
+    Configuration("v32-sm90-nextn", arguments=_NEXTN, upstream=_TILELANG, **_V32, **_REQUESTS),
+    # small, with numbers
+    _small("v3-dense-numbers", layers=1, dense=1, arguments=_TRITON),
+    _small("v3-moe-numbers", layers=1, dense=0, arguments=_TRITON),
+    _small("v3-numbers", arguments=_TRITON, quick=True),
+    _small("v3-numbers-requests", arguments=_TRITON, **_REQUESTS),
+    _small("v3-numbers-fp8", quantization="fp8", arguments=_TRITON, **_REQUESTS),
+    _small(
+        "v3-numbers-chunked",
+        arguments={**_TRITON, "chunked_prefill_size": 8},
+        driver=SCHEDULER,
+        lengths=(21, 12, 9),
+        steps=3,
+    ),
+    _small("v3-numbers-nextn", arguments={**_TRITON, **_NEXTN}, **_REQUESTS),
+    _small("v3-numbers-torch-native", arguments={"attention_backend": "torch_native"}),
+    _small("v2-numbers", architecture=_V2, arguments=_TRITON),
+    _small("v2-numbers-requests", architecture=_V2, arguments=_TRITON, **_REQUESTS),
+)
+
+
+def chosen(names: tuple[str, ...] = (), quick: bool = False) -> tuple[Configuration, ...]:
+    """The configurations with these names, or with a name that starts so; all, or the small set.
+
+    Raises KeyError for a name that fits none.
+    """
+    if not names:
+        return tuple(each for each in CONFIGURATIONS if each.quick or not quick)
+    for name in names:
+        if not any(each.name.startswith(name) for each in CONFIGURATIONS):
+            raise KeyError(name)
+    return tuple(each for each in CONFIGURATIONS if each.name.startswith(names))

@@ -1,0 +1,1 @@
+"""Small DeepSeek models: configurations, seeded weights and a tokenizer, made here."""

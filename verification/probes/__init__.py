@@ -1,0 +1,1 @@
+"""What runs in the harness's environment, in one process for one tree; each writes one JSON file."""

@@ -1,0 +1,93 @@
+"""ModelRunner with batches made here: one prefill, then decode, through the real KV pool."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+
+def run(args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool) -> dict[str, Any]:
+    """Requests of random tokens of the given lengths, `steps` forward passes. Results of each pass."""
+    import torch
+    from sglang.srt.configs.model_config import ModelConfig
+    from sglang.srt.layers.moe import initialize_moe_config
+    from sglang.srt.layers.quantization.fp8_utils import initialize_fp8_gemm_config
+    from sglang.srt.managers.schedule_batch import Req, ScheduleBatch
+    from sglang.srt.model_executor.forward_batch_info import ForwardBatch
+    from sglang.srt.model_executor.model_runner import ModelRunner
+    from sglang.srt.sampling.sampling_params import SamplingParams
+    from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
+
+    from verification.machine.trace import TRACE
+
+    initialize_moe_config(args)
+    initialize_fp8_gemm_config(args)
+    runner = ModelRunner(
+        model_config=ModelConfig.from_server_args(args),
+        mem_fraction_static=args.mem_fraction_static,
+        gpu_id=0, tp_rank=0, tp_size=args.tp_size, moe_ep_rank=0, moe_ep_size=args.ep_size,
+        pp_rank=0, pp_size=1, nccl_port=ports.nccl_port, server_args=args,
+    )  # fmt: skip
+    started = len(TRACE.events)
+    draws = torch.Generator().manual_seed(0)
+    requests = []
+    for index, length in enumerate(lengths):
+        tokens = torch.randint(0, 500, (length,), generator=draws).tolist()
+        sampling = SamplingParams(temperature=0, max_new_tokens=steps + 4)
+        request = Req(rid=str(index), origin_input_text="", origin_input_ids=tokens, sampling_params=sampling)
+        request.fill_ids = request.origin_input_ids
+        request.logprob_start_len = -1
+        request.set_extend_input_len(len(request.fill_ids))
+        requests.append(request)
+    cache = types.SimpleNamespace(
+        page_size=args.page_size,
+        device=runner.device,
+        token_to_kv_pool_allocator=runner.token_to_kv_pool_allocator,
+    )
+    batch = ScheduleBatch.init_new(
+        reqs=requests, req_to_token_pool=runner.req_to_token_pool,
+        token_to_kv_pool_allocator=runner.token_to_kv_pool_allocator, tree_cache=cache,
+        model_config=runner.model_config, enable_overlap=False, spec_algorithm=SpeculativeAlgorithm.NONE,
+    )  # fmt: skip
+    batch.prepare_for_extend()
+    passes = []
+    for step in range(steps):
+        _synchronize(batch, runner)
+        forward = ForwardBatch.init_new(batch.get_model_worker_batch(), runner)
+        logits = runner.forward(forward).logits_output
+        tokens = runner.sample(logits, forward)
+        passes.append(_outcome(logits.next_token_logits, tokens, numbers))
+        if step + 1 < steps:
+            batch.output_ids = tokens
+            batch.prepare_for_decode()
+    return {"started": started, "outcome": {"passes": passes, "cache": _cache(runner, numbers)}}
+
+
+def _synchronize(batch: Any, runner: Any) -> None:
+    """Data-parallel attention needs every rank's number of tokens: upstream's benchmark has this step."""
+    from sglang import bench_one_batch
+
+    if hasattr(bench_one_batch, "_maybe_prepare_mlp_sync_batch"):
+        bench_one_batch._maybe_prepare_mlp_sync_batch(batch, runner)
+
+
+def _outcome(logits: Any, tokens: Any, numbers: bool) -> dict[str, Any]:
+    from verification.machine.trace import digest_of
+
+    if not numbers:
+        return {"logits": list(logits.shape), "tokens": list(tokens.shape)}
+    return {
+        "logits": digest_of(logits),
+        "tokens": tokens.tolist(),
+        "mean": float(logits.float().abs().mean()),
+        "finite": bool(logits.isfinite().all()),
+    }
+
+
+def _cache(runner: Any, numbers: bool) -> list[Any]:
+    """The KV cache of every layer: digests of its numbers, or its shape."""
+    from verification.machine.trace import digest_of
+
+    pool = runner.token_to_kv_pool
+    buffers = getattr(pool, "kv_buffer", None) or [*pool.k_buffer, *pool.v_buffer]
+    return [digest_of(each) if numbers else list(each.shape) for each in buffers]

@@ -1,0 +1,101 @@
+"""Imports every module that it is given, each in a child of its own, with the large ones loaded before.
+
+The parent imports the hubs, which everything imports; children then need milliseconds. With `fresh`, the
+parent imports only other people's packages, and every module starts from nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import select
+import signal
+import time
+import traceback
+from typing import Any
+
+from verification.machine import setup
+from verification.probes.request import received
+
+_LIBRARIES = ("torch", "transformers", "triton", "numpy", "fastapi", "pydantic", "zmq", "openai", "xgrammar")
+_CHILDREN = 2
+_PATIENCE = 120  # seconds for one module
+
+
+def main() -> None:
+    request = received()
+    asked = request.question
+    setup.pretend(request.tree, tuple(asked["capability"]), asked["devices"], numbers=False)
+    for name in _LIBRARIES:
+        importlib.import_module(name)
+    results: dict[str, list[str]] = {}
+    for name in [] if asked["fresh"] else asked["hubs"]:
+        # a hub that fails must not take the others along
+        results[name] = _attempt(name, str(request.tree))
+    rest = [name for name in asked["modules"] if name not in results]
+    results.update(_in_children(rest, str(request.tree)))
+    request.answer({"modules": dict(sorted(results.items())), "registry": _registry()})
+
+
+def _attempt(name: str, tree: str) -> list[str]:
+    """[verdict, message, place] of one import."""
+    try:
+        importlib.import_module(name)
+        return ["ok", "", ""]
+    except SystemExit as error:
+        return ["exit", str(error), ""]
+    except BaseException as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [f"{f.filename[len(tree) + 1 :]}:{f.lineno}" for f in frames if f.filename.startswith(tree)]
+        message = f"{type(error).__name__}: {error}".replace(tree, "<tree>")
+        return ["fail", message[:300], places[-1] if places else ""]
+
+
+def _in_children(names: list[str], tree: str) -> dict[str, list[str]]:
+    waiting, results = list(names), {}
+    running: dict[int, tuple[str, int, float]] = {}  # by pipe: module, process, start
+    while waiting or running:
+        while waiting and len(running) < _CHILDREN:
+            name = waiting.pop(0)
+            pipe, process = _start(name, tree)
+            running[pipe] = (name, process, time.monotonic())
+        ready, _, _ = select.select(list(running), [], [], 1.0)
+        for pipe in ready:
+            name, process, _ = running.pop(pipe)
+            data = b"".join(iter(lambda pipe=pipe: os.read(pipe, 65536), b""))  # type: ignore[misc]
+            os.close(pipe)
+            status = os.waitpid(process, 0)[1]
+            results[name] = json.loads(data) if data else ["crash", f"status {status}", ""]
+        for name, process, start in running.values():
+            if time.monotonic() - start > _PATIENCE:
+                os.kill(process, signal.SIGKILL)
+                results[name] = ["timeout", f"{_PATIENCE} s", ""]
+    return results
+
+
+def _start(name: str, tree: str) -> tuple[int, int]:
+    pipe, end = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(end)
+        return pipe, process
+    os.close(pipe)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    os.write(end, json.dumps(_attempt(name, tree)).encode())
+    os._exit(0)
+
+
+def _registry() -> Any:
+    """Architectures that the model registry offers; upstream's registry swallows errors of imports."""
+    try:
+        from sglang.srt.models.registry import ModelRegistry
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return sorted(ModelRegistry.get_supported_archs())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""What a probe is asked, and where its answer goes."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run of one probe on one tree."""
+
+    tree: Path
+    out: Path
+    question: dict[str, Any]
+
+    def answer(self, values: dict[str, Any]) -> None:
+        """Write the answer, whole or not at all."""
+        partial = self.out.with_suffix(".partial")
+        partial.write_text(json.dumps(values))
+        partial.replace(self.out)
+
+
+def received() -> Request:
+    """The request on the command line: --tree, --out, --question FILE, --seconds before it gives up."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tree", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--question", type=Path, required=True)
+    parser.add_argument("--seconds", type=int, default=0)
+    given = parser.parse_args()
+    if given.seconds:
+        # the tracebacks of all threads are worth more than a silent kill
+        faulthandler.dump_traceback_later(given.seconds, exit=True)
+    return Request(given.tree.resolve(), given.out, json.loads(given.question.read_text()))

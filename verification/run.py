@@ -1,0 +1,109 @@
+"""Runs the checks that were asked for, in order of cost."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from verification import asking, corpus, declared, environment, matrix
+from verification.checks import arguments, forward, imports, launch
+from verification.results import FAILED, PASSED, Case, Check
+from verification.subjects import Output, Subject
+
+CHECKS = ("output", "imports", "launch", "arguments", "forward", "imports-fresh")
+#: Not asked for, it does not run: it takes minutes, and finds only what depends on the order of imports.
+SLOW = ("imports-fresh",)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run."""
+
+    checks: tuple[str, ...]
+    configurations: tuple[matrix.Configuration, ...]
+    jobs: int
+    cache: Path
+    work: Path | None  # where logs stay; None: a folder that is removed
+    python: str
+
+
+def left_out(plan: Plan) -> dict[str, str]:
+    """What the plan does not run, with the reason."""
+    found = {name: "slow; by name only" if name in SLOW else "not asked for" for name in CHECKS}
+    found = {name: why for name, why in found.items() if name not in plan.checks}
+    missing = len(matrix.CONFIGURATIONS) - len(plan.configurations)
+    if "forward" in plan.checks and missing:
+        found["forward: configurations"] = f"{missing} of {len(matrix.CONFIGURATIONS)} not asked for"
+    return found
+
+
+def run(
+    plan: Plan, output: Output, upstream: Subject, ours: Subject, tell: Callable[[Check], None]
+) -> tuple[list[Check], dict[str, str]]:
+    """The checks' results, each told as soon as it is there, and what is to be known of the harness.
+
+    Raises BuildError E003 when the harness's environment cannot be made.
+    """
+    python = environment.prepare(plan.cache, plan.python)
+    harness = asking.digest()
+    requirements = hashlib.sha256(environment.REQUIREMENTS.read_bytes()).hexdigest()
+    with tempfile.TemporaryDirectory(prefix="verification-") as temporary:
+        work = plan.work or Path(temporary)
+        asker = asking.Asker(python, work.resolve(), plan.cache / "answers" / requirements[:16], harness)
+        results = []
+        for name in CHECKS:
+            if name in plan.checks:
+                results.append(_one(name, plan, asker, output, upstream, ours))
+                tell(results[-1])
+    return results, {"digest": harness, "requirements": requirements, **_machine()}
+
+
+def _one(
+    name: str, plan: Plan, asker: asking.Asker, output: Output, upstream: Subject, ours: Subject
+) -> Check:
+    if name == "output":
+        return _output(output, upstream, ours)
+    if name == "launch":
+        return launch.check(asker, upstream, ours, plan.jobs)
+    if name == "arguments":
+        return arguments.check(asker, upstream, ours, corpus.read(), declared.read())
+    if name == "forward":
+        return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
+    return imports.check(asker, upstream, ours, fresh=name == "imports-fresh")
+
+
+def _output(output: Output, upstream: Subject, ours: Subject) -> Check:
+    """The folders hold what build.json names."""
+
+    def case(name: str, said: str, found: str) -> Case:
+        lines = () if said == found else (f"build.json says {said}, the files give {found}",)
+        return Case(name, FAILED if lines else PASSED, lines)
+
+    cases = (
+        case("tree", output.tree, ours.tree),
+        case("upstream", output.upstream_tree, upstream.tree),
+    )
+    return Check("output", cases)
+
+
+def _machine() -> dict[str, str]:
+    import platform
+
+    return {"system": platform.system(), "processor": platform.machine(), "python": platform.python_version()}
+
+
+def problems(checks: Sequence[Check]) -> list[str]:
+    """One line for each thing that is wrong, ready to print."""
+    found = []
+    for check in checks:
+        found += [f"{check.name}: {line}" for line in check.lines]
+        found += [
+            f"{check.name} {case.name}: {line}"
+            for case in check.cases
+            if case.verdict == FAILED
+            for line in case.lines
+        ]
+    return found

@@ -1,0 +1,97 @@
+"""The two trees that are compared."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
+
+#: What of a tree is imported or read when it runs.
+RUNS = ("python/", "sgl-kernel/python/", "sgl-kernel/csrc/")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A tree in a folder."""
+
+    role: str  # "upstream" or "ours"
+    folder: Path
+    tree: str  # git tree id (40 hex digits)
+
+    def modules(self) -> list[str]:
+        """Every module under python/, by its dotted name, sorted."""
+        root = self.folder / "python"
+        found = []
+        for path in root.glob("sglang/**/*.py"):
+            parts = path.relative_to(root).with_suffix("").parts
+            if parts[-1] != "__main__":
+                found.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+        return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What an output folder says of itself in build.json."""
+
+    upstream: str  # a commit, or a pin
+    upstream_tree: str
+    tree: str
+    wheel: str
+    wheel_sha256: str
+
+
+def output(out: Path) -> Output:
+    """Read build.json of an output folder. Raises OSError, KeyError or ValueError when there is none."""
+    said = json.loads((out / "build.json").read_text())
+    upstream, wheel = said["upstream"], said.get("wheel") or {}
+    git = upstream.get("origin") == "git"
+    return Output(
+        upstream["commit"] if git else upstream["spec"],
+        upstream["tree"],
+        said["output"]["tree"],
+        wheel.get("name", ""),
+        wheel.get("sha256", ""),
+    )
+
+
+def ours(out: Path) -> Subject:
+    """The tree of an output folder, with the id that its files have now."""
+    folder = out.resolve() / "tree"
+    return Subject("ours", folder, tree_of(folder).id)
+
+
+def tree_of(folder: Path) -> Tree:
+    """The git tree of the files in a folder."""
+    entries: dict[str, Entry] = {}
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            entries[name] = Entry(SYMLINK, blob_id(os.fsencode(os.readlink(path))))
+        elif path.is_file():
+            mode = EXECUTABLE if path.stat().st_mode & 0o100 else FILE
+            entries[name] = Entry(mode, blob_id(path.read_bytes()))
+    return Tree(entries)
+
+
+def upstream(tree: Tree, read: Callable[[Iterable[str]], Mapping[str, bytes]], cache: Path) -> Subject:
+    """Upstream's tree, as far as it runs, in a folder of the cache; `read` gives bytes by blob id."""
+    folder = cache / "trees" / tree.id
+    if not folder.is_dir():
+        chosen = {path: entry for path, entry in tree.items() if path.startswith(RUNS)}
+        regular = {path: entry for path, entry in chosen.items() if entry.mode in (FILE, EXECUTABLE)}
+        contents = read({entry.blob for entry in regular.values()})
+        partial = folder.with_name(f"{tree.id}.{os.getpid()}")
+        for path, entry in regular.items():
+            file = partial / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(contents[entry.blob])
+        try:
+            partial.rename(folder)
+        except OSError:  # another process was first
+            if not folder.is_dir():
+                raise
+    return Subject("upstream", folder, tree.id)

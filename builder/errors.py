@@ -58,6 +58,7 @@ CODES: dict[str, tuple[int, str]] = {
     "G010": (GATE_FAILED, "An edited file is not what the same edits on its syntax tree give."),
     "G011": (GATE_FAILED, "A native binding, its implementation and the build files disagree."),
     "G012": (GATE_FAILED, "A locked pin did not reproduce its digests."),
+    "G013": (GATE_FAILED, "The output does not behave as upstream does."),
     # upstream
     "U001": (UPSTREAM_UNAVAILABLE, "The upstream commit cannot be had."),
     "U002": (USAGE, "The upstream that was asked for is not a commit, tag, branch, release or pin."),

@@ -48,6 +48,7 @@ VERBS = {
     "doctor": "Check the tools, the manifest and the upstreams.",
     "explain": "Explain an error code.",
     "lock": "Prove pins and record their digests in manifest.lock.",
+    "verify": "Compare the behaviour of an output with upstream's.",
 }
 
 

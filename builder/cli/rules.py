@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
 from builder.cli import options, output
+from builder.errors import BuildError
 
 
 @click.command("rules", short_help="List the rules with what each takes.")
@@ -33,7 +35,12 @@ def command(**shared: Any) -> None:
             }
             for rule in selection.rules
         ]
-        output.data({"rules": rows})
+        from builder.report import as_dict, ordered
+
+        # one document, whatever is wrong
+        output.data({"rules": rows, "problems": [as_dict(p) for p in ordered(selection.problems)]})
+        if selection.problems:
+            sys.exit(BuildError(selection.problems).exit_status)
     else:
         click.echo(f"{'verdict':<8}{'batch':<22}{'matches':>8}{'radius':>8}  rule")
         for rule in selection.rules:
@@ -42,6 +49,4 @@ def command(**shared: Any) -> None:
                 f"{rule.pattern}  ({rule.mark})"
             )
     if selection.problems:
-        from builder.errors import BuildError
-
         raise BuildError(selection.problems)

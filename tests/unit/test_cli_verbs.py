@@ -176,6 +176,9 @@ def test_rules_shows_the_table_and_then_what_is_wrong_with_it(world: World) -> N
     done = world.run("rules")
     assert (done.returncode, codes(done.stderr)) == (5, ["R001"])
     assert "did you mean" in done.stderr and "python/acme/grcp/" in done.stdout
+    done = world.run("rules", "--format", "json")
+    said = json.loads(done.stdout)
+    assert done.returncode == 5 and [p["code"] for p in said["problems"]] == ["R001"] and said["rules"]
 
 
 def test_schema_is_a_draft_7_schema_and_its_reference_names_every_definition(shared: World) -> None:

@@ -1,0 +1,127 @@
+"""verify: does the emitted tree behave as upstream does?"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from builder.cli import options, output
+from builder.errors import GATE_FAILED, Problem, fail
+
+if TYPE_CHECKING:
+    from verification.results import Check
+
+_CHECKS = ("output", "imports", "launch", "arguments", "forward", "imports-fresh")
+_SHOWN = 12  # lines of a failed check, for people
+
+
+@click.command("verify", short_help="Compare the behaviour of an output with upstream's.")
+@options.upstream_without_argument
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
+    help="The output folder that is verified.",
+)  # fmt: skip
+@click.option("--check", "checks", multiple=True, type=click.Choice(_CHECKS), help="Only this check.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only forward passes whose name starts so.")
+@click.option("--quick", is_flag=True, help="A small set of forward passes.")
+@click.option(
+    "--upstream-tree", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
+    help="Upstream's tree in a folder, instead of looking for the commit that build.json names.",
+)  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1), help="Processes at a time.")
+@click.option("--python", "python", default=sys.executable, metavar="FILE", help="Python 3.11 or newer.")
+@click.option("--work", type=click.Path(path_type=Path), metavar="DIR", help="Keep logs and answers there.")
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), metavar="FILE",
+    help="Where the result is written (by default verification.json beside DIR).",
+)  # fmt: skip
+def command(
+    out: Path,
+    checks: tuple[str, ...],
+    only: tuple[str, ...],
+    quick: bool,
+    upstream_tree: Path | None,
+    jobs: int | None,
+    python: str,
+    work: Path | None,
+    evidence: Path | None,
+    **shared: Any,
+) -> None:
+    """Import, start and run an output beside the upstream that it was made from; exit status 1 when they
+    differ. Nothing here needs a GPU. The environment for it is made once, in the cache."""
+    asked = options.ask(**shared)
+    _find_harness()
+
+    from verification import matrix, run, subjects
+    from verification.evidence import NAME, statement
+    from verification.results import FAILED
+
+    try:
+        said = subjects.output(out)
+    except (OSError, KeyError, ValueError):
+        raise fail("C001", f"'{out}' holds no output of the builder.", hint="run `make dist` first") from None
+    try:
+        configurations = matrix.chosen(only, quick)
+    except KeyError as unknown:
+        raise click.UsageError(f"no forward pass has a name that starts with {unknown}") from None
+    cache = (asked.cache or _cache()).absolute() / "verification"
+    upstream = _upstream(asked, said, upstream_tree, cache)
+    ours = subjects.ours(out)
+    plan = run.Plan(
+        checks or tuple(name for name in run.CHECKS if name not in run.SLOW),
+        configurations, jobs or os.cpu_count() or 1, cache, work, python,
+    )  # fmt: skip
+    output.stage("verifying")
+    results, harness = run.run(plan, said, upstream, ours, _tell)
+    left_out = run.left_out(plan)
+    place = evidence or out.resolve().parent / NAME
+    place.write_bytes(statement(said, upstream, ours, results, left_out, harness))
+    for what, why in left_out.items():
+        output.note(f"not run: {what} ({why})")
+    output.note(f"evidence: {place}")
+    if output.form() != "human":
+        output.show([Problem("G013", line) for line in run.problems(results)])
+    if any(check.verdict == FAILED for check in results):
+        sys.exit(GATE_FAILED)
+
+
+def _find_harness() -> None:
+    """The harness is not part of an installed builder: it is beside it in the repository."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "verification" / "requirements.txt").exists():
+        raise fail("E003", "The verification is not here: it runs from the builder's repository only.")
+    sys.path.insert(0, str(root))
+
+
+def _cache() -> Path:
+    from builder.upstream.cache import default_cache
+
+    return default_cache()
+
+
+def _upstream(asked: options.Asked, said: Any, folder: Path | None, cache: Path) -> Any:
+    from dataclasses import replace
+
+    from verification import subjects
+
+    if folder is not None:
+        return subjects.Subject("upstream", folder.resolve(), subjects.tree_of(folder.resolve()).id)
+    found = options.resolve(replace(asked, upstream=said.upstream))
+    return subjects.upstream(found.tree, found.blobs.read, cache)
+
+
+def _tell(check: Check) -> None:
+    """One line for a check, and what is wrong with it."""
+    from verification.run import problems
+
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in check.counts.items() if count)
+    output.note(f"{check.verdict:8} {check.name}: {counts or 'nothing ran'}")
+    wrong = problems([check])
+    for line in wrong[:_SHOWN]:
+        output.note(f"         {line}")
+    if len(wrong) > _SHOWN:
+        output.note(f"         ... and {len(wrong) - _SHOWN} more lines, in the evidence")

@@ -120,6 +120,8 @@ def main() -> None:
     try:
         cli.main(standalone_mode=False)
         _flush()
+        # all is done: a late interruption must not kill Python while it shuts down
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:

@@ -81,9 +81,6 @@ def test_cuda_can_be_folded_as_well(pin: str) -> None:
 
 def test_a_fact_that_upstream_never_mentions_is_an_error() -> None:
     with pytest.raises(BuildError) as caught:
-        built(
-            "release",
-            manifest(("is_mps: {value: false, optional: came after the release pin}", "is_mps: false")),
-        )
+        built("release", manifest(("is_habana_available: false", "is_habana_absent_here: false")))
     assert [p.code for p in caught.value.problems] == ["R009"]
     assert caught.value.problems[0].mark is not None

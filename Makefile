@@ -41,7 +41,7 @@ plan: $(STAMP)
 
 # What was built is imported, started and run beside upstream; no GPU is needed.
 verify: $(STAMP)
-	$(BUILDER) verify --out '$(OUT)' $(ARGS)
+	$(BUILDER) verify --out "$$OUT" $(ARGS)
 
 doctor: $(STAMP)
 	$(BUILDER) doctor $(ARGS) -- "$$UPSTREAM"

@@ -21,9 +21,9 @@ PREDICATES = (
 )  # fmt: skip
 #: Expressions that nothing decides. The last ones only look as if a fact were meant.
 OPEN = (
-    "choose()", "choose()", "choose()", "boom()", "peek()", "x", "y", "x > 1", "x in (1, 2)", "is_cuda()",
+    "choose()", "choose()", "choose()", "boom()", "peek()", "x", "y", "x == 2", "x in (1, 2)", "is_cuda()",
     "_is_cuda", "device == 'cuda'", "backend == 'triton'", "backend in ['triton', 'fa3']", "obj.is_hip",
-    "obj.is_npu()", "not_a_fact", "0 < x < 3", "any(v > 1 for v in (1, x))", "maker.is_hip", "maker.maker",
+    "obj.is_npu()", "not_a_fact", "1 != x != 3", "any(v == 1 for v in (0, x))", "maker.is_hip", "maker.maker",
     "backend in CHOICES", "shared",
 )  # fmt: skip
 _LOCAL = ("CHOICE", "x", "y", "backend", "device", "obj", "not_a_fact", "CHOICES", "_late")

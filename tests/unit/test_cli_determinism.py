@@ -52,11 +52,11 @@ MATRIX = [
 ]
 
 
-@pytest.mark.parametrize("more", MATRIX, ids=lambda more: more["PYTHONHASHSEED"])
-@pytest.mark.parametrize("umask", [0o000, 0o077])
+@pytest.mark.parametrize(("number", "more"), list(enumerate(MATRIX)))
 def test_other_places_umasks_zones_locales_and_hash_seeds_give_the_same_bytes(
-    world: World, tmp_path: Path, umask: int, more: dict[str, str]
+    world: World, tmp_path: Path, number: int, more: dict[str, str]
 ) -> None:
+    umask = (0o000, 0o077, 0o027)[number % 3]
     folder = tmp_path / "another place, with spaces and ünïcode"
     folder.mkdir()
     out = built(world, folder, umask, **more)

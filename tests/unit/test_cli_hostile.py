@@ -378,7 +378,7 @@ def test_an_output_that_is_a_file_a_dangling_link_or_the_root_is_refused(world: 
 
 
 def test_an_output_with_spaces_newlines_and_leading_dashes_works(world: World) -> None:
-    for name in ("a b", "ünï", "it's", "-dist", "a\nb", "$(touch x)"):
+    for name in ("a b ünï", "-dist\n$(touch x)"):
         world.good("dist", "--out", name)
         assert (world.home / name / "build.json").exists()
     assert not (world.home / "x").exists()
@@ -459,9 +459,9 @@ def test_a_bare_environment_gives_the_same_output(
     shared.good("dist", "--out", str(tmp_path / "out"), **more)
     one = folder_bytes(tmp_path / "out", [".sglang-deepseek.index"])
     assert one == folder_bytes(shared.home / "dist", [".sglang-deepseek.index"])
-    done = shared.run("plan", "--paths", **more)
-    assert done.returncode == 3 or done.returncode == 0
-    assert "scripts/run.sh" in done.stdout
+    # what has no letters in the locale is written out
+    done = shared.good("why", "docs/logo.bin", **more)
+    assert "docs/a name with " in done.stdout
 
 
 def test_a_terminal_of_40_columns_gets_every_problem_whole(world: World) -> None:
@@ -478,7 +478,7 @@ def _closed(number: int) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-@pytest.mark.parametrize("words", [("dist",), ("rules",), ("explain",), ("why", "acme.launch"), ("plan",)])
+@pytest.mark.parametrize("words", [("dist",), ("rules",), ("why", "acme.launch")])
 def test_a_closed_stream_harms_nothing(shared: World, words: tuple[str, ...], number: int) -> None:
     done = subprocess.run(
         shared.command(*words), cwd=shared.home, env=shared.environment(), capture_output=True,

@@ -164,7 +164,7 @@ def test_an_interruption_of_the_whole_process_group_at_any_time_is_quiet(
     world: World, outputs: tuple[object, object]
 ) -> None:
     """As a terminal does it: to the builder and to the git and ruff that it runs."""
-    for delay in (0.0, 0.03, 0.06, 0.09, 0.12, 0.15, 0.2, 0.25, 0.3):
+    for delay in (0.0, 0.04, 0.08, 0.12, 0.18, 0.24):
         running = subprocess.Popen(
             world.command("dist"), cwd=world.home, env=world.environment(), start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

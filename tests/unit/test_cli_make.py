@@ -56,6 +56,10 @@ def test_any_upstream_is_one_argument_and_never_an_option(folder: Path, target: 
     assert said == [*BUILDER, target, "--out", "dist", "--", upstream]
 
 
+def test_verify_gets_the_same_out(folder: Path) -> None:
+    assert made(folder, "verify", "OUT=a b")[1] == [*BUILDER, "verify", "--out", "a b"]
+
+
 def test_variables_may_come_from_the_environment(folder: Path) -> None:
     _, said = made(folder, "dist", UPSTREAM="seed", OUT="else where")
     assert said == [*BUILDER, "dist", "--out", "else where", "--", "seed"]

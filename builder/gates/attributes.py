@@ -19,6 +19,7 @@ from builder.gates.world import Explained, World, because, missing, nearest
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
+from builder.source.parse import parse
 
 _ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
 _GETATTR = re.compile(rb"getattr\([^,()]+(?:\(\))?,\s*[\"'](\w+)[\"']\s*,?\s*\)")
@@ -174,7 +175,7 @@ def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
             roots[item.bound] = Origin(item.target if item.asname else item.bound)
         elif found := index.origin(item.target, item.name):
             roots[item.bound] = found
-    tree = ast.parse(losses.after.snapshot[path])
+    tree = parse(losses.after.snapshot[path], path).tree
     for node, owner, me in _attributes(tree.body, "", ""):
         if isinstance(node, ast.Call):
             yield from _call(node, roots, losses)

@@ -54,12 +54,13 @@ def _absent(promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes]) 
         if needles is not None:
             if path not in lowered:
                 lowered[path] = data.lower()
-            if not any(n in lowered[path] for n in needles):
-                continue
-        if not raw.search(data):
+            lines = _lines_with(needles, lowered[path], data)
+        else:
+            lines = list(enumerate(data.split(b"\n"), 1)) if raw.search(data) else []
+        if not lines:
             continue
         here = [e for e, matches in excuses if matches(path)]
-        for line, text in _lines(pattern, data):
+        for line, text in _matching_lines(pattern, lines):
             excused = [e for e in here if e.text is None or e.text in text]
             used.update(excused)
             if excused:
@@ -99,10 +100,33 @@ def _absent(promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes]) 
     return found
 
 
-def _lines(pattern: re.Pattern[str], data: bytes) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
-        if pattern.search(line):
-            yield number, line
+Lines = list[tuple[int, bytes]]  # number (from 1), text
+
+
+def _lines_with(needles: Iterable[bytes], lowered: bytes, data: bytes) -> Lines:
+    """The lines that hold a needle, in order."""
+    starts: set[int] = set()
+    for needle in needles:
+        at = lowered.find(needle)
+        while at >= 0:
+            starts.add(data.rfind(b"\n", 0, at) + 1)
+            end = data.find(b"\n", at)
+            at = lowered.find(needle, end) if end >= 0 else -1
+    found: Lines = []
+    number, done = 1, 0
+    for start in sorted(starts):
+        number += data.count(b"\n", done, start)
+        done = start
+        end = data.find(b"\n", start)
+        found.append((number, data[start : end if end >= 0 else len(data)]))
+    return found
+
+
+def _matching_lines(pattern: re.Pattern[str], lines: Lines) -> Iterator[tuple[int, str]]:
+    for number, line in lines:
+        text = line.decode("utf-8", "replace")
+        if pattern.search(text):
+            yield number, text
 
 
 def _needles(pattern: str) -> tuple[bytes, ...] | None:
@@ -111,10 +135,14 @@ def _needles(pattern: str) -> tuple[bytes, ...] | None:
     A plain search for them is many times faster than the expression, which begins with `\\b`.
     """
     # what has no characters of its own becomes a dot, so that a quantifier after it stays its own
-    bare = re.sub(r"\\[bB]|\(\?<?[=!][^()]*\)|[\^$]", ".", pattern.removeprefix("(?i)"))
+    bare = re.sub(r"\\[bB]|\(\?<?[=!][^()]*\)|[\^$]", ".", re.sub(r"^\(\?[im]+\)", "", pattern))
     bare = re.sub(r"\[\^?\]?[^\]]*\]|\\[.wdsWDS]", ".", bare)
-    if group := re.fullmatch(r"\.*\((?:\?:|(?!\?))([^()]*)\)\.*", bare):
-        bare = group[1]
+    if "|" not in re.sub(r"\([^()]*\)", "", bare):
+        while group := re.search(r"\((?:\?:|(?!\?))([^()]*)\)(?![*?{])", bare):
+            before, after = bare[: group.start()], bare[group.end() :]
+            if re.search(r"[()]", before + after):
+                return None  # options of several groups are not multiplied
+            bare = "|".join(f"{before}{option}{after}" for option in group[1].split("|"))
     if re.search(r"[()\\\[\]]", bare):
         return None
     # what a quantifier may make optional does not count

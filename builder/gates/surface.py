@@ -11,7 +11,7 @@ from builder.gates.conditions import Cause
 from builder.gates.surface_causes import Causes
 from builder.gates.world import Explained, nearest
 from builder.manifest.model import Manifest
-from builder.surface.extract import surface
+from builder.surface.extract import Parsed, surface
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.values import Sources
 from builder.tree import Snapshot
@@ -45,12 +45,14 @@ class Surfaces:
     differences: tuple[Difference, ...]
 
 
-def compare(before: Snapshot, after: Snapshot, manifest: Manifest, explained: Explained) -> Surfaces:
-    """The surfaces of upstream and output. `before`: the files to compare, those that left included."""
-    shared: dict[str, object] = {}
-    sources = Sources(before, manifest.packages, shared)  # type: ignore[arg-type]
-    old = surface(before, manifest.packages, shared)  # type: ignore[arg-type]
-    new = surface(after, manifest.packages, shared)  # type: ignore[arg-type]
+def compare(
+    before: Snapshot, old: Surface, after: Snapshot, manifest: Manifest, explained: Explained
+) -> Surfaces:
+    """The surfaces of upstream and output. `before`: the files to compare, those that left included, and
+    `old` what they offer."""
+    shared: Parsed = {}
+    sources = Sources(before, manifest.packages, shared)
+    new = surface(after, manifest.packages, shared)
     causes = Causes(manifest, explained, sources, old, new)
     found = [*_lost(old, new, causes), *_changed(old, new, causes), *_added(old, new, causes)]
     return Surfaces(old, new, tuple(sorted(found, key=_order)))

@@ -22,11 +22,9 @@ class World:
     index: Index
 
 
-def world(
-    snapshot: Snapshot, packages: Mapping[str, str], workers: int = 2, known: Known | None = None
-) -> World:
+def world(snapshot: Snapshot, packages: Mapping[str, str], known: Known | None = None) -> World:
     """The world of a snapshot; files whose summaries are in `known` are not parsed again."""
-    found = summaries(snapshot, packages, workers, known)
+    found = summaries(snapshot, packages, known)
     return World(snapshot, found, Index(found, packages))
 
 

@@ -6,11 +6,7 @@ without `__init__.py` is a package like any other.
 
 from __future__ import annotations
 
-import gc
-import os
-import pickle
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -18,9 +14,6 @@ from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Changes whenever `summarise` can give another value for the same bytes.
 SUMMARY_VERSION = 1
-
-#: Below this number of files, starting a second process costs more than it saves.
-FORK_FROM = 50
 
 ImportKind = Literal["eager", "guarded", "lazy", "typing"]
 DefinitionKind = Literal["function", "class", "constant", "import", "attribute"]
@@ -147,78 +140,22 @@ Known = Mapping[tuple[str, str, int], Summary]
 
 
 def summaries(
-    snapshot: Snapshot, packages: Mapping[str, str], workers: int = 2, known: Known | None = None
+    snapshot: Snapshot, packages: Mapping[str, str], known: Known | None = None
 ) -> dict[str, Summary]:
     """The summary of every .py file of a snapshot, by path, in sorted order.
 
-    Files found in `known` are not parsed. With more than `FORK_FROM` files left and `workers` > 1
-    the parsing is spread over forked processes; the result does not depend on it.
+    Files found in `known` are not parsed.
     """
+    tops = tuple(sorted(packages))
     found: dict[str, Summary] = {}
-    todo: list[str] = []
-    for path in python_paths(snapshot):
+    for path in sorted(python_paths(snapshot)):
         old = known.get(summary_key(path, snapshot.tree[path].blob)) if known else None
         if old is None:
-            todo.append(path)
-        else:
-            found[path] = old
-    if workers > 1 and len(todo) > FORK_FROM and hasattr(os, "fork"):
-        found.update(_forked(snapshot, packages, todo, workers))
-    else:
-        found.update(_several(snapshot, packages, todo))
-    return dict(sorted(found.items()))
-
-
-def _several(snapshot: Snapshot, packages: Mapping[str, str], paths: Iterable[str]) -> dict[str, Summary]:
-    tops = tuple(sorted(packages))
-    collecting = gc.isenabled()
-    gc.disable()  # trees are acyclic and short-lived: collection costs a fifth of the parsing
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
-            return {p: summarise(snapshot[p], p, module_of(p, packages) or "", tops) for p in paths}
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _shares(snapshot: Snapshot, paths: Sequence[str], count: int) -> list[list[str]]:
-    """The paths in `count` lists of about equal bytes: largest first, to the lightest list."""
-    shares: list[list[str]] = [[] for _ in range(count)]
-    weights = [0] * count
-    for size, path in sorted(((len(snapshot[p]), p) for p in paths), reverse=True):
-        lightest = weights.index(min(weights))
-        shares[lightest].append(path)
-        weights[lightest] += size
-    return shares
-
-
-def _forked(
-    snapshot: Snapshot, packages: Mapping[str, str], paths: Sequence[str], workers: int
-) -> dict[str, Summary]:
-    mine, *others = _shares(snapshot, paths, workers)
-    children: list[tuple[int, int, list[str]]] = []
-    for share in others:
-        reading, writing = os.pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns when other threads exist
-            child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                os.close(reading)
-                with os.fdopen(writing, "wb") as pipe:
-                    pipe.write(pickle.dumps(_several(snapshot, packages, share), pickle.HIGHEST_PROTOCOL))
-                status = 0
-            finally:
-                os._exit(status)  # no exit handlers, no flushing of the parent's buffers
-        os.close(writing)
-        children.append((child, reading, share))
-    found = _several(snapshot, packages, mine)
-    for child, reading, share in children:
-        with os.fdopen(reading, "rb") as pipe:
-            data = pipe.read()
-        _, status = os.waitpid(child, 0)
-        # a worker that was killed (memory) costs time, not the build
-        found.update(pickle.loads(data) if status == 0 else _several(snapshot, packages, share))
+            old = summarise(snapshot[path], path, module_of(path, packages) or "", tops)
+        found[path] = old
     return found
+
+
+def known_of(snapshot: Snapshot, found: Mapping[str, Summary]) -> dict[tuple[str, str, int], Summary]:
+    """Summaries of files of a snapshot by what they depend on."""
+    return {summary_key(path, snapshot.tree[path].blob): summary for path, summary in found.items()}

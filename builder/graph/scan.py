@@ -15,6 +15,7 @@ from builder.graph.modules import (
     Reference,
     Summary,
 )
+from builder.source.parse import parse
 
 _CATCHES = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _IMPORTERS = {"import_module", "__import__", "iter_modules", "walk_packages"}
@@ -31,7 +32,7 @@ _With = (ast.With, ast.AsyncWith)
 def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
     package = path.endswith("__init__.py")
     try:
-        tree = ast.parse(data, path)
+        tree = parse(data, path).tree
     except SyntaxError as error:
         return Summary(path, module, package, error=(error.lineno or 0, error.msg or "invalid syntax"))
     except (ValueError, RecursionError, MemoryError) as error:

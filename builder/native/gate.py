@@ -11,6 +11,7 @@ from builder.native import layout
 from builder.native.lockstep import ROOT
 from builder.native.symbols import bindings, defined, symbols
 from builder.native.text import decode
+from builder.source.parse import parse
 
 LIBRARY = "sgl_kernel"
 
@@ -124,7 +125,7 @@ def _python(files: Mapping[str, bytes], root: str, library: str) -> Iterator[Fin
         if not path.endswith(".py") or needle not in files[path]:
             continue
         try:
-            tree = ast.parse(files[path])
+            tree = parse(files[path], path).tree
         except (SyntaxError, ValueError):
             continue  # another gate says so
         for name, line in sorted(set(_calls(tree, library))):

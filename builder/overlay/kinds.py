@@ -164,17 +164,17 @@ def _search(edit: Edit, target: Target, scope: ast.AST) -> Iterator[Hit]:
         yield from _entries(edit, scope)
     elif edit.kind == "drop-statement":
         try:
-            wanted = matching.same(matching.statement(edit.match))
+            wanted = matching.statement(edit.match)
         except SyntaxError as error:
             raise Wrong("M004", f"`match` of `{edit.target}` is not a statement: {error.msg}.") from None
         for node, _ in matching.walk(scope):
-            if isinstance(node, ast.stmt) and node is not scope and matching.same(node) == wanted:
+            if isinstance(node, ast.stmt) and node is not scope and matching.same(node, wanted):
                 yield Hit(node, (Remove(node),))
     else:
-        wanted = matching.same(matching.expression(_source(edit, edit.match, "match")))
+        sought = matching.expression(_source(edit, edit.match, "match"))
         by = _source(edit, edit.by, "by")
         for node, quoted in matching.walk(scope):
-            if isinstance(node, ast.expr) and matching.same(node) == wanted:
+            if isinstance(node, ast.expr) and matching.same(node, sought):
                 _refuse_quoted(node, quoted)
                 yield _replaced(node, by)
 

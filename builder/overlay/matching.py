@@ -9,9 +9,16 @@ from collections.abc import Iterator
 from builder.source.ops import DropItem
 
 
-def same(node: ast.AST) -> str:
-    """What two nodes have in common when they are equal as syntax trees; positions do not count."""
-    return ast.dump(node)
+def same(left: object, right: object) -> bool:
+    """Are two nodes equal as syntax trees? Positions do not count."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, ast.AST):
+        return all(same(getattr(left, name, None), getattr(right, name, None)) for name in left._fields)
+    if isinstance(left, list):
+        assert isinstance(right, list)
+        return len(left) == len(right) and all(map(same, left, right))
+    return left == right
 
 
 def expression(source: str) -> ast.expr:
@@ -32,19 +39,19 @@ class Entry:
 
     def __init__(self, source: str) -> None:
         """Raises SyntaxError when the source is none of them."""
-        self.keyword: str | None = None
-        self.pair: tuple[str, str] | None = None
-        self.plain: str | None = None
+        self.keyword: ast.keyword | None = None
+        self.pair: tuple[ast.expr, ast.expr] | None = None
+        self.plain: ast.expr | None = None
         call = _parsed(f"_(\n{source.strip()}\n)")
         if isinstance(call, ast.Call) and len(call.args) + len(call.keywords) == 1:
             if call.keywords:
-                self.keyword = same(call.keywords[0])
+                self.keyword = call.keywords[0]
             else:
-                self.plain = same(call.args[0])
+                self.plain = call.args[0]
             return
         shown = _parsed(f"{{\n{source.strip()}\n}}")
         if isinstance(shown, ast.Dict) and len(shown.keys) == 1 and shown.keys[0] is not None:
-            self.pair = (same(shown.keys[0]), same(shown.values[0]))
+            self.pair = (shown.keys[0], shown.values[0])
             return
         raise SyntaxError("it is not one expression, one keyword argument or one key with its value")
 
@@ -66,18 +73,18 @@ class Entry:
 
     def _items(self, node: ast.AST, field: str, items: list[ast.expr]) -> Iterator[DropItem]:
         for index, item in enumerate(items):
-            if self.plain is not None and same(item) == self.plain:
+            if self.plain is not None and same(item, self.plain):
                 yield DropItem(node, field, index)
 
     def _keywords(self, node: ast.Call, items: list[ast.keyword]) -> Iterator[DropItem]:
         for index, item in enumerate(items):
-            if self.keyword is not None and same(item) == self.keyword:
+            if self.keyword is not None and same(item, self.keyword):
                 yield DropItem(node, "keywords", index)
 
     def _is_pair(self, key: ast.expr, value: ast.expr) -> bool:
         if self.pair is not None:
-            return (same(key), same(value)) == self.pair
-        return self.plain is not None and same(key) == self.plain
+            return same(key, self.pair[0]) and same(value, self.pair[1])
+        return self.plain is not None and same(key, self.plain)
 
 
 def _reads(node: ast.Tuple) -> bool:
@@ -99,4 +106,11 @@ def walk(scope: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
         node, quoted = stack.pop()
         yield node, quoted
         inner = quoted or isinstance(node, ast.JoinedStr)
-        stack.extend((child, inner) for child in reversed(list(ast.iter_child_nodes(node))))
+        children: list[tuple[ast.AST, bool]] = []
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                children.append((value, inner))
+            elif isinstance(value, list):
+                children += [(item, inner) for item in value if isinstance(item, ast.AST)]
+        stack += reversed(children)

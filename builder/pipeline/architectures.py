@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from builder.manifest.model import Manifest
 from builder.pipeline.decide import Decided
+from builder.source.parse import parse
 from builder.specialize.facts import Facts
 from builder.tree import Snapshot
 
@@ -35,13 +36,13 @@ def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) 
     found: set[str] = set()
     for path in paths:
         if path.startswith(folder) and path.endswith(".py") and b"EntryClass" in upstream[path]:
-            found |= _entries(upstream[path])
+            found |= _entries(upstream[path], path)
     return frozenset(found)
 
 
-def _entries(data: bytes) -> set[str]:
+def _entries(data: bytes, path: str) -> set[str]:
     try:
-        tree = ast.parse(data)
+        tree = parse(data, path).tree
     except SyntaxError:
         return set()
     found: set[str] = set()

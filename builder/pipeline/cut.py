@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.errors import BuildError, Problem
+from builder.forked import later
 from builder.gates.surface import Surfaces
-from builder.gates.world import World, world
-from builder.graph.modules import summary_key
+from builder.gates.world import World
+from builder.graph.modules import Summary, summaries
+from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
+from builder.native import gate as native
 from builder.native import lockstep
 from builder.overlay.record import Record
 from builder.pipeline import open_uses
 from builder.pipeline.accountable import unmentioned
 from builder.pipeline.architectures import facts_of
-from builder.pipeline.decide import Decided, decide, partial_paths, python_modules
+from builder.pipeline.decide import Decided, chosen, decide, partial_paths, python_modules
 from builder.pipeline.overlaid import overlay
-from builder.pipeline.surfaces import surfaces, with_tables
+from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
 from builder.select.patterns import PatternSet
+from builder.select.rules import Selection
 from builder.specialize.fixpoint import Specialized, specialize
+from builder.surface.extract import surface
+from builder.surface.model import Surface
 from builder.tree import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What follows from upstream alone, and is not asked for before the end: worked out beside the cut."""
+
+    summaries: Mapping[str, Summary]  # of Python that rules remove
+    surface: Surface
+    findings: tuple[native.Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +51,7 @@ class Cut:
     consequences: tuple[lockstep.Consequence, ...]
     ours: frozenset[str]
     surfaces: Surfaces
+    findings: tuple[native.Finding, ...]  # what upstream's native code has itself
 
 
 def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
@@ -43,10 +59,12 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
 
     Raises BuildError with all problems of the first stage that has any.
     """
-    before = upstream_world(upstream, manifest)
-    decided = decide(upstream, manifest, before.index)
-    _stop([*decided.selection.problems, *unmentioned(upstream, manifest)])
-    before = with_scripts(before, upstream, decided, manifest)
+    selection = chosen(upstream, manifest)
+    compared = surface_files(upstream, selection, manifest)
+    meanwhile = later(lambda: _aside(upstream, compared, selection, manifest))
+    staying = summaries(upstream.restrict(staying_python(selection)), manifest.packages)
+    decided = decide(selection, manifest, Index(staying, manifest.packages))
+    _stop([*selection.problems, *unmentioned(upstream, manifest)])
 
     overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial_paths(upstream))
     _stop(overlaid.problems)
@@ -57,7 +75,11 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
     _stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
     _stop(followed.problems)
     output = laid.replace({**specialized.files, **followed.files})
-    found = surfaces(upstream, before, output, decided, specialized.lost, manifest)
+
+    aside = meanwhile.result()
+    known = {**staying, **aside.summaries}
+    before = World(upstream.restrict(sorted(known)), known, Index(known, manifest.packages))
+    found = surfaces(compared, aside.surface, output, decided, specialized.lost, manifest)
     return Cut(
         upstream=upstream,
         before=before,
@@ -68,6 +90,16 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
         consequences=followed.consequences,
         ours=ours,
         surfaces=found,
+        findings=aside.findings,
+    )
+
+
+def _aside(upstream: Snapshot, compared: Snapshot, selection: Selection, manifest: Manifest) -> Aside:
+    leaving = sorted({*python_modules(upstream, manifest.packages)} - {*staying_python(selection)})
+    return Aside(
+        summaries(upstream.restrict(leaving), manifest.packages),
+        surface(compared, manifest.packages),
+        native.check(upstream),
     )
 
 
@@ -98,18 +130,6 @@ def _specialize(
     special = files.replace(specialized.files)
     removed = {p: r.batch for p, r in decided.removed.items()}
     return specialized, lockstep.follow(special, upstream, removed)
-
-
-def upstream_world(upstream: Snapshot, manifest: Manifest) -> World:
-    """Upstream's Python files that lie in a package, indexed."""
-    return world(upstream.restrict(python_modules(upstream, manifest.packages)), manifest.packages)
-
-
-def with_scripts(before: World, upstream: Snapshot, decided: Decided, manifest: Manifest) -> World:
-    """The same with the kept Python files that lie in no package: gates compare them too."""
-    paths = {*before.summaries, *(p for p in decided.kept if p.endswith(".py"))}
-    known = {summary_key(p, upstream.tree[p].blob): s for p, s in before.summaries.items()}
-    return world(upstream.restrict(sorted(paths)), manifest.packages, known=known)
 
 
 def _is_test(path: str) -> bool:

@@ -29,9 +29,13 @@ def partial_paths(paths: Iterable[str]) -> tuple[str, ...]:
     return folders if folders == ("python",) else ()
 
 
-def decide(snapshot: Snapshot, manifest: Manifest, index: Index) -> Decided:
-    """Decide every path; `index` is over upstream's Python. Problems stay in the selection."""
-    selection = select(snapshot.tree, manifest, within=partial_paths(snapshot))
+def chosen(snapshot: Snapshot, manifest: Manifest) -> Selection:
+    """What the rules alone say of every path. Problems stay in the selection."""
+    return select(snapshot.tree, manifest, within=partial_paths(snapshot))
+
+
+def decide(selection: Selection, manifest: Manifest, index: Index) -> Decided:
+    """Decide what the rules leave to pruning; `index` is over the Python that no rule removes."""
     unless = {path: selection.decisions[path].rule.unless for path in selection.prunable}
     needed = _needed(manifest, {p for p, u in unless.items() if u == "models"}, index)
     sure = {*selection.kept, *needed}

@@ -10,7 +10,7 @@ from typing import Any
 from builder.emit.ledger import Reason
 from builder.gates.world import World, world
 from builder.gates.world import explain as explained
-from builder.graph.modules import module_of, path_of, summary_key
+from builder.graph.modules import known_of, module_of, path_of
 from builder.graph.reach import Step, graph, reach, why
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
@@ -141,8 +141,8 @@ def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
 
 
 def _after(cut: Cut, manifest: Manifest) -> World:
-    known = {summary_key(p, cut.upstream.tree[p].blob): s for p, s in cut.before.summaries.items()}
-    return world(cut.output, manifest.packages, known=known)
+    known = known_of(cut.upstream, cut.before.summaries)
+    return world(cut.output, manifest.packages, known)
 
 
 def _path(cut: Cut, after: World, manifest: Manifest, path: str, symbol: Symbol | None) -> Explanation:

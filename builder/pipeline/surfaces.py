@@ -5,27 +5,40 @@ from __future__ import annotations
 from builder.emit import removed_features
 from builder.errors import BuildError, Problem
 from builder.gates.surface import Surfaces, compare
-from builder.gates.world import World, explain
+from builder.gates.world import explain
 from builder.manifest.model import Manifest
-from builder.pipeline.decide import Decided
+from builder.pipeline.decide import Decided, python_modules
+from builder.select.rules import Selection
+from builder.surface.model import Surface
 from builder.tree import Snapshot
 
 #: The module whose parser the server's command line is read by, below the first package.
 _PARSER = "srt.server_args"
 
 
+def surface_files(upstream: Snapshot, selection: Selection, manifest: Manifest) -> Snapshot:
+    """The files of upstream that have a surface to compare: the packages, other Python that may stay, and
+    every project file."""
+    modules = python_modules(upstream, manifest.packages)
+    projects = [p for p in upstream if p.rpartition("/")[2] == "pyproject.toml"]
+    return upstream.restrict(sorted({*modules, *staying_python(selection), *projects}))
+
+
+def staying_python(selection: Selection) -> list[str]:
+    """The Python files that no rule removes, those outside the packages among them."""
+    return [p for p in (*selection.kept, *selection.prunable) if p.endswith(".py")]
+
+
 def surfaces(
-    upstream: Snapshot,
-    before: World,
+    before: Snapshot,
+    old: Surface,
     output: Snapshot,
     decided: Decided,
     proved: dict[str, str],
     manifest: Manifest,
 ) -> Surfaces:
-    """Both surfaces, over the packages, the kept scripts and every project file."""
-    projects = [p for p in upstream if p.rpartition("/")[2] == "pyproject.toml"]
-    compared = upstream.restrict(sorted({*before.snapshot, *projects}))
-    return compare(compared, output, manifest, explain(manifest, decided.removed, proved))
+    """Both surfaces and their differences; `old`: what the files of `before` offer."""
+    return compare(before, old, output, manifest, explain(manifest, decided.removed, proved))
 
 
 def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapshot:

@@ -7,7 +7,7 @@ from builder.gates import surface
 from builder.gates.every import check
 from builder.gates.idempotence import compare
 from builder.gates.world import World, explain, world
-from builder.graph.modules import summary_key
+from builder.graph.modules import known_of
 from builder.manifest.model import Manifest
 from builder.native import gate as native
 from builder.pipeline.cut import Cut, again
@@ -16,11 +16,8 @@ from builder.pipeline.uncertain import dynamic_imports
 
 def output_world(cut: Cut, manifest: Manifest) -> World:
     """The output's Python, indexed; files as upstream has them are not parsed again."""
-    known = {
-        summary_key(path, cut.upstream.tree[path].blob): summary
-        for path, summary in cut.before.summaries.items()
-    }
-    return world(cut.output, manifest.packages, known=known)
+    known = known_of(cut.upstream, cut.before.summaries)
+    return world(cut.output, manifest.packages, known)
 
 
 def problems(cut: Cut, after: World, manifest: Manifest, twice: bool = False) -> list[Problem]:
@@ -32,7 +29,7 @@ def problems(cut: Cut, after: World, manifest: Manifest, twice: bool = False) ->
     explained = explain(manifest, cut.decided.removed, cut.specialized.lost)
     found = check(cut.before, after, manifest, explained)
     found += surface.problems(cut.surfaces)
-    found += native.new(native.check(cut.output), native.check(cut.upstream))
+    found += native.new(native.check(cut.output), cut.findings)
     found += dynamic_imports(after, manifest)
     if twice:
         found += compare(cut.output.tree, again(cut, manifest).tree)

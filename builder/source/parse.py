@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from inspect import cleandoc
 
 BOM = b"\xef\xbb\xbf"
@@ -217,6 +218,12 @@ def _is_number(node: ast.Constant | ast.JoinedStr) -> bool:
     return isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes))
 
 
+@lru_cache(maxsize=4096)
 def parse(raw: bytes, path: str) -> Module:
-    """Parse a file; raises SyntaxError."""
-    return Module(path, raw)
+    """Parse a file; the same bytes are parsed once, and nobody writes to the tree.
+
+    Raises SyntaxError (ValueError or RecursionError for what is no text, or nests too deeply).
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
+        return Module(path, raw)

@@ -62,10 +62,9 @@ class Cleaner:
                 self._units[path] = None
         return self._units[path]
 
-    def replace(self, old: Unit, before: bytes, data: bytes) -> None:
-        """A kept file has new bytes; `before` are those that `old` was parsed from."""
-        path = old.path
-        if self._before.get(path) is before:
+    def replace(self, path: str, old: Unit | None, before: bytes, data: bytes) -> None:
+        """A kept file has new bytes; `before` are those it had, and `old` the same parsed, if it was."""
+        if old is not None and self._before.get(path) is before:
             self._units.setdefault(path, old)
         counts = self._words.of(path)
         self._dead.replace(path, counts, self._words.replace(path, data), data)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from builder.forked import divided
 from builder.source.agreement import agrees
 from builder.source.ops import Op
 from builder.source.oracle import expected
@@ -35,6 +36,16 @@ class Mismatch:
 
     path: str
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round gave for one file: what was found out, the new text, the names that left with it."""
+
+    folded: Folded  # without its operations
+    data: bytes | None = None  # None: as it was
+    lost: frozenset[str] = frozenset()
+    mismatches: tuple[Mismatch, ...] = ()
 
 
 @dataclass(slots=True)
@@ -147,13 +158,13 @@ class _Fixpoint:
             data = self.splice(unit, ops)
             if data is None or data == old:
                 continue
-            self.confirm(path)
+            self.confirm(unit)
             self.unconfirmed[path] = (unit, ops)
             lost = vanishing(unit)
             self.lose(lost, cleaned.dead)
             # nobody names what is dead, nor what it contained: no file has to be looked at again for it
             self.unused |= lost
-            self.replace(unit, data)
+            self.replace(path, data)
             if self.uncertain.get(path) or _writes(old) != _writes(data):
                 changed.add(path)
         self.learn_methods()
@@ -231,25 +242,53 @@ class _Fixpoint:
     # -- rounds -----------------------------------------------------------------------------------
 
     def fold_round(self, dirty: Dirty) -> Dirty:
+        rounds = divided(sorted(dirty), lambda paths: self.round(paths, dirty), self.size)
+        self.result.rounds += 1
+        for found in (r.folded for r in rounds):
+            if dirty[found.path] is None:
+                self.methods[found.path] = found.methods
+                self.uncertain[found.path] = found.uncertain
+            else:
+                self.methods.setdefault(found.path, {}).update(found.methods)
+                told = self.uncertain.setdefault(found.path, [])
+                told.extend(u for u in found.uncertain if u not in told)
+        self.learn(r.folded for r in rounds)
+        self.result.decided += sum(r.folded.decided for r in rounds)
+        return self.affected(self.apply(rounds))
+
+    def round(self, paths: Sequence[str], dirty: Dirty) -> list[Round]:
+        """Fold files against the world of this round, whose other files stay as they are."""
         world = self.world()
         results = []
-        for path in sorted(dirty):
-            only = dirty[path]
-            needles = self.needles(path) if only is None else only
-            result = fold(world.unit(path), world, needles, self.upstream.get(path, b""))
-            results.append(result)
-            if only is None:
-                self.methods[path] = result.methods
-                self.uncertain[path] = result.uncertain
+        for path in paths:
+            needles = dirty[path]
+            if needles is None:
+                needles = set(self.needles(path))
+            results.append(fold(world.unit(path), world, needles, self.upstream.get(path, b"")))
+        return [self.edit(world.unit(result.path), result) for result in results]
+
+    def edit(self, unit: Unit, folded: Folded) -> Round:
+        """Carry out what folding a file asks for, and compare the text with the oracle."""
+        ops, folded.ops = folded.ops, []
+        if not ops:
+            return Round(folded)
+        known = len(self.result.mismatches)
+        data = self.splice(unit, ops)
+        found = Round(folded)
+        if data is not None and data != self.files[unit.path]:
+            try:
+                after = Unit(unit.path, unit.name, data)
+            except SyntaxError as error:
+                self.mismatch(unit.path, f"the edits do not give Python: {error}")
             else:
-                self.methods.setdefault(path, {}).update(result.methods)
-                told = self.uncertain.setdefault(path, [])
-                told.extend(u for u in result.uncertain if u not in told)
-        self.result.rounds += 1
-        self.learn(results)
-        changed = self.apply({r.path: r.ops for r in results if r.ops})
-        self.result.decided += sum(r.decided for r in results)
-        return self.affected(changed)
+                self.confirm(unit)
+                self.compare(unit, ops, after.module)
+                found = Round(folded, data, defined(unit) - defined(after))
+        mismatches, self.result.mismatches = self.result.mismatches, self.result.mismatches[:known]
+        return replace(found, mismatches=tuple(mismatches[known:]))
+
+    def size(self, path: str) -> int:
+        return len(self.files[path])
 
     def learn(self, results: Iterable[Folded]) -> None:
         """Keep what a round found out."""
@@ -278,25 +317,17 @@ class _Fixpoint:
 
     # -- edits ------------------------------------------------------------------------------------
 
-    def apply(self, ops: Mapping[str, list[Op]]) -> list[str]:
-        """Do the edits and confirm them; the files that changed. Names that vanish are gone from then on."""
+    def apply(self, rounds: Iterable[Round]) -> list[str]:
+        """Take the new texts over; the files that changed. Names that vanish are gone from then on."""
         changed: list[str] = []
-        world = self.world()
-        for path, todo in sorted(ops.items()):
-            unit = world.unit(path)
-            data = self.splice(unit, todo)
-            if data is None or data == self.files[path]:
+        for found in rounds:
+            path = found.folded.path
+            self.result.mismatches += found.mismatches
+            if found.data is None:
                 continue
-            try:
-                after = Unit(path, self.names[path], data)
-            except SyntaxError as error:
-                self.mismatch(path, f"the edits do not give Python: {error}")
-                continue
-            self.confirm(path)
-            self.compare(unit, todo, after.module)
-            self.lose(defined(unit) - defined(after), {})
-            self.replace(unit, data)
-            self.units[path] = after
+            self.unconfirmed.pop(path, None)  # it was compared where the file was edited
+            self.lose(found.lost, {})
+            self.replace(path, found.data)
             changed.append(path)
         return changed
 
@@ -307,21 +338,20 @@ class _Fixpoint:
             self.mismatch(unit.path, f"the edits cannot be done: {error}")
             return None
 
-    def replace(self, unit: Unit, data: bytes) -> None:
+    def replace(self, path: str, data: bytes) -> None:
         """A file has new bytes; they are parsed when somebody asks."""
-        old, self.files[unit.path] = self.files[unit.path], data
-        self.units.pop(unit.path, None)
-        self.cleaner.replace(unit, old, data)
+        old, self.files[path] = self.files[path], data
+        self.cleaner.replace(path, self.units.pop(path, None), old, data)
         self.edits += 1
 
     def lose(self, names: Iterable[str], why: Mapping[str, str]) -> None:
         for name in names:
             self.memory.gone.setdefault(name, why.get(name, "it is absent, or only absent things used it"))
 
-    def confirm(self, path: str) -> None:
+    def confirm(self, unit: Unit) -> None:
         """Compare the last edit of a file with the oracle if that was left for later."""
-        if path in self.unconfirmed:
-            self.compare(*self.unconfirmed.pop(path), self.units[path].module)
+        if unit.path in self.unconfirmed:
+            self.compare(*self.unconfirmed.pop(unit.path), unit.module)
 
     def compare(self, unit: Unit, ops: Iterable[Op], after: Module, formatted: bool = False) -> None:
         if self.check and not agrees(unit.module, ops, after, formatted):
@@ -333,26 +363,57 @@ class _Fixpoint:
     # -- the end ----------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        changed = {p: d for p, d in self.files.items() if d != self.first[p]}
-        formatted = format_files(changed)
-        for path, data in sorted(changed.items()):
-            self.result.files[path] = self.final(path, data, formatted.get(path, data))
-            if path in self.units and not self.units[path].module.tree.body:
+        changed = sorted(p for p, d in self.files.items() if d != self.first[p])
+        for path, (data, empty, mismatches) in zip(
+            changed, divided(changed, self.finals, self.size), strict=True
+        ):
+            self.result.mismatches += mismatches
+            self.result.files[path] = data
+            if empty:
                 self.result.emptied.append(path)
+            if data != self.files[path]:
+                self.units.pop(path, None)
         self.files.update(self.result.files)
-        world = self.world()
         names = {name.rpartition(".")[2] for name in self.facts.symbols}
         suspects = self.files_with(names) | set(self.memory.local) | self.wanted.keys()
-        for path in sorted(suspects - self.frozen):
-            if path in self.files:
-                called = names.union(self.wanted.get(path, ()))
-                try:
-                    unit = world.unit(path)
-                except SyntaxError:  # told already
-                    continue
-                self.result.leftovers.extend(leftovers(unit, world, called))
+        asked = sorted(path for path in suspects - self.frozen if path in self.files)
+        for found in divided(asked, lambda paths: self.leftovers(paths, names), self.size):
+            self.result.leftovers += found
         self.result.lost = dict(sorted(self.memory.gone.items()))
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]
+
+    def leftovers(self, paths: Sequence[str], names: set[str]) -> list[list[Leftover]]:
+        """For each file the uses of what is gone. `names`: what the manifest says is gone."""
+        world = self.world()
+        found: list[list[Leftover]] = []
+        for path in paths:
+            try:
+                unit = world.unit(path)
+            except SyntaxError:  # told already
+                found.append([])
+            else:
+                found.append(leftovers(unit, world, names.union(self.wanted.get(path, ()))))
+        return found
+
+    def finals(self, paths: Sequence[str]) -> list[tuple[bytes, bool, list[Mismatch]]]:
+        """For each edited file its text, whether no statement is left in it, and what went wrong."""
+        formatted = format_files({path: self.files[path] for path in paths})
+        found = []
+        for path in paths:
+            known = len(self.result.mismatches)
+            data = self.final(path, self.files[path], formatted.get(path, self.files[path]))
+            empty = self.parses(path, data) and not parse(data, path).tree.body
+            found.append((data, empty, self.result.mismatches[known:]))
+            del self.result.mismatches[known:]
+        return found
+
+    @staticmethod
+    def parses(path: str, data: bytes) -> bool:
+        try:
+            parse(data, path)
+        except SyntaxError:
+            return False
+        return True
 
     def final(self, path: str, data: bytes, formatted: bytes) -> bytes:
         """The text of a file, in the formatter's layout where we edited it if that is the same program."""
@@ -361,13 +422,12 @@ class _Fixpoint:
         if last is None and better == data:
             return data
         if last is None:
-            last = (self.units[path], [])
+            last = (self.world().unit(path), [])
         unit, ops = last
         for text in (better, data) if better != data else (data,):
-            try:
-                module = parse(text, path)
-            except SyntaxError:
+            if not self.parses(path, text):
                 continue
+            module = parse(text, path)
             if text is data:
                 self.compare(unit, ops, module)
             elif not agrees(unit.module, ops, module, formatted=True):

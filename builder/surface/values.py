@@ -6,7 +6,6 @@ Names are followed through assignments, imports, class attributes and enumeratio
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -75,9 +74,7 @@ class Sources:
 
 def _parsed(data: bytes, path: str) -> Module | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
-            return parse(data, path)
+        return parse(data, path)
     except (SyntaxError, ValueError, RecursionError):
         return None
 

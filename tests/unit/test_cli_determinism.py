@@ -69,20 +69,22 @@ def test_the_clock_has_no_say(world: World, tmp_path: Path) -> None:
     assert folder_bytes(built(world, tmp_path / "later"), INDEX) == first
 
 
-def test_the_number_of_workers_has_no_say(world: World, tmp_path: Path) -> None:
+def test_the_number_of_processes_has_no_say(world: World, tmp_path: Path) -> None:
     driver = (
-        "import sys, builder.graph.modules as modules\n"
-        "modules.FORK_FROM = 0\n"
-        "original = modules.summaries\n"
-        "import builder.gates.world as world\n"
-        "world.summaries = lambda s, p, workers=2, known=None: original(s, p, {count}, known)\n"
+        "import os, sys, builder.forked as forked\n"
+        "forked.FORK_FROM = {least}\n"
+        "{first}\n"
         "sys.argv = ['builder', 'dist', *sys.argv[1:]]\n"
         "from builder.cli import main\nmain()\n"
     )
-    for count in (1, 2, 5):
-        words = [sys.executable, "-c", driver.format(count=count)]
-        out = built(world, tmp_path / str(count), words=words)
+    for name, least, first in (("one", 0, "del os.fork"), ("many", 1, ""), ("killed", 1, KILLED)):
+        words = [sys.executable, "-c", driver.format(least=least, first=first)]
+        out = built(world, tmp_path / name, words=words)
         assert folder_bytes(out, INDEX) == folder_bytes(world.home / "dist", INDEX)
+
+
+#: Every second process dies before it has done anything.
+KILLED = "fork = os.fork\ndef dying():\n    return fork() or os._exit(9)\nos.fork = dying"
 
 
 def test_the_order_in_which_a_folder_lists_its_files_has_no_say(world: World, tmp_path: Path) -> None:

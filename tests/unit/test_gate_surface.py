@@ -9,8 +9,9 @@ import pytest
 from gate_worlds import manifest, package, rule, snapshot
 
 from builder.errors import Mark
-from builder.gates.surface import Difference, compare, problems
-from builder.gates.world import explain
+from builder.gates.surface import Difference, Surfaces, problems
+from builder.gates.surface import compare as compare_with
+from builder.gates.world import Explained, explain
 from builder.manifest.model import (
     Absent,
     Batch,
@@ -23,6 +24,13 @@ from builder.manifest.model import (
     TomlEdit,
     WholeFile,
 )
+from builder.surface.extract import surface
+from builder.tree import Snapshot
+
+
+def compare(before: Snapshot, after: Snapshot, stated: Manifest, explained: Explained) -> Surfaces:
+    return compare_with(before, surface(before, stated.packages), after, stated, explained)
+
 
 HERE = Mark("manifest.yaml", 7, 3)
 

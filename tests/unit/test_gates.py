@@ -10,7 +10,7 @@ from builder.errors import BuildError, Mark
 from builder.gates import attributes, idempotence, imports, names, parse, symbols
 from builder.gates.every import GATES
 from builder.gates.every import check as check_all
-from builder.gates.world import Explained, Reason, explain, world
+from builder.gates.world import Explained, Reason, explain
 from builder.manifest.model import Absent, Batch, Edit, WholeFile
 
 HERE = Mark("manifest.yaml", 3, 5)
@@ -370,8 +370,3 @@ def test_a_removed_folder_explains_its_namespace() -> None:
     found = Explained(removed={"python/pkg/sub/c.py": rule("python/pkg/sub/")})
     assert "python/pkg/sub/" in str(found.module("pkg.sub", PACKAGES))
     assert found.module("pkg.other", PACKAGES) is None
-
-
-def test_worlds_of_one_tree_are_equal_whatever_the_workers() -> None:
-    tree = package({f"m{i}.py": f"from pkg.m{i + 1} import x\nx = {i}\n" for i in range(60)})
-    assert world(tree, PACKAGES, 1).summaries == world(tree, PACKAGES, 2).summaries

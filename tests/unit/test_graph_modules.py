@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import gc
-import os
 import pickle
 
 import pytest
@@ -233,36 +231,11 @@ def test_summaries_survive_pickling() -> None:
     assert pickle.loads(pickle.dumps(found)) == found
 
 
-def test_several_processes_give_the_same_summaries_as_one() -> None:
-    tree = package({f"m{i}.py": f"import pkg.m{i + 1}\nclass C{i}:\n    x = {i}\n" for i in range(70)})
-    assert len(tree) > modules.FORK_FROM
-    one, two, three = (summaries(tree, PACKAGES, workers) for workers in (1, 2, 3))
-    assert one == two == three
-    assert list(one) == list(two) == sorted(one)
-    assert gc.isenabled()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_worker_that_dies_costs_time_and_not_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = package({f"m{i}.py": f"x{i} = 1\n" for i in range(60)})
-    parent = os.getpid()
-    real = modules._several
-
-    def dying(*args: object) -> dict[str, Summary]:
-        if os.getpid() != parent:
-            os._exit(9)
-        return real(*args)  # type: ignore[arg-type]
-
-    expected = summaries(tree, PACKAGES, 1)
-    monkeypatch.setattr(modules, "_several", dying)
-    assert summaries(tree, PACKAGES, 2) == expected
-
-
 def test_known_summaries_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = package({"a.py": "x = 1\n", "b.py": "y = 1\n"})
     first = summaries(tree, PACKAGES)
     known = {summary_key(p, tree.tree[p].blob): s for p, s in first.items()}
-    monkeypatch.setattr(modules, "_several", lambda s, p, paths: {q: pytest.fail(q) for q in paths})
+    monkeypatch.setattr(modules, "summarise", lambda data, path, *more: pytest.fail(path))
     assert summaries(tree, PACKAGES, known=known) == first
 
 

@@ -55,6 +55,7 @@ class Causes:
             self.path(place.path)
             or self.name(self.own(item.key, item, place))
             or self.entry(item)
+            or self.flag(item)
             or self.edit(place, item.key.name)
             or self.conditions.impossible(place)
             or (self.conditions.variable(item.key.name) if item.key.kind == "environment" else None)
@@ -99,6 +100,15 @@ class Causes:
                 return cause
         value = item.details.get("value")
         return self.definition(item, value) if isinstance(value, str) else None
+
+    def flag(self, item: Item) -> Cause | None:
+        """A flag that is said to be absent, or whose default is a name that left."""
+        if item.key.kind != "flag":
+            return None
+        if cause := self.conditions.option(("add_argument",), item.key.name):
+            return cause
+        causes = (self.name(name) for name in item.origins.get("default", ()))
+        return next((cause for cause in causes if cause), None)
 
     def definition(self, item: Item, value: str) -> Cause | None:
         """What removed the definition of the class or function that an entry stands for."""

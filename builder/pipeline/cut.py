@@ -19,6 +19,7 @@ from builder.pipeline import open_uses
 from builder.pipeline.accountable import unmentioned
 from builder.pipeline.architectures import facts_of
 from builder.pipeline.decide import Decided, chosen, decide, partial_paths, python_modules
+from builder.pipeline.named import with_names
 from builder.pipeline.overlaid import overlay
 from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
 from builder.select.patterns import PatternSet
@@ -52,6 +53,7 @@ class Cut:
     ours: frozenset[str]
     surfaces: Surfaces
     findings: tuple[native.Finding, ...]  # what upstream's native code has itself
+    manifest: Manifest  # with each definition that a pattern stands for
 
 
 def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
@@ -63,8 +65,10 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
     compared = surface_files(upstream, selection, manifest)
     meanwhile = later(lambda: _aside(upstream, compared, selection, manifest))
     staying = summaries(upstream.restrict(staying_python(selection)), manifest.packages)
-    decided = decide(selection, manifest, Index(staying, manifest.packages))
-    _stop([*selection.problems, *unmentioned(upstream, manifest)])
+    index = Index(staying, manifest.packages)
+    manifest, unmatched = with_names(manifest, index)
+    decided = decide(selection, manifest, index)
+    _stop([*selection.problems, *unmatched, *unmentioned(upstream, manifest)])
 
     overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial_paths(upstream))
     _stop(overlaid.problems)
@@ -91,6 +95,7 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
         ours=ours,
         surfaces=found,
         findings=aside.findings,
+        manifest=manifest,
     )
 
 
@@ -126,6 +131,7 @@ def _specialize(
         may_prune=PatternSet(manifest.symbols_pruned).any,
         extra=[files[p] for p in files if p.endswith("pyproject.toml")],
         frozen=ours,
+        stays=frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub"),
     )
     special = files.replace(specialized.files)
     removed = {p: r.batch for p, r in decided.removed.items()}

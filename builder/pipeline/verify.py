@@ -20,12 +20,13 @@ def output_world(cut: Cut, manifest: Manifest) -> World:
     return world(cut.output, manifest.packages, known)
 
 
-def problems(cut: Cut, after: World, manifest: Manifest, twice: bool = False) -> list[Problem]:
+def problems(cut: Cut, after: World, twice: bool = False) -> list[Problem]:
     """What the static gates find in the output and not upstream.
 
     `twice`: specialize the output once more and compare (G009); it costs about a third of the cut, so
     it is asked for where a pin is proven, not at every build.
     """
+    manifest = cut.manifest
     explained = explain(manifest, cut.decided.removed, cut.specialized.lost)
     found = check(cut.before, after, manifest, explained)
     found += surface.problems(cut.surfaces)
@@ -39,7 +40,7 @@ def problems(cut: Cut, after: World, manifest: Manifest, twice: bool = False) ->
 def verify(cut: Cut, manifest: Manifest, twice: bool = False) -> World:
     """The indexed output. Raises BuildError with every finding of every gate."""
     after = output_world(cut, manifest)
-    found = problems(cut, after, manifest, twice)
+    found = problems(cut, after, twice)
     if found:
         raise BuildError(found)
     return after

@@ -49,6 +49,8 @@ class Assignments:
                 return False  # an alias of what is gone is gone
             if name == "__all__" and self._exports(stmt.value):
                 return True
+        if len(stmt.targets) == 1 and self._settled(stmt.targets[0], stmt.value, scope):
+            return False
         for target in stmt.targets:
             self.expressions.fold(target, scope)
         self._value(stmt.targets, stmt.value, scope)
@@ -59,6 +61,8 @@ class Assignments:
             if self._binds_gone(stmt.target.id, scope):
                 return False
             self._remember(stmt.target.id, scope)
+        elif self._settled(stmt.target, stmt.value, scope):
+            return False
         self.expressions.annotations.fold(stmt, stmt.annotation, scope)
         if stmt.value is not None:
             self._value([stmt.target], stmt.value, scope)
@@ -78,6 +82,17 @@ class Assignments:
     def _binds_gone(self, name: str, scope: Scope) -> bool:
         full = f"{scope.qualname}.{name}" if scope.qualname else name
         return scope.kind in ("module", "class") and self.gone(full)
+
+    def _settled(self, target: ast.expr, value: ast.expr | None, scope: Scope) -> bool:
+        """Is this a store to an attribute whose value a fact states, of something without effect or gone?"""
+        if not isinstance(target, ast.Attribute) or self.world.facts.attribute_value(target) is None:
+            return False
+        if not self.evaluator.pure(target.value, scope):
+            return False
+        if value is None or self.evaluator.pure(value, scope):
+            return True
+        names = (n for n in ast.walk(value) if isinstance(n, (ast.Name, ast.Attribute)))
+        return any(isinstance(self.evaluator.qualified(n, scope), Gone) for n in names)
 
     def _value(self, targets: Sequence[ast.expr], value: ast.expr, scope: Scope) -> None:
         """Fold what is assigned; a constant tuple of strings or classes is a set of choices."""

@@ -40,17 +40,18 @@ class Cleaner:
         words: Words,
         links: Links,
         frozen: frozenset[str] = frozenset(),
+        stays: frozenset[str] = frozenset(),
     ) -> None:
         """`before`: upstream's package files; `files`: the kept ones, whose words `words` follows;
         `names`: path -> module; `may_prune`: paths in which dead definitions may leave; `extra`: other
         texts whose words count as references; `links`: who imports what; `frozen`: paths in
-        which nothing leaves."""
+        which nothing leaves; `stays`: qualified names of what never leaves."""
         self._before = before
         self._names = names
         self._words = words
         self._units: dict[str, Unit | None] = {}
         self._unused = Unused(self.before_unit, words, links)
-        self._dead = Dead(before, self.before_unit, files, may_prune, extra, words, frozen)
+        self._dead = Dead(before, self.before_unit, files, may_prune, extra, words, frozen, stays)
 
     def before_unit(self, path: str) -> Unit | None:
         """A file as upstream has it; None when upstream lacks it or it is not Python."""
@@ -78,9 +79,8 @@ class Cleaner:
         while True:  # what leaves takes the last use of something else with it
             before = len(cleaned.dead), sum(map(len, cleaned.ops.values()))
             for unit, item in self._dead.find(world, names):
-                full = f"{item.scope.qualname}.{item.name}" if item.scope.qualname else item.name
                 cleaned.ops[unit.path].append(Remove(item.node))
-                cleaned.dead[f"{unit.name}.{full}"] = "nothing refers to it any more"
+                cleaned.dead[item.qualified(unit)] = "nothing refers to it any more"
             asked, names = names, set()
             for path in sorted(paths | cleaned.ops.keys()):
                 unit = world.unit(path)

@@ -36,20 +36,27 @@ def returned(
 ) -> Known | None:
     """What every call returns, if that follows from the facts."""
     body = list(remaining(function.body, removed, taken))
+    if all(isinstance(s, ast.Pass) for s in body):
+        return Known(None) if _ours(function, removed, taken) else None
     if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
         return None
     result = body[0].value
     if isinstance(result, ast.Constant) and isinstance(result.value, bool):
-        inside = set(ast.walk(function))
-        ours = not inside.isdisjoint(removed) or not inside.isdisjoint(taken)
-        return Known(result.value) if ours else None
+        return Known(result.value) if _ours(function, removed, taken) else None
     return value(result)
 
 
-def is_predicate(function: ast.FunctionDef, scope: Scope) -> bool:
+def _ours(function: ast.FunctionDef, removed: set[ast.AST], taken: Taken) -> bool:
+    """Is the body what we made of it?"""
+    inside = set(ast.walk(function)) - {function}
+    return not inside.isdisjoint(removed) or not inside.isdisjoint(taken)
+
+
+def is_predicate(function: ast.FunctionDef, scope: Scope, nothing: bool = False) -> bool:
     """May a call stand for what this function returns: is it the only one of its name?
 
-    A method is known by its bare name alone, so only those of enumerations count.
+    A method is known by its bare name alone, so only those of enumerations count; and, with `nothing` left
+    of their bodies, private ones.
     """
     if len(scope.names.get(function.name, ())) != 1:
         return False
@@ -59,4 +66,6 @@ def is_predicate(function: ast.FunctionDef, scope: Scope) -> bool:
     if not isinstance(scope.node, ast.ClassDef):
         return False
     bases = [(names_of(base) or ("?",))[0] for base in scope.node.bases]
+    if nothing and function.name.startswith("_") and not function.name.endswith("__"):
+        return decorators <= _METHOD
     return decorators <= _METHOD and any(base.endswith(("Enum", "Flag")) for base in bases)

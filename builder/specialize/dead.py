@@ -51,6 +51,9 @@ class Definition:
     node: ast.stmt
     scope: Scope
 
+    def qualified(self, unit: Unit) -> str:
+        return ".".join(part for part in (unit.name, self.scope.qualname, self.name) if part)
+
 
 class Dead:
     """Finds dead definitions, round by round; what a file's content tells is asked once."""
@@ -64,11 +67,13 @@ class Dead:
         extra: Iterable[bytes],
         counts: Words,
         frozen: frozenset[str] = frozenset(),
+        stays: frozenset[str] = frozenset(),
     ) -> None:
         """`before`: upstream's own code; `files`: the kept files, whose words `counts` follows;
         `may_prune`: paths in which definitions may leave; `extra`: other texts that may name them;
-        `frozen`: paths in which nothing leaves."""
+        `frozen`: paths in which nothing leaves; `stays`: qualified names of what never leaves."""
         self._frozen = frozen
+        self._stays = stays
         self._before_unit = before_unit
         self._words = counts
         self._may_prune = may_prune
@@ -139,6 +144,8 @@ class Dead:
             unit = world.unit(path)
             evaluator = Evaluator(world, unit)
             for item in definitions(unit).get(name, ()):
+                if self._stays and item.qualified(unit) in self._stays:
+                    continue
                 if item.node not in unit.leaving and _removable(item, evaluator):
                     yield unit, item
 

@@ -102,7 +102,7 @@ class Evaluator:
         return self._reference(node, scope)
 
     def _value_Attribute(self, node: ast.Attribute, scope: Scope) -> Value:
-        anywhere = self.facts.values.get(f"*.{node.attr}")
+        anywhere = self.facts.attribute_value(node)
         return anywhere if anywhere is not None else self._reference(node, scope)
 
     def _reference(self, node: ast.expr, scope: Scope) -> Value:
@@ -181,6 +181,8 @@ class Evaluator:
         count = len(node.args)
         if name == "hasattr" and count == 2:
             return Known(False) if self._lacks(node, scope) else None
+        if name == "getattr" and f"*.{text(node.args[1]) if count > 1 else None}" in self.facts.values:
+            return self.facts.values[f"*.{text(node.args[1])}"]
         if name == "getattr" and count == 3 and self._lacks(node, scope):
             default = node.args[2]
             return Known(scalar(default)) if isinstance(default, ast.Constant) else None

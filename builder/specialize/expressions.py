@@ -16,6 +16,8 @@ from builder.specialize.scopes import Comprehension, Scope
 _IN = (ast.In, ast.NotIn)
 #: Calls whose result is known under the name that their argument would have.
 _MAKERS = ("list", "set", "tuple", "frozenset", "sorted", "dict")
+#: The same for their second argument.
+_DEFAULTING = ("collections.defaultdict",)
 
 
 class Expressions:
@@ -90,10 +92,18 @@ class Expressions:
         known = self.evaluator.value(node, scope)
         if not isinstance(known, Known) or not (known.exact or test):
             return False
+        if known.value is None and self._is_owner(node):
+            return False  # who takes a part of it has it: the fact is about another object of this name
         if not self.evaluator.pure(node, scope):
             return False
         self.ops.append(Replace(node, repr(known.truth if test else known.value)))
         return True
+
+    def _is_owner(self, node: ast.expr) -> bool:
+        parent = self.evaluator.unit.module.parents.get(node)
+        return (isinstance(parent, (ast.Subscript, ast.Attribute)) and parent.value is node) or (
+            isinstance(parent, ast.Call) and parent.func is node
+        )
 
     # -- conditions ---------------------------------------------------------------------------
 
@@ -195,9 +205,10 @@ class Expressions:
         last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         flags = [flag for arg in node.args if (flag := text(arg)) is not None]
         option = flags[0].lstrip("-").replace("-", "_") if last == "add_argument" and flags else ""
-        made_of = called in _MAKERS and len(node.args) == 1
-        for arg in node.args:
-            self.fold(arg, scope, names=names if made_of else (), collection=made_of)
+        made_of = 1 if called in _DEFAULTING else 0 if called in _MAKERS and len(node.args) == 1 else None
+        for index, arg in enumerate(node.args):
+            made = index == made_of
+            self.fold(arg, scope, names=names if made else (), collection=made)
         for index, keyword in enumerate(node.keywords):
             if isinstance(called, str) and self._is_default(keyword, (called, f"*.{last}"), scope):
                 self.ops.append(DropItem(node, "keywords", index))
@@ -235,9 +246,18 @@ class Expressions:
             self.ops.extend(DropItem(classes, "elts", i) for i in gone)
 
     def registers_absent(self, node: ast.Call, scope: Scope) -> bool:
-        """Is this a registration of an absent option value: `register("fa3", ...)`, `@backend("fa3")`?"""
+        """Is this a registration of an absent option value: `register("fa3", ...)`, `@backend("fa3")`?
+
+        So is `add_argument("--flag")`, whose default may be gone as well.
+        """
         name = names_of(node.func)
-        if not name or "regist" not in name[0].lower() or not node.args:
+        argument = name[:1] == ("add_argument",)
+        if argument and any(
+            k.arg == "default" and isinstance(self.evaluator.value(k.value, scope), Gone)
+            for k in node.keywords
+        ):
+            return True
+        if not name or not (argument or "regist" in name[0].lower()) or not node.args:
             return False
         first = node.args[0]
         if isinstance(first, ast.Constant):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 import re
 from collections.abc import Iterable, Mapping
@@ -136,6 +137,12 @@ class Facts:
             if value in option.values and any(_matches(option.names, name) for name in names or ("",)):
                 return option
         return None
+
+    def attribute_value(self, node: ast.Attribute) -> Known | None:
+        """What reading an attribute gives, whatever its owner is (`*.x`), or is called (`*.owner.x`)."""
+        owner = node.value
+        last = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+        return self.values.get(f"*.{node.attr}") or self.values.get(f"*.{last}.{node.attr}")
 
     @property
     def needles(self) -> frozenset[str]:

@@ -72,15 +72,17 @@ def specialize(
     extra: Iterable[bytes] = (),
     frozen: frozenset[str] = frozenset(),
     check: bool = True,
+    stays: frozenset[str] = frozenset(),
 ) -> Specialized:
     """Specialize kept Python files under the facts.
 
     `files`: path -> bytes of the kept files, overlays applied; `upstream`: the same and the removed ones
     as upstream has them; `names`: path -> module for all of both; `removed`: module -> why it is gone;
     `may_prune`: paths in which dead definitions may leave; `extra`: other texts that may name symbols;
-    `frozen`: paths that are ours and stay as they are; `check`: compare each edit with the oracle.
+    `frozen`: paths that are ours and stay as they are; `check`: compare each edit with the
+    oracle; `stays`: qualified names of definitions that never leave as dead.
     """
-    return _Fixpoint(files, upstream, names, removed, facts, may_prune, extra, frozen, check).run()
+    return _Fixpoint(files, upstream, names, removed, facts, may_prune, extra, frozen, check, stays).run()
 
 
 class _Fixpoint:
@@ -95,6 +97,7 @@ class _Fixpoint:
         extra: Iterable[bytes],
         frozen: frozenset[str],
         check: bool,
+        stays: frozenset[str],
     ) -> None:
         self.files = dict(files)
         self.first = dict(files)
@@ -109,7 +112,9 @@ class _Fixpoint:
         self.outlines: dict[str, Outline] = {}
         self.words = Words(files)
         self.links = Links(files, names, self.words)
-        self.cleaner = Cleaner(upstream, files, names, may_prune, extra, self.words, self.links, frozen)
+        self.cleaner = Cleaner(
+            upstream, files, names, may_prune, extra, self.words, self.links, frozen, stays
+        )
         self.result = Specialized({})
         # path -> the last edit of a file, not yet compared with the oracle
         self.unconfirmed: dict[str, tuple[Unit, list[Op]]] = {}

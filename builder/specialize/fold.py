@@ -284,7 +284,7 @@ class _Folder:
         self.signature(stmt, scope)
         with self.imports.function():
             self.suite(stmt.body, inner)
-        if isinstance(stmt, ast.FunctionDef) and is_predicate(stmt, scope):
+        if isinstance(stmt, ast.FunctionDef):
             self.predicate(stmt, scope, f"{self.unit.name}.{name}")
         return True
 
@@ -311,6 +311,8 @@ class _Folder:
             return found if isinstance(found, Known) and self.evaluator.pure(node, inner) else None
 
         known = returned(stmt, self.removed, self.taken, value)
+        if not is_predicate(stmt, scope, nothing=known == Known(None)):
+            return
         if known is not None and scope.kind == "module":
             self.out.functions[name] = known
         elif known is not None:
@@ -347,8 +349,12 @@ class _Folder:
         return True
 
     def _Expr(self, stmt: ast.Expr, scope: Scope) -> bool:
-        if isinstance(stmt.value, ast.Call) and self.expressions.registers_absent(stmt.value, scope):
-            return self.remove(stmt)
+        if isinstance(stmt.value, ast.Call):
+            known = isinstance(self.evaluator.value(stmt.value, scope), Known)
+            if known and self.evaluator.pure(stmt.value, scope):
+                return self.remove(stmt)
+            if self.expressions.registers_absent(stmt.value, scope):
+                return self.remove(stmt)
         self.expressions.fold(stmt.value, scope)
         return True
 

@@ -36,6 +36,8 @@ def _call(node: ast.Call) -> tuple[str, ...]:
         key = text(node.args[0]) if node.args else None
         return names_of(func.value) if key is None else (key,)
     inner = names_of(func)
+    if inner == ("str",) and len(node.args) == 1:
+        return names_of(node.args[0])
     if inner[:1] == ("getattr",) and len(node.args) > 1:
         key = text(node.args[1])
         return inner if key is None else (key,)

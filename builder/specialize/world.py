@@ -144,6 +144,8 @@ class World:
 
     def _canonical(self, module: str, name: str) -> str | Gone | None:
         full = f"{module}.{name}"
+        if full in self.facts.values:  # a constant whose home is gone keeps the value that is stated
+            return full
         if self.module_gone(module) is not None:
             return Gone(module)
         if full in self.facts.symbols or full in self.memory.gone:

@@ -33,6 +33,7 @@ def run(
     may_prune: Callable[[str], bool] = lambda path: True,
     extra: Iterable[bytes] = (),
     frozen: frozenset[str] = frozenset(),
+    stays: frozenset[str] = frozenset(),
 ) -> Specialized:
     """Specialize files that `upstream` (by default the same texts) has, `without` some of the paths.
 
@@ -50,6 +51,7 @@ def run(
         may_prune=may_prune,
         extra=extra,
         frozen=frozen,
+        stays=stays,
     )
 
 

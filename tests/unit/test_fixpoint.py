@@ -202,3 +202,27 @@ def test_a_broken_fact_does_not_make_the_rounds_endless() -> None:
     done = specialize(texts, texts, {p: module_of(p) for p in texts}, {}, facts)
     assert done.rounds < 10
     assert facts != FACTS
+
+
+def test_a_definition_that_a_rule_names_stays_although_nobody_uses_it_any_more() -> None:
+    texts = {
+        "pkg/attention.py": """
+            from pkg.platform import is_npu
+
+
+            class Backend:
+                def run(self):
+                    if is_npu():
+                        return self._run_npu() + self._other_npu()
+                    return 1
+
+                def _run_npu(self):
+                    raise NotImplementedError("manifest rule: npu")
+
+                def _other_npu(self):
+                    return 2
+        """
+    }
+    text = output(texts, stays=frozenset(["pkg.attention.Backend._run_npu"]))["pkg/attention.py"]
+    assert "def _run_npu" in text and "_other_npu" not in text
+    assert "_run_npu" not in output(texts)["pkg/attention.py"]

@@ -13,7 +13,8 @@ from builder.manifest.model import Absent, Batch, Manifest
 def with_names(manifest: Manifest, index: Index) -> tuple[Manifest, list[Problem]]:
     """The manifest with one absent symbol for each definition that a pattern matches.
 
-    `*` stands for any part of one name, `**` for names with dots too. `index`: upstream's modules. R009 for
+    `*` stands for any part of one name, `**` for names with dots too. `index`: the modules that no
+    rule removes. R009 for
     a pattern that matches nothing, unless it is optional.
     """
     if not any("*" in a.name for b in manifest.batches for a in b.absent):
@@ -35,7 +36,7 @@ def _expanded(batch: Batch, names: list[str], problems: list[Problem]) -> Batch:
         pattern = _compiled(absent.name)
         matched = [name for name in names if pattern.fullmatch(name)]
         if not matched and not absent.optional:
-            message = f"The absent symbol `{absent.name}` matches no definition of upstream."
+            message = f"The absent symbol `{absent.name}` matches no definition of a file that stays."
             hint = "Remove it, or say under `optional` why upstream may lack it."
             problems.append(Problem("R009", message, absent.mark, hint=hint))
         for name in matched:

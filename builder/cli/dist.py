@@ -31,15 +31,24 @@ def command(
     gc.disable()
     if (branch is None) is not (repo is None):
         raise click.UsageError("--branch and --repo go together")
-    asked = options.ask(**shared)
+    more = update_lock or paranoid or branch is not None
 
     from builder.emit import write
+    from builder.pipeline import question
+
+    asking = question.digest(shared["manifest_path"], shared["upstream"] or "", shared["without"])
+    if not more and asking and write.answers(out, asking):
+        output.choose(shared["form"])
+        output.note(f"{out} is up to date")
+        return
+    asked = options.ask(**shared)
+
     from builder.pipeline import build, locked, tools
 
     upstream = options.resolve(asked)
     versions = tools.versions()
     key = build.key(upstream, asked.manifest, asked.without, versions)
-    if not (update_lock or paranoid or branch) and write.unchanged(out, key):
+    if not more and write.unchanged(out, key):
         known = locked.proof_of(out)
         if known is not None:
             locked.confirm(asked.root, asked.upstream, known, asked.without)
@@ -59,7 +68,7 @@ def command(
     result, figures, proof = build.assemble(done, after, upstream, asked.manifest, asked.without, versions)
     drift = None if update_lock else locked.confirm(asked.root, asked.upstream, proof, asked.without)
     output.stage("writing")
-    write.write(out, result)
+    write.write(out, result, asked=asking if question.settled(asked.upstream, asked.manifest) else "")
     if update_lock:
         drift = locked.record(asked.root, asked.upstream, proof, asked.without)
     if branch and repo:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from builder.cli import output
-from builder.manifest.model import Manifest
 
 if TYPE_CHECKING:
+    from builder.manifest.model import Manifest
     from builder.upstream.model import Upstream
 
 Function = TypeVar("Function", bound=Callable[..., object])

@@ -67,19 +67,22 @@ class Condition:
 
 @dataclass(slots=True)
 class Index:
-    """path -> stat, as the file system gave it right after writing."""
+    """path -> stat, as the file system gave it right after writing; and a digest of what was asked for."""
 
     stats: dict[str, Stat] = field(default_factory=dict)
+    asked: str = ""
 
     def to_bytes(self) -> bytes:
-        return json.dumps(self.stats, separators=(",", ":")).encode()
+        return json.dumps({"asked": self.asked, "stats": self.stats}, separators=(",", ":")).encode()
 
     @staticmethod
     def from_bytes(data: bytes) -> Index:
         """An index that cannot be read is an empty one: every file is then read and compared."""
         try:
-            return Index({path: (a, b, c, d) for path, (a, b, c, d) in json.loads(data).items()})
-        except (ValueError, TypeError, AttributeError, RecursionError):
+            found = json.loads(data)
+            stats = {path: (a, b, c, d) for path, (a, b, c, d) in found["stats"].items()}
+            return Index(stats, str(found["asked"]))
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
             return Index()
 
 
@@ -92,13 +95,18 @@ def read(folder: bytes) -> Marker | None:
         return None
 
 
-def condition(folder: bytes, marker: Marker) -> Condition:
-    """Compare a folder with its marker: stats first, content where they differ."""
+def read_index(folder: bytes) -> Index:
+    """The index of a folder; an empty one where there is none."""
     try:
         with open(os.path.join(folder, INDEX.encode()), "rb") as file:
-            index = Index.from_bytes(file.read())
+            return Index.from_bytes(file.read())
     except FileNotFoundError:
-        index = Index()
+        return Index()
+
+
+def condition(folder: bytes, marker: Marker) -> Condition:
+    """Compare a folder with its marker: stats first, content where they differ."""
+    index = read_index(folder)
     clean: dict[str, Stat] = {}
     foreign: list[str] = []
     edited: list[str] = []

@@ -62,6 +62,11 @@ class _Place:
             number += 1
         return name
 
+    @property
+    def quiet(self) -> bool:
+        """No builder works here, and a killed one left nothing."""
+        return not (os.path.lexists(self.lock) or self.leftovers())
+
     def leftovers(self) -> list[bytes]:
         parent, start = os.path.split(self._beside + b"new")
         found = [os.path.join(parent, name) for name in os.listdir(parent) if name.startswith(start)]
@@ -75,19 +80,28 @@ def unchanged(out: Path, key: str) -> bool:
     left beside it. Writes nothing, takes no lock."""
     try:
         place = _Place(os.path.realpath(os.fsencode(out)))
-        if os.path.lexists(place.lock) or place.leftovers():
-            return False
-        return _holds(place, key)
+        return place.quiet and _holds(place, key)
     except OSError:
         return False
 
 
-def _holds(place: _Place, key: str) -> bool:
+def answers(out: Path, asked: str) -> bool:
+    """The same for a build of which only a digest of what was asked for is known (see `write`)."""
+    try:
+        place = _Place(os.path.realpath(os.fsencode(out)))
+        return place.quiet and marks.read_index(place.folder).asked == asked and _holds(place)
+    except OSError:
+        return False
+
+
+def _holds(place: _Place, key: str | None = None) -> bool:
     try:
         marker = marks.read(place.folder)
     except ValueError:
         return False
-    return marker is not None and marker.key == key and marks.condition(place.folder, marker).intact
+    if marker is None or (key is not None and marker.key != key):
+        return False
+    return marks.condition(place.folder, marker).intact
 
 
 def check(out: Path) -> None:
@@ -108,14 +122,16 @@ def write(
     out: Path,
     output: Output,
     *,
+    asked: str = "",
     wait_s: float = 5.0,
     checkpoint: Callable[[str], None] = lambda stage: None,
     swap: Exchange = exchange,
 ) -> bool:
     """Make `out` hold exactly this output; False when it already did.
 
-    A symlink is followed. `wait_s` is how long to wait for another builder (seconds). `checkpoint` is
-    called with each name of `STAGES`.
+    A symlink is followed. `asked` is a digest of what was asked for, when that decides the output; it is
+    kept in the index, since two ways of asking may give one output. `wait_s` is how long to wait for
+    another builder (seconds). `checkpoint` is called with each name of `STAGES`.
     Raises BuildError: E001 when the folder holds files that are not ours or were edited by hand,
     E002 when the place cannot be written, E004 when another builder keeps it; the old output is intact.
     """
@@ -132,7 +148,7 @@ def write(
         reuse = _inspect(out, place)
         staging = place.staging()
         try:
-            _fill(staging, output, place.folder, reuse, checkpoint)
+            _fill(staging, output, asked, place.folder, reuse, checkpoint)
             checkpoint("written")
             _put(staging, place, swap, checkpoint)
         finally:
@@ -241,6 +257,7 @@ def _printable(text: str) -> str:
 def _fill(
     staging: bytes,
     output: Output,
+    asked: str,
     previous: bytes,
     reuse: Mapping[str, tuple[Entry, marks.Stat]],
     checkpoint: Callable[[str], None],
@@ -257,7 +274,7 @@ def _fill(
         if name in (MARKER, INDEX) or name == TREE or name.startswith(TREE + "/"):
             raise ValueError(f"'{name}' is not a name for a file beside the tree")
         entries[name] = Entry(FILE, blob_id(data))
-    index = Index()
+    index = Index(asked=asked)
     made: set[bytes] = set()
     _folder(staging, made)
     _folder(os.path.join(staging, TREE.encode()), made)

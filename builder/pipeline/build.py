@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from builder import __version__
@@ -22,6 +21,7 @@ from builder.emit.write import Output
 from builder.gates.world import World
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
+from builder.pipeline.question import own_digest
 from builder.pipeline.reasons import reasons
 from builder.pipeline.uncertain import NAME, uncertain
 from builder.upstream.model import Upstream
@@ -165,20 +165,6 @@ def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: M
         *(f"{name}={value}" for name, value in sorted(tools.items())),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-@lru_cache(maxsize=1)
-def own_digest() -> str:
-    """sha256 over the builder's own source: a changed builder is another builder."""
-    from pathlib import Path
-
-    import builder
-
-    root = Path(builder.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def described(output: Output) -> dict[str, Any]:

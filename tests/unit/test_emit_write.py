@@ -19,7 +19,7 @@ from filelock import FileLock
 from builder.emit.checksums import NAME, sha256sums
 from builder.emit.marker import INDEX, MARKER, Index, Marker
 from builder.emit.swap import exchange
-from builder.emit.write import STAGES, Output, check, unchanged, write
+from builder.emit.write import STAGES, Output, answers, check, unchanged, write
 from builder.errors import BuildError
 from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, Tree, blob_id
 
@@ -253,9 +253,25 @@ def test_the_marker_is_the_same_wherever_it_is_written(tmp_path: Path) -> None:
 def test_marker_and_index_read_what_they_write() -> None:
     marker = Marker("k", {"b": Entry(FILE, "1" * 40), "\udcff": Entry(SYMLINK, "2" * 40)})
     assert Marker.from_bytes(marker.to_bytes()) == marker
-    index = Index({"a": (1, 2, 3, 4)})
+    index = Index({"a": (1, 2, 3, 4)}, "asked")
     assert Index.from_bytes(index.to_bytes()) == index
-    assert Index.from_bytes(b'{"a": [1]}') == Index()
+    assert Index.from_bytes(b'{"asked": "x", "stats": {"a": [1]}}') == Index()
+    assert Index.from_bytes(b'{"a": [1, 2, 3, 4]}') == Index()
+
+
+def test_an_output_answers_what_it_was_made_for_and_nothing_else(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write(out, output("one"), asked="this")
+    assert answers(out, "this")
+    assert not answers(out, "that")
+    assert not answers(tmp_path / "none", "this")
+    next(p for p in (out / "tree").rglob("*") if p.is_file()).write_bytes(b"by hand")
+    assert not answers(out, "this")
+
+
+def test_an_output_made_for_what_may_move_answers_nothing(tmp_path: Path) -> None:
+    write(tmp_path / "out", output("one"))
+    assert not answers(tmp_path / "out", "this")
 
 
 # --- places

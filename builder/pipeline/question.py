@@ -1,0 +1,67 @@
+"""What a build was asked for, as a digest that is had without reading the manifest or finding upstream.
+
+Where upstream is named by something that never moves, equal digests mean equal output.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder.pipeline.tools import versions
+
+if TYPE_CHECKING:
+    from builder.manifest.model import Manifest
+
+
+def digest(manifest: Path, spec: str, without: Sequence[str]) -> str:
+    """sha256 over the builder, its tools, the manifest, everything beside it that it may read, and what
+    was asked for; "" when one of these cannot be read."""
+    manifest = manifest.absolute()
+    root = manifest.parent
+    parts = [own_digest(), spec, *(f"without {name}" for name in sorted(set(without)))]
+    parts += [f"{name}={value}" for name, value in sorted(versions().items())]
+    found = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape"))
+    try:
+        found.update(b"\0" + manifest.name.encode("utf-8", "surrogateescape"))
+        for path in (
+            manifest,
+            *_beside(root, manifest.resolve().parent),
+        ):
+            data = os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes()
+            found.update(b"\0%s\0%d\0" % (os.fsencode(path.relative_to(root)), len(data)) + data)
+    except (OSError, ValueError):  # ValueError: the manifest is a link, and its lock lies elsewhere
+        return ""
+    return found.hexdigest()
+
+
+def settled(spec: str, manifest: Manifest) -> bool:
+    """Whether a spec means the same upstream for ever: a pin, a release, or a whole commit."""
+    digits = len(spec) == 40 and not set(spec.lower()) - set("0123456789abcdef")
+    return digits or spec in manifest.upstream.pins or spec.startswith("pypi:")
+
+
+def _beside(root: Path, home: Path) -> Iterator[Path]:
+    """The lock, the schema, and every file below overlays/."""
+    lock = home / "manifest.lock"
+    yield from [lock] if lock.exists() else []
+    yield root / "schema" / "manifest.schema.json"
+    for folder, folders, files in os.walk(root / "overlays"):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(files))
+
+
+@lru_cache(maxsize=1)
+def own_digest() -> str:
+    """sha256 over the builder's own source: a changed builder is another builder."""
+    import builder
+
+    root = Path(builder.__file__).parent
+    found = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.hexdigest()

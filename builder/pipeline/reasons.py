@@ -24,7 +24,7 @@ def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
         hands.setdefault(item.file, []).append(
             Reason(item.batch or LOCKSTEP, f"{item.what} {item.name} left with its source")
         )
-    for path in cut.specialized.files:
+    for path in sorted(cut.specialized.files.keys() - cut.specialized.formatted):
         hands.setdefault(path, []).append(Reason(FACTS, "specialized under the facts and what is absent"))
     for path in sorted({*cut.upstream.tree, *cut.output.tree}):
         changed = cut.upstream.tree.get(path) != cut.output.tree.get(path)

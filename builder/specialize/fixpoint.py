@@ -53,6 +53,7 @@ class Specialized:
     """The result: every changed file, what left and why, and what is open."""
 
     files: dict[str, bytes]
+    formatted: set[str] = field(default_factory=set)  # paths of which only the layout changed
     lost: dict[str, str] = field(default_factory=dict)  # qualified name -> why
     emptied: list[str] = field(default_factory=list)  # paths with no statement left
     leftovers: list[Leftover] = field(default_factory=list)
@@ -368,11 +369,16 @@ class _Fixpoint:
     # -- the end ----------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        changed = sorted(p for p, d in self.files.items() if d != self.first[p])
+        # what the manifest's own edits wrote is laid out like the rest
+        changed = sorted({*self.edited(), *(p for p, d in self.files.items() if d != self.first[p])})
         for path, (data, empty, mismatches) in zip(
             changed, divided(changed, self.finals, self.size), strict=True
         ):
             self.result.mismatches += mismatches
+            if self.files[path] == self.first[path]:
+                if data == self.files[path]:
+                    continue
+                self.result.formatted.add(path)
             self.result.files[path] = data
             if empty:
                 self.result.emptied.append(path)
@@ -422,7 +428,7 @@ class _Fixpoint:
 
     def final(self, path: str, data: bytes, formatted: bytes) -> bytes:
         """The text of a file, in the formatter's layout where we edited it if that is the same program."""
-        better = polish(self.first[path], data, formatted)
+        better = polish(self.upstream.get(path, self.first[path]), data, formatted)
         last = self.unconfirmed.pop(path, None)
         if last is None and better == data:
             return data

@@ -24,6 +24,7 @@ from builder.pipeline.overlaid import overlay
 from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
 from builder.select.patterns import PatternSet
 from builder.select.rules import Selection
+from builder.specialize.facts import Facts
 from builder.specialize.fixpoint import Specialized, specialize
 from builder.surface.extract import surface
 from builder.surface.model import Surface
@@ -54,6 +55,8 @@ class Cut:
     surfaces: Surfaces
     findings: tuple[native.Finding, ...]  # what upstream's native code has itself
     manifest: Manifest  # with each definition that a pattern stands for
+    facts: Facts
+    laid: Snapshot  # the kept files with the overlays applied, before specialization
 
 
 def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
@@ -75,7 +78,8 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
     laid = upstream.restrict(decided.kept).replace(overlaid.contents, overlaid.modes)
 
     ours = frozenset(overlaid.ours)
-    specialized, followed = _specialize(laid, upstream, decided, manifest, ours)
+    facts = facts_of(manifest, upstream, decided)
+    specialized, followed = _specialize(laid, upstream, decided, manifest, ours, facts)
     _stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
     _stop(followed.problems)
     output = laid.replace({**specialized.files, **followed.files})
@@ -96,6 +100,8 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
         surfaces=found,
         findings=aside.findings,
         manifest=manifest,
+        facts=facts,
+        laid=laid,
     )
 
 
@@ -113,12 +119,19 @@ def again(done: Cut, manifest: Manifest) -> Snapshot:
 
     The hand-made edits are not repeated: what they name is gone.
     """
-    specialized, followed = _specialize(done.output, done.upstream, done.decided, manifest, done.ours)
+    specialized, followed = _specialize(
+        done.output, done.upstream, done.decided, manifest, done.ours, done.facts
+    )
     return done.output.replace({**specialized.files, **followed.files})
 
 
 def _specialize(
-    files: Snapshot, upstream: Snapshot, decided: Decided, manifest: Manifest, ours: frozenset[str]
+    files: Snapshot,
+    upstream: Snapshot,
+    decided: Decided,
+    manifest: Manifest,
+    ours: frozenset[str],
+    facts: Facts,
 ) -> tuple[Specialized, lockstep.Followed]:
     """What follows from the facts and from what is gone: in Python, then in native code."""
     modules = python_modules(upstream, manifest.packages)
@@ -127,7 +140,7 @@ def _specialize(
         upstream={p: upstream[p] for p in modules if not _is_test(p)},
         names=python_modules({*modules, *files}, manifest.packages),
         removed={modules[p]: str(r.mark) for p, r in decided.removed.items() if p in modules},
-        facts=facts_of(manifest, upstream, decided),
+        facts=facts,
         may_prune=PatternSet(manifest.symbols_pruned).any,
         extra=[files[p] for p in files if p.endswith("pyproject.toml")],
         frozen=ours,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from builder.emit.ledger import Reason
 from builder.manifest.model import Rule
+from builder.pipeline.attribution import attribute
 from builder.pipeline.cut import Cut
 
 ROOT, FACTS, LOCKSTEP = "root", "facts", "lockstep"
@@ -24,8 +25,8 @@ def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
         hands.setdefault(item.file, []).append(
             Reason(item.batch or LOCKSTEP, f"{item.what} {item.name} left with its source")
         )
-    for path in sorted(cut.specialized.files.keys() - cut.specialized.formatted):
-        hands.setdefault(path, []).append(Reason(FACTS, "specialized under the facts and what is absent"))
+    for path, causes in attribute(cut).items():
+        hands.setdefault(path, []).extend(causes or [Reason(FACTS, "follows from the facts")])
     for path in sorted({*cut.upstream.tree, *cut.output.tree}):
         changed = cut.upstream.tree.get(path) != cut.output.tree.get(path)
         # a path that a rule removes has nothing else to say; one that an edit removes has

@@ -1,0 +1,154 @@
+"""Whose doing it is that a file was specialized: the blocks that left, and what accounts for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from manifest_text import manifest
+
+from builder.pipeline.attribution import attribute
+from builder.pipeline.cut import Cut, cut
+from builder.pipeline.reasons import reasons
+from builder.pipeline.vanished import vanished
+from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+
+MANIFEST = """\
+keep: [python/]
+prune_symbols: [python/pkg/]
+batches:
+  - id: hip
+    why: Not the target.
+    facts:
+      predicates: {pkg.platform.is_hip: false}
+  - id: formats
+    why: Not served.
+    remove: [python/pkg/awq.py]
+    facts:
+      options: [{names: [quantization], absent: [awq]}]
+  - id: hands
+    why: By hand.
+    edits:
+      - {replace: wants(x), by: "False", in: pkg.main.run}
+"""
+PLATFORM = """\
+import torch
+
+def is_hip():
+    return torch.version.hip is not None
+
+def is_cuda():
+    return torch.version.cuda is not None
+"""
+MAIN = """\
+from pkg.models import one
+from pkg.platform import is_cuda, is_hip
+from pkg.tool import rarely
+
+_is_hip = is_hip()
+
+def run(x, quantization):
+    if wants(x):
+        x = rarely(x)
+    if _is_hip:
+        x = x + 1
+    elif is_cuda():
+        x = x + 2
+    return one.load(x, quantization)
+
+def wants(x):
+    return x > 1
+"""
+ONE = """\
+from pkg.awq import Awq
+
+def load(x, quantization):
+    if quantization == "awq":
+        return Awq(x)
+    return x
+"""
+TOOL = """\
+def rarely(x):
+    return helper(x)
+
+def helper(x):
+    return x
+
+def often(x):
+    return x
+"""
+AWQ = "from pkg.tool import often\n\n\nclass Awq:\n    def __init__(self, x):\n        self.x = often(x)\n"
+FILES = {
+    "main": MAIN,
+    "platform": PLATFORM,
+    "models/one": ONE,
+    "tool": TOOL,
+    "awq": AWQ,
+}
+
+
+def snapshot(files: Mapping[str, str]) -> Snapshot:
+    contents = {f"python/pkg/{name}.py": text.encode() for name, text in files.items()}
+    tree = Tree({path: Entry(FILE, blob_id(data)) for path, data in contents.items()})
+    return Snapshot(tree, {blob_id(data): data for data in contents.values()})
+
+
+def done() -> Cut:
+    return cut(snapshot(FILES), manifest(MANIFEST))
+
+
+def batches(name: str) -> list[str]:
+    found = attribute(done())[f"python/pkg/{name}.py"]
+    return list(dict.fromkeys(reason.batch for reason in found))
+
+
+def test_a_removed_module_and_a_value_that_is_absent_account_for_what_asked_for_them() -> None:
+    assert batches("models/one") == ["formats"]
+    found = attribute(done())["python/pkg/models/one.py"]
+    assert {r.rule for r in found} == {"python/pkg/awq.py", "the value 'awq' does not occur"}
+    assert all(r.mark is not None and r.mark.line > 8 for r in found)
+
+
+def test_a_name_that_was_derived_from_a_fact_stands_for_the_fact() -> None:
+    assert set(batches("main")) == {"hip", "hands"}
+
+
+def test_a_definition_that_lost_its_users_left_for_what_took_them() -> None:
+    # `rarely` was used under the condition that an edit decides, `often` by a removed file
+    assert set(batches("tool")) == {"hands", "formats"}
+
+
+def test_every_specialized_file_is_some_batchs() -> None:
+    found = reasons(done())
+    for path in ("main", "models/one", "tool", "platform"):
+        assert found[f"python/pkg/{path}.py"][0].batch in {"hip", "formats", "hands"}, path
+
+
+def test_the_batch_of_most_lines_comes_first() -> None:
+    more = {**FILES, "main": MAIN.replace("x = x + 1", "x = x + 1\n" + "        x = x * 2\n" * 9)}
+    found = attribute(cut(snapshot(more), manifest(MANIFEST)))
+    assert found["python/pkg/main.py"][0].batch == "hip"
+
+
+def test_lines_that_only_moved_to_another_column_did_not_leave() -> None:
+    before = b"if is_hip():\n    a = 1\nelse:\n    b = 2\n    c = 3\n"
+    blocks = vanished(before, b"b = 2\nc = 3\n")
+    assert [(b.line, b.lines, b.head) for b in blocks] == [(1, 2, ("if", "is_hip")), (3, 1, ("else",))]
+    assert [b.arm for b in blocks] == [False, True]
+
+
+def test_a_line_of_an_import_is_an_import_of_its_name() -> None:
+    before = b"from .a import (\n    x,\n    is_hip as y,  # why\n)\nfoo(\n    x,\n    y,\n)\n"
+    blocks = vanished(before, b"from .a import (\n    x,\n)\nfoo(\n    x,\n)\n")
+    assert [(b.imports, b.defines) for b in blocks] == [(((".a", ("is_hip",)),), ("y",)), ((), ())]
+
+
+def test_a_decorator_and_the_end_of_a_signature_belong_to_their_function() -> None:
+    before = b"@register(\n    'awq'\n)\n@cache\ndef f(\n    a,\n) -> int:\n    return g(a)\n\n\nx = 1\n"
+    (block,) = vanished(before, b"x = 1\n")
+    assert block.definition and block.defines == ("f",) and block.lines == 10
+    assert block.head[:2] == ("register", '"awq') and "g" not in block.head and "g" in block.body
+
+
+def test_words_that_stay_in_a_changed_line_did_not_leave() -> None:
+    (block,) = vanished(b"if is_cuda() or is_hip():\n    x = 1\n", b"if is_cuda():\n    x = 1\n")
+    assert block.head == ("or", "is_hip")

@@ -107,12 +107,13 @@ def _of_import(block: Block, lines: Sequence[bytes]) -> Block:
     listed = _LISTED.fullmatch(lines[block.line - 1])
     if listed is None or block.imports:
         return block
-    name, called = (group and group.decode() for group in listed.groups())
+    name = listed[1].decode()
+    called = listed[2].decode() if listed[2] else name
     for number in range(block.line - 2, -1, -1):
         line = lines[number]
         if opened := _OPENED.match(line):
             written = opened[1].decode("utf-8", "replace")
-            return replace(block, imports=((written, (name,)),), defines=(called or name,))
+            return replace(block, imports=((written, (name,)),), defines=(called,))
         if not _LISTED.fullmatch(line) and line.strip() and not line.lstrip().startswith(b"#"):
             break
     return block

@@ -56,7 +56,8 @@ def test_plan_shows_the_same_figures_as_the_build(world: World) -> None:
 def test_plan_lists_batches_and_with_paths_every_path(shared: World) -> None:
     short, long = shared.run("plan").stdout, shared.run("plan", "--paths").stdout
     assert long.startswith(short)
-    assert [w.split()[0] for w in short.splitlines()[1:9]] == [
+    assert [w.split()[0] for w in short.splitlines()[1:10]] == [
+        "base",
         "furniture",
         "tests",
         "models",

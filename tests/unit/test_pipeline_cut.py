@@ -80,7 +80,7 @@ def test_every_path_of_both_trees_has_a_reason_with_the_deciding_one_first(world
 def test_a_file_that_a_patch_removes_says_which_patch(world: World) -> None:
     patch = "--- a/docs/guide.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-A guide without a last newline\n"
     (world.home / "overlays/parser/odd.patch").write_text(patch + "\\ No newline at end of file\n")
-    done, manifest = cut_of(world)
+    done, _ = cut_of(world)
     assert "docs/guide.md" not in done.output.tree
     assert reasons(done)["docs/guide.md"][0].rule == "patch: an example of the last resort"
 
@@ -91,7 +91,7 @@ def test_a_whole_file_of_ours_in_the_place_of_a_removed_one_says_so(world: World
         "{path: python/acme/extra.py, from",
         f'{{path: python/acme/test/test_server.py, preimage: ["{old}"], from',
     )
-    done, manifest = cut_of(world)
+    done, _ = cut_of(world)
     assert done.output["python/acme/test/test_server.py"].startswith(b'"""Ours too."""')
     assert reasons(done)["python/acme/test/test_server.py"][0].rule == "file: our own parser"
 

@@ -195,7 +195,7 @@ class Causes:
         """A detail is read from elsewhere: an edit of that name, or its file, or its registry."""
         for name in item.origins.get(detail, ()):
             for edit in self.edits:
-                if edit.kind == "set" and edit.target == name:
+                if edit.kind in ("set", "replace") and edit.target == name:
                     return _by(edit)
             key = Key("registry", name, str(value))
             if key in self.before and key not in self.after:

@@ -147,7 +147,7 @@ class Edit:
     why: str
     match: str | None = None
     by: str | None = None
-    count: int = 1
+    count: int = 1  # 0: however many there are
     optional: str | None = None
 
 
@@ -212,7 +212,7 @@ class AnchoredEdit:
     batch: str
     why: str
     by: str | None = None
-    count: int = 1
+    count: int = 1  # 0: however many there are
     optional: str | None = None
 
 

@@ -68,6 +68,8 @@ class View:
 
     def count(self) -> int:
         value = self.at("count").data
+        if value == "all":
+            return 0
         return value if type(value) is int and value > 0 else 1
 
     def one(self, key: str) -> View:

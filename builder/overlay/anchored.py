@@ -35,7 +35,7 @@ def edit(path: str, data: bytes, edits: Sequence[AnchoredEdit]) -> tuple[bytes, 
             problems.append(wrong)
             continue
         scanned, matches = _matches(path, text, item)
-        if len(matches) != item.count:
+        if len(matches) != (item.count or max(len(matches), 1)):
             if matches or not item.optional:
                 problems.append(_miscounted(path, scanned, item, matches))
             continue
@@ -186,7 +186,7 @@ def _miscounted(path: str, scanned: Scanned, item: AnchoredEdit, matches: Sequen
     where = f": {', '.join(places[:_SHOWN])}{', ...' if len(places) > _SHOWN else ''}" if places else ""
     shown = " ".join(item.anchor.split())
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    message = f"`{item.kind}: {shown}` states {item.count} and matches {len(matches)}{where}."
+    message = f"`{item.kind}: {shown}` states {item.count or 'all'} and matches {len(matches)}{where}."
     hint = None
     if not matches:
         hint = _elsewhere(path, scanned, item)

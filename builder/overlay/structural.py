@@ -83,7 +83,7 @@ def plan(
                     Problem(wrong.code, str(wrong), edit.mark, _mark(module, wrong.node), hint=wrong.hint)
                 )
             continue
-        if len(found) != edit.count:
+        if len(found) != (edit.count or max(len(found), 1)):
             if found or not edit.optional:
                 problems.append(_miscounted(module, edit, found))
             continue
@@ -198,7 +198,7 @@ def _miscounted(module: Module, edit: Edit, found: Sequence[Hit]) -> Problem:
     places = ", ".join(f"{module.path}:{line}" for line in lines[:_SHOWN])
     more = ", ..." if len(lines) > _SHOWN else ""
     what = f" `{' '.join(edit.match.split())}`" if edit.match else ""
-    message = f"`{edit.kind}`{what} in `{edit.target}` states {edit.count} and matches {len(found)}"
+    message = f"`{edit.kind}`{what} in `{edit.target}` states {edit.count or 'all'} and matches {len(found)}"
     message += f": {places}{more}." if found else "."
     hint = kinds.near(module, edit) if not found else None
     return Problem("R004", message, edit.mark, Mark(module.path, lines[0] if lines else 0), hint=hint)

@@ -12,11 +12,12 @@ STAMP   := $(VENV)/.installed
 # Recipes read these from the environment, so that spaces and quotes in them are safe.
 export OUT UPSTREAM
 
-.PHONY: help setup dist plan verify doctor docs test check bench clean
+.PHONY: help setup dist plan verify lift doctor docs test check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
 	@echo 'make plan [UPSTREAM=...]                                          show what it would change'
 	@echo 'make verify [OUT=dist]                                            compare its behaviour with upstream'
+	@echo 'make lift UPSTREAM=... [ARGS="--from PIN"]                        say what a newer upstream breaks and brings'
 	@echo 'make test                                                         run the tests'
 	@echo 'make check                                                        lint, types and layers'
 	@echo 'make bench                                                        measure, as ratios to a floor'
@@ -42,6 +43,10 @@ plan: $(STAMP)
 # What was built is imported, started and run beside upstream; no GPU is needed.
 verify: $(STAMP)
 	$(BUILDER) verify --out "$$OUT" $(ARGS)
+
+# Writes lift/COMMIT/; the manifest is changed by ARGS=--accept only.
+lift: $(STAMP)
+	@$(BUILDER) lift $(ARGS) -- "$$UPSTREAM" || [ $$? -eq 3 ]
 
 doctor: $(STAMP)
 	$(BUILDER) doctor $(ARGS) -- "$$UPSTREAM"

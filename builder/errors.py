@@ -59,6 +59,12 @@ CODES: dict[str, tuple[int, str]] = {
     "G011": (GATE_FAILED, "A native binding, its implementation and the build files disagree."),
     "G012": (GATE_FAILED, "A locked pin did not reproduce its digests."),
     "G013": (GATE_FAILED, "The output does not behave as upstream does."),
+    # lift: what a newer upstream brings
+    "L001": (CHANGES_PENDING, "An upstream path that came since the pin would be in the output."),
+    "L002": (CHANGES_PENDING, "A predicate, or a value to choose, came since the pin and no fact states it."),
+    "L003": (CHANGES_PENDING, "A dependency came since the pin and would be in the output."),
+    "L004": (CHANGES_PENDING, "Upstream changed code since the pin that the manifest replaces by its own."),
+    "L005": (USAGE, "The lift that is to go on is not there, or is not for this manifest."),
     # upstream
     "U001": (UPSTREAM_UNAVAILABLE, "The upstream commit cannot be had."),
     "U002": (USAGE, "The upstream that was asked for is not a commit, tag, branch, release or pin."),

@@ -42,6 +42,7 @@ VERBS = {
     "dist": "Build the distribution.",
     "kernel-wheel": "Repack the published kernel wheel, without compiling.",
     "plan": "Show what dist would change, writing nothing.",
+    "lift": "Say what another upstream breaks and brings, and propose what to do.",
     "why": "Say why a path or symbol is in the output, or is not.",
     "rules": "List the rules with what each takes.",
     "schema": "Print the manifest's JSON schema, or its reference.",

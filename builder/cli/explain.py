@@ -20,6 +20,7 @@ _FAMILIES = {
     "M": "The manifest, as it is written",
     "R": "Rules against the upstream tree",
     "G": "Gates on the output",
+    "L": "Moving the pin",
     "U": "The upstream",
     "K": "The published kernel wheel",
     "E": "The environment",

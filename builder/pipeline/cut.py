@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.errors import BuildError, Problem
@@ -29,6 +29,9 @@ from builder.specialize.fixpoint import Specialized, specialize
 from builder.surface.extract import surface
 from builder.surface.model import Surface
 from builder.tree import Snapshot
+
+#: Takes the problems of a stage.
+Stop = Callable[[Iterable[Problem]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,13 @@ class Cut:
     laid: Snapshot  # the kept files with the overlays applied, before specialization
 
 
-def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
+def cut(upstream: Snapshot, manifest: Manifest, stop: Stop | None = None) -> Cut:
     """Select, prune, overlay, specialize and keep native code in step.
 
-    Raises BuildError with all problems of the first stage that has any.
+    Raises BuildError with all problems of the first stage that has any; with `stop` they are handed to it
+    instead, stage by stage, and the cut goes on with what it has.
     """
+    stop = stop or _stop
     selection = chosen(upstream, manifest)
     compared = surface_files(upstream, selection, manifest)
     meanwhile = later(lambda: _aside(upstream, compared, selection, manifest))
@@ -71,17 +76,17 @@ def cut(upstream: Snapshot, manifest: Manifest) -> Cut:
     index = Index(staying, manifest.packages)
     manifest, unmatched = with_names(manifest, index)
     decided = decide(selection, manifest, index)
-    _stop([*selection.problems, *unmatched, *unmentioned(upstream, manifest)])
+    stop([*selection.problems, *unmatched, *unmentioned(upstream, manifest)])
 
     overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial_paths(upstream))
-    _stop(overlaid.problems)
+    stop(overlaid.problems)
     laid = upstream.restrict(decided.kept).replace(overlaid.contents, overlaid.modes)
 
     ours = frozenset(overlaid.ours)
     facts = facts_of(manifest, upstream, decided)
     specialized, followed = _specialize(laid, upstream, decided, manifest, ours, facts)
-    _stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
-    _stop(followed.problems)
+    stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
+    stop(followed.problems)
     output = laid.replace({**specialized.files, **followed.files})
 
     aside = meanwhile.result()

@@ -554,13 +554,21 @@ def place(text: str, inside: str | None = None) -> str:
     return f"manifest.yaml:{line}:{start - MANIFEST.rfind(chr(10), 0, start)}"
 
 
-def commit_files(repository: Repo, files: Mapping[str, bytes | tuple[str, bytes]], *refs: str) -> str:
+def commit_files(
+    repository: Repo,
+    files: Mapping[str, bytes | tuple[str, bytes]],
+    *refs: str,
+    parent: str | None = None,
+    subject: str = "a commit",
+) -> str:
     return repository.commit(
         {
             path: value if isinstance(value, bytes) else (value[0], repository.blob(value[1]))
             for path, value in files.items()
         },
         *refs,
+        parent=parent,
+        subject=subject,
     )
 
 

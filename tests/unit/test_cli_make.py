@@ -56,6 +56,13 @@ def test_any_upstream_is_one_argument_and_never_an_option(folder: Path, target: 
     assert said == [*BUILDER, target, "--out", "dist", "--", upstream]
 
 
+def test_lift_gets_the_upstream_and_its_own_options(folder: Path) -> None:
+    assert made(folder, "lift", "UPSTREAM=a b", "ARGS=--from seed")[1] == [
+        *BUILDER, "lift", "--from", "seed", "--", "a b",
+    ]  # fmt: skip
+    assert made(folder, "lift", STATUS="3")[0] == 0 and made(folder, "lift", STATUS="5")[0] != 0
+
+
 def test_verify_gets_the_same_out(folder: Path) -> None:
     assert made(folder, "verify", "OUT=a b")[1] == [*BUILDER, "verify", "--out", "a b"]
 

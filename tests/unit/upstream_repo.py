@@ -54,11 +54,10 @@ class Repo:
         *refs: str,
         time: int = 1_700_000_000,
         parent: str | None = None,
+        subject: str = "a commit",
     ) -> str:
         more = ["-p", parent] if parent else []
-        oid = git(
-            f"--git-dir={self.path}", "commit-tree", self.tree(files), *more, "-m", "a commit", time=time
-        )
+        oid = git(f"--git-dir={self.path}", "commit-tree", self.tree(files), *more, "-m", subject, time=time)
         for ref in refs:
             self.git("update-ref", ref, oid)
         return oid

@@ -1,0 +1,157 @@
+"""lift: what moving to another upstream breaks and brings, and a proposal for the manifest."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from builder.cli import options, output
+
+if TYPE_CHECKING:
+    from builder.lift.survey import Decision, Survey
+    from builder.upstream.model import Upstream
+
+
+@click.command("lift", short_help="Say what another upstream breaks and brings, and propose what to do.")
+@options.upstream_options
+@click.option(
+    "--from", "origin", metavar="PIN", help="The proven upstream to come from (default: the nearest pin)."
+)
+@click.option(
+    "--accept", is_flag=True, help="Apply the proposal to the manifest and overlays, and look again."
+)
+@click.option("--continue", "again", is_flag=True, help="Look again, with what was decided since.")
+@click.option("--abort", is_flag=True, help="Remove the lift's folder; the manifest stays as it is.")
+@click.option("--decide", multiple=True, metavar="ID", help="Let questions with this id (or pattern) stand.")
+@click.option("--because", metavar="WHY", help="Why; with --decide.")
+def command(
+    origin: str | None,
+    accept: bool,
+    again: bool,
+    abort: bool,
+    decide: tuple[str, ...],
+    because: str | None,
+    **shared: Any,
+) -> None:
+    """Try the manifest on UPSTREAM and write lift/COMMIT/: report.md, report.json and proposal.patch.
+
+    The manifest is changed by --accept only. Exit status 0: all gates pass and nothing is to decide;
+    3: something is to decide; 5: rules are broken; 1: a gate fails.
+    """
+    gc.disable()
+    if accept + again + abort > 1:
+        raise click.UsageError("--accept, --continue and --abort exclude each other")
+    if bool(decide) is not bool(because):
+        raise click.UsageError("--decide and --because go together")
+    given = shared.get("upstream")
+    asked = options.ask(**shared)
+
+    from builder.lift import folder as folders
+
+    going = accept or again or abort or bool(decide)
+    if going:
+        state = folders.read(_folder(asked.root, given))
+        if abort:
+            folders.abort(state.folder)
+            output.note(f"{state.folder.relative_to(asked.root)} is removed")
+            return
+        if accept:
+            for path in folders.accept(asked.root, state, asked.manifest):
+                output.note(f"changed {path}")
+            asked = options.ask(**shared)
+        origin, given = origin or state.old, state.new
+        known = folders.decisions(state.folder)
+    else:
+        if not given:
+            raise click.UsageError("lift needs an UPSTREAM to go to")
+        known = None
+    _lift(asked, origin, given or "", known, decide, because or "")
+
+
+def _lift(
+    asked: options.Asked,
+    origin: str | None,
+    wanted: str,
+    known: list[Decision] | None,
+    decide: tuple[str, ...],
+    because: str,
+) -> None:
+    from dataclasses import replace
+
+    from builder.lift import folder as folders
+    from builder.lift import report
+    from builder.lift.history import between
+    from builder.lift.survey import Decision, survey
+    from builder.manifest.load import read_schema
+    from builder.upstream.model import snapshot
+
+    new = options.resolve(replace(asked, upstream=wanted))
+    old = options.resolve(replace(asked, upstream=origin or _nearest(asked, new)))
+    folder = folders.place(asked.root, new.commit, wanted)
+    decisions = list(known if known is not None else folders.decisions(folder))
+    decisions += [Decision(pattern, because) for pattern in decide]
+    output.stage(f"comparing {report.named(old)} with {report.named(new)}")
+    found = survey(
+        (old, snapshot(old)), (new, snapshot(new)), asked.manifest, between(old, new),
+        read_schema(asked.root), decisions,
+    )  # fmt: skip
+    output.stage("writing")
+    _write(folder, found, decisions)
+    output.stage("")
+    if output.form() == "json":
+        output.data(report.record(found))
+    elif output.form() == "github":
+        output.show(found.problems)
+    else:
+        click.echo(report.markdown(found), nl=False)
+        output.note(f"written to {folder.relative_to(asked.root)}/")
+    status = report.exit_status(found)
+    if status:
+        sys.exit(status)
+
+
+def _write(folder: Path, found: Survey, decisions: list[Decision]) -> None:
+    from builder.lift import folder as folders
+    from builder.lift import report
+
+    files = {
+        folders.REPORT: report.markdown(found).encode(),
+        folders.DATA: folders.as_json({"schema_version": output.SCHEMA_VERSION, **report.record(found)}),
+        folders.PATCH: folders.proposal(found.manifest, found.proposed.files) if found.proposed else b"",
+    }
+    if decisions:
+        files[folders.DECISIONS] = folders.decisions_bytes(decisions)
+    folders.write(folder, files)
+
+
+def _folder(root: Path, given: str | None) -> Path:
+    """The folder of the lift that is meant: the one to this commit, or the only one there is."""
+    from builder.errors import fail
+    from builder.lift import folder as folders
+
+    found = [f for f in folders.under_way(root) if not given or f.name.startswith(given) or _is(f, given)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(f.name for f in folders.under_way(root)) or "none"
+    raise fail("L005", f"Which lift is to go on? Under way: {names}.", hint="name its upstream")
+
+
+def _is(folder: Path, given: str) -> bool:
+    from builder.lift import folder as folders
+
+    return folders.read(folder).new == given
+
+
+def _nearest(asked: options.Asked, new: Upstream) -> str:
+    """The pin that the fewest commits lie behind the new upstream; the default pin without a history."""
+    from builder.lift.history import distances
+
+    pins = {p.commit: p.name for p in asked.manifest.upstream.pins.values() if p.commit != new.commit}
+    counts = distances([c for c in pins if c], new)
+    if not counts:
+        return asked.manifest.upstream.default
+    return pins[min(counts, key=lambda commit: (counts[commit], pins[commit]))]

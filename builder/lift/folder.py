@@ -1,0 +1,151 @@
+"""The folder of a lift, beside the manifest: its report, its proposal, and what was decided so far."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from builder.emit.diff import upstream_diff
+from builder.errors import BuildError, Mark, Problem, fail
+from builder.lift.survey import Decision
+from builder.manifest.model import Manifest, Patch
+from builder.overlay import patch
+from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+
+FOLDER = "lift"
+REPORT, DATA, PATCH, DECISIONS = "report.md", "report.json", "proposal.patch", "decisions.json"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a lift under way goes on with."""
+
+    folder: Path
+    old: str
+    new: str
+    digest: str  # of the manifest and its overlays that the proposal is for
+
+
+def place(root: Path, commit: str | None, spec: str) -> Path:
+    """The folder of a lift to an upstream."""
+    return root / FOLDER / (commit or re.sub(r"[^\w.-]", "-", spec))
+
+
+def under_way(root: Path) -> list[Path]:
+    """The folders of all lifts that were begun."""
+    return sorted(path.parent for path in (root / FOLDER).glob(f"*/{DATA}"))
+
+
+def read(folder: Path) -> State:
+    """The state of a lift. Raises BuildError L005 when the folder is none of ours."""
+    try:
+        said = json.loads((folder / DATA).read_bytes())
+        return State(folder, said["from"]["spec"], said["to"]["spec"], said["manifest"]["digest"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise fail("L005", f"{folder.name} holds no lift.", hint="begin one with `lift UPSTREAM`") from None
+
+
+def decisions(folder: Path) -> list[Decision]:
+    """What was decided so far; nothing when there is no such file. Raises BuildError L005."""
+    try:
+        rows = json.loads((folder / DECISIONS).read_bytes())
+        return [Decision(str(row["id"]), str(row["why"])) for row in rows]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise fail("L005", f"{DECISIONS} cannot be read: {error}.", Mark(DECISIONS)) from None
+
+
+def write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files of a lift, each whole or not at all. Raises BuildError E002."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            _replace(folder / name, data)
+    except OSError as error:
+        raise fail("E002", f"{folder} cannot be written: {error.strerror or error}.") from None
+
+
+def decisions_bytes(rows: Sequence[Decision]) -> bytes:
+    return (json.dumps([{"id": d.pattern, "why": d.why} for d in rows], indent=2) + "\n").encode()
+
+
+def proposal(manifest: Manifest, files: Mapping[str, bytes]) -> bytes:
+    """A diff from the manifest and overlays to these files, for `git apply` in the manifest's folder."""
+    now = {path: data for path, data in _texts(manifest).items() if path in files}
+    return upstream_diff(_snapshot(now), _snapshot(files))
+
+
+def accept(root: Path, state: State, manifest: Manifest) -> list[str]:
+    """Apply the proposal to the manifest and overlays; the paths that changed.
+
+    Raises BuildError: L005 when manifest or overlays are not those that the proposal was made for, R007
+    when it was edited and does not apply, E002 when a file cannot be written.
+    """
+    if manifest.digest != state.digest:
+        raise fail(
+            "L005",
+            "The manifest or an overlay changed since the proposal was made.",
+            hint="`lift --continue` makes a new proposal",
+        )
+    try:
+        source = (state.folder / PATCH).read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise fail("L005", f"{PATCH} cannot be read: {error.strerror or error}.", Mark(PATCH)) from None
+    item = Patch(PATCH, "the proposal", Mark(PATCH), "lift")
+    done = patch.apply(item, source, _texts(manifest))
+    if done.problems:
+        raise BuildError(_as_problem(p) for p in done.problems)
+    try:
+        for path, data in done.files.items():
+            if data is not None:
+                _replace(root / path, data)
+    except OSError as error:
+        raise fail("E002", f"The proposal cannot be applied: {error.strerror or error}.") from None
+    return sorted(done.files)
+
+
+def abort(folder: Path) -> None:
+    """Remove the folder of a lift. Raises BuildError E002."""
+    try:
+        shutil.rmtree(folder)
+        if not any(folder.parent.iterdir()):
+            folder.parent.rmdir()
+    except OSError as error:
+        raise fail("E002", f"{folder} cannot be removed: {error.strerror or error}.") from None
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def as_json(values: Mapping[str, Any]) -> bytes:
+    return (json.dumps(values, indent=2) + "\n").encode()
+
+
+def _as_problem(problem: Problem) -> Problem:
+    return Problem(problem.code, problem.message, problem.mark, hint=problem.hint)
+
+
+def _texts(manifest: Manifest) -> dict[str, bytes]:
+    return {manifest.file: manifest.text.encode(), **manifest.overlays}
+
+
+def _snapshot(files: Mapping[str, bytes]) -> Snapshot:
+    tree = Tree({path: Entry(FILE, blob_id(data)) for path, data in files.items()})
+    return Snapshot(tree, {blob_id(data): data for data in files.values()})
+
+
+def _replace(path: Path, data: bytes) -> None:
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_bytes(data)
+    os.replace(beside, path)

@@ -1,0 +1,189 @@
+"""Upstream's history between two commits: along first parents, with renames, read by one `git log`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from builder.upstream import git
+from builder.upstream.git import GitBlobs
+from builder.upstream.model import Upstream
+
+#: Digits of a commit in a sentence.
+SHORT = 9
+_NUMBER = re.compile(r"\(#(\d+)\)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one commit did to one path. `status`: A, M, D, T, or R for a file that came from `source`."""
+
+    status: str
+    path: str
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit on the way, with what it changed against its first parent."""
+
+    id: str
+    subject: str
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def number(self) -> int | None:
+        """The pull request that the subject names at its end."""
+        found = _NUMBER.search(self.subject)
+        return int(found[1]) if found else None
+
+    def __str__(self) -> str:
+        return self.id[:SHORT] + (f" (#{self.number})" if self.number else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How a path came: the commit, and the path that it was before, if it was renamed on the way."""
+
+    commit: Commit
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """Commits from old to new, oldest first. Empty (and `known` false) where the two have no common
+    repository: an upstream from an sdist, or a cached clone that holds single commits."""
+
+    commits: tuple[Commit, ...] = ()
+    git_dir: Path | None = None
+    old: str = ""
+    known: bool = False
+
+    @cached_property
+    def _touching(self) -> Mapping[str, tuple[int, ...]]:
+        found: dict[str, list[int]] = {}
+        for number, commit in enumerate(self.commits):
+            for change in commit.changes:
+                for path in {change.path, change.source} - {None}:
+                    found.setdefault(str(path), []).append(number)
+        return {path: tuple(numbers) for path, numbers in found.items()}
+
+    def touching(self, paths: Iterable[str]) -> tuple[Commit, ...]:
+        """The commits that changed one of these paths, oldest first."""
+        numbers = sorted({n for path in paths for n in self._touching.get(path, ())})
+        return tuple(self.commits[n] for n in numbers)
+
+    def fate(self, path: str) -> tuple[tuple[tuple[Commit, str], ...], Commit | None]:
+        """What became of a path of the old commit: the renames that it went through, in order, and the
+        commit that deleted it in the end (None: it is still there, or it never was)."""
+        renames: list[tuple[Commit, str]] = []
+        gone: Commit | None = None
+        for number, commit in enumerate(self.commits):
+            if number not in self._touching.get(path, ()):
+                continue
+            for change in commit.changes:
+                if change.status == "R" and change.source == path:
+                    renames.append((commit, change.path))
+                    path, gone = change.path, None
+                    break
+                if change.path == path:
+                    gone = commit if change.status == "D" else None
+        return tuple(renames), gone
+
+    def arrival(self, path: str) -> Arrival | None:
+        """The commit with which a path of the new commit came last, and the path it was at the start."""
+        came: Commit | None = None
+        name = path
+        for commit in reversed(self.touching_backwards(path)):
+            for change in commit.changes:
+                if change.path == name and change.status in ("A", "R"):
+                    came = came or commit
+                    if change.status == "A" or change.source is None:
+                        return Arrival(came, name if name != path else None)
+                    name = change.source
+                    break
+        return Arrival(came, name if name != path else None) if came else None
+
+    def touching_backwards(self, path: str) -> tuple[Commit, ...]:
+        """The commits that changed a path or what it was renamed from, oldest first."""
+        names, todo = {path}, [path]
+        while todo:
+            name = todo.pop()
+            for number in self._touching.get(name, ()):
+                for change in self.commits[number].changes:
+                    if change.path == name and change.source and change.source not in names:
+                        names.add(change.source)
+                        todo.append(change.source)
+        return self.touching(names)
+
+    def blob(self, commit: str, path: str) -> bytes | None:
+        """A file at a commit; None when it has no such file."""
+        if self.git_dir is None:
+            return None
+        try:
+            found = git.read_object(self.git_dir, f"{commit}:{path}")
+        except git.GitError:
+            return None
+        return found[2] if found is not None and found[1] == "blob" else None
+
+
+def between(old: Upstream, new: Upstream) -> History:
+    """The history from one upstream to the other, as far as one repository has both commits."""
+    if not isinstance(new.blobs, GitBlobs) or not old.commit or not new.commit:
+        return History()
+    git_dir = new.blobs.git_dir
+    if git.types(git_dir, [old.commit]).get(old.commit) != "commit":
+        return History()
+    try:
+        if not git.run(git_dir, "merge-base", old.commit, new.commit).strip():
+            return History()
+        out = git.run(
+            git_dir, "log", "--first-parent", "--diff-merges=first-parent", "--reverse", "-z", "-M",
+            "--name-status", "--format=%x01%H%x00%s", f"{old.commit}..{new.commit}", "--",
+        )  # fmt: skip
+    except git.GitError:
+        return History()
+    return History(tuple(parse_log(out)), git_dir, old.commit, True)
+
+
+def parse_log(out: bytes) -> list[Commit]:
+    """The commits of `git log -z --name-status --format=%x01%H%x00%s`.
+
+    A field is told by the one before it, so any byte may be in a subject or a name but NUL.
+    """
+    fields = iter(out.decode("utf-8", "surrogateescape").split("\0"))
+    found: list[tuple[str, str, list[Change]]] = []
+    for field in fields:
+        word = field.lstrip("\n")
+        if word.startswith("\x01"):
+            found.append((word[1:], next(fields, "").rstrip("\n"), []))
+        elif word[:1] in ("R", "C"):
+            source, path = next(fields, ""), next(fields, "")
+            renamed = word[0] == "R"
+            found[-1][2].append(Change("R" if renamed else "A", path, source if renamed else None))
+        elif word:
+            found[-1][2].append(Change(word[0], next(fields, "")))
+    return [Commit(name, subject, tuple(changes)) for name, subject, changes in found]
+
+
+def first_parents(git_dir: Path, old: str, new: str) -> list[str]:
+    """The commits after `old` up to `new` along first parents, oldest first. Raises GitError."""
+    out = git.run(git_dir, "rev-list", "--first-parent", "--reverse", f"{old}..{new}", "--")
+    return out.decode().split()
+
+
+def distances(commits: Iterable[str], new: Upstream) -> dict[str, int]:
+    """For each of these commits that `new` descends from, how many first-parent commits lie between."""
+    found: dict[str, int] = {}
+    if not isinstance(new.blobs, GitBlobs) or not new.commit:
+        return found
+    for commit in commits:
+        try:
+            if git.run(new.blobs.git_dir, "merge-base", commit, new.commit).decode().strip() == commit:
+                found[commit] = len(first_parents(new.blobs.git_dir, commit, new.commit))
+        except git.GitError:
+            continue
+    return found

@@ -1,0 +1,324 @@
+"""Statements put into a manifest's text where they belong; every byte of the rest stays.
+
+The YAML is composed only to find places. Nothing is ever dumped again: comments, quotes and the layout
+of what is there are the author's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from builder.errors import Mark
+
+_PLAIN = re.compile(r"[A-Za-z_/.(][\w ./()#'+=@-]*", re.ASCII)
+_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
+_RULES = frozenset(("keep", "remove", "prune", "unreached"))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One change of the manifest's text.
+
+    kind      at                 what
+    optional  `mark`: an item    it may match nothing, for the reason `why`
+    rule      list `key`         a path rule `text` of `batch` (base: the top of the manifest), with `why`
+    fact      `key` of facts     an entry `text: false` of `batch`, with `why`
+    moved     `mark`: an edit    a copy of it for another scope `text`, with `why`
+    preimage  `mark`: a file     one more blob id `text`
+    """
+
+    kind: Literal["optional", "rule", "fact", "moved", "preimage"]
+    batch: str
+    why: str = ""
+    mark: Mark | None = None
+    key: str = ""
+    text: str = ""
+
+
+def scalar(text: str) -> str:
+    """Text as YAML in any place: plain where it can be read as nothing else, else quoted."""
+    plain = _PLAIN.fullmatch(text) and " #" not in text and not text.endswith((" ", ":"))
+    return text if plain and text.lower() not in _WORDS else json.dumps(text, ensure_ascii=False)
+
+
+def apply(text: str, proposals: Sequence[Proposal]) -> tuple[str, list[Proposal]]:
+    """The text with the proposals in it, and those that have no place in it."""
+    layout = _Layout(text)
+    cuts: list[tuple[int, int, int, str]] = []
+    left: list[Proposal] = []
+    for proposal in dict.fromkeys(proposals):
+        found = _CHANGES[proposal.kind](layout, proposal)
+        if found is None:
+            left.append(proposal)
+        else:
+            # where both stand at one place, what belongs to an item goes before what follows it
+            follows = proposal.kind not in ("optional", "preimage")
+            cuts.append((found[0], found[1], int(follows), found[2]))
+    taken: set[int] = set()
+    for start, end, _, new in sorted(cuts, key=lambda cut: cut[:3], reverse=True):
+        if end > start and any(at in taken for at in range(start, end)):
+            continue  # another proposal has changed this very text
+        taken.update(range(start, end))
+        text = text[:start] + new + text[end:]
+    return text, left
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """A node, and what it is in: its list or mapping, and the nearest key above it."""
+
+    node: Any
+    parent: Any
+    key: str
+    above: Any = None  # what the parent is in
+    is_key: bool = False
+    value: Any = None  # of a key
+
+
+class _Layout:
+    """Where everything of a YAML text stands."""
+
+    def __init__(self, text: str) -> None:
+        import yaml
+
+        self.text = text
+        self.lines = text.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self.root: Any = yaml.compose(text, Loader=loader)
+        self.spots: dict[tuple[int, int], list[_Spot]] = {}
+        for spot in _spots(self.root, None, "", None):
+            place = spot.node.start_mark
+            self.spots.setdefault((place.line + 1, place.column + 1), []).append(spot)
+
+    def at(self, mark: Mark | None) -> list[_Spot]:
+        return self.spots.get((mark.line, mark.column), []) if mark else []
+
+    def offset(self, place: Any) -> int:
+        line: int = place.line
+        column: int = place.column
+        return self.starts[line] + column
+
+    def span(self, node: Any) -> tuple[int, int]:
+        return self.offset(node.start_mark), self.offset(node.end_mark)
+
+    def source(self, node: Any) -> str:
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def line_after(self, node: Any) -> int:
+        """The offset of the line after a node's last one."""
+        last: int = self.last_line(node)
+        return self.starts[last + 1]
+
+    def last_line(self, node: Any) -> Any:
+        children = _children(node)
+        if children and not node.flow_style:
+            return self.last_line(children[-1])
+        last = node.end_mark.line
+        if getattr(node, "style", None) in ("|", ">"):
+            last = min(last, len(self.lines)) - 1
+            while last > node.start_mark.line and not self.lines[last].strip():
+                last -= 1
+        return last
+
+    def batch(self, name: str) -> Any:
+        """The mapping of a batch; the whole document for `base`."""
+        if name == "base":
+            return self.root
+        for item in _children(_value(self.root, "batches")):
+            found = _value(item, "id")
+            if found is not None and found.value == name:
+                return item
+        return None
+
+
+def _spots(node: Any, parent: Any, key: str, above: Any) -> Iterator[_Spot]:
+    yield _Spot(node, parent, key, above)
+    if node.id == "mapping":
+        for name, value in node.value:
+            yield _Spot(name, node, key, parent, True, value)
+            yield from _spots(value, node, name.value, parent)
+    elif node.id == "sequence":
+        for item in node.value:
+            yield from _spots(item, node, key, parent)
+
+
+def _children(node: Any) -> list[Any]:
+    if node is None or node.id == "scalar":
+        return []
+    return [value for _, value in node.value] if node.id == "mapping" else list(node.value)
+
+
+def _value(node: Any, key: str) -> Any:
+    if node is None or node.id != "mapping":
+        return None
+    return next((value for name, value in node.value if name.value == key), None)
+
+
+_Cut = tuple[int, int, str]
+
+
+def _optional(layout: _Layout, proposal: Proposal) -> _Cut | None:
+    spots = layout.at(proposal.mark)
+    item = next((s for s in spots if s.node.id == "mapping" and _listed(s)), None)
+    if item is not None:
+        return _with_key(layout, item.node, "optional", proposal.why)
+    reason = f"optional: {scalar(proposal.why)}"
+    for spot in spots:
+        if spot.is_key:  # a fact: its value becomes a mapping
+            if spot.value.id == "mapping":
+                return _with_key(layout, spot.value, "optional", proposal.why)
+            start, end = layout.span(spot.value)
+            return start, end, f"{{value: {layout.text[start:end]}, {reason}}}"
+        if spot.node.id == "scalar" and _listed(spot):
+            start, end = layout.span(spot.node)
+            name = "path" if spot.key in _RULES else "name"
+            return start, end, f"{{{name}: {layout.text[start:end]}, {reason}}}"
+        if spot.node.id == "scalar" and spot.parent is not None and spot.parent.id == "mapping":
+            return _with_key(layout, spot.parent, "optional", proposal.why)
+    return None
+
+
+def _listed(spot: _Spot) -> bool:
+    return spot.parent is not None and spot.parent.id == "sequence"
+
+
+def _with_key(layout: _Layout, mapping: Any, key: str, text: str) -> _Cut | None:
+    """A mapping with one more key, behind its first value that ends on the line of its key."""
+    if _value(mapping, key) is not None:
+        return None
+    entry = f"{key}: {scalar(text)}"
+    if mapping.flow_style:
+        end = layout.offset(mapping.end_mark) - 1
+        return end, end, f", {entry}" if mapping.value else entry
+    column = mapping.start_mark.column
+    for name, value in mapping.value:
+        simple = value.id == "scalar" and value.style not in ("|", ">")
+        if (simple or getattr(value, "flow_style", False)) and value.end_mark.line == name.start_mark.line:
+            at = layout.line_after(value)
+            return at, at, f"{' ' * column}{entry}\n"
+    at = layout.offset(mapping.start_mark)
+    return at, at, f"{entry}\n{' ' * column}"
+
+
+def _rule(layout: _Layout, proposal: Proposal) -> _Cut | None:
+    item = scalar(proposal.text)
+    if proposal.why:
+        item = f"{{path: {item}, optional: {scalar(proposal.why)}}}"
+    batch = layout.batch(proposal.batch)
+    rules = _value(batch, proposal.key)
+    if rules is None:
+        return _new_list(layout, batch, proposal.key, [item])
+    return _beside(layout, rules, _nearest(rules, proposal.text), item)
+
+
+def _nearest(rules: Any, text: str) -> Any:
+    """The item of a list of rules whose path has most in common with a path; the last of equals."""
+
+    def common(item: Any) -> int:
+        path = item if item.id == "scalar" else _value(item, "path")
+        pairs = zip(path.value, text, strict=False) if path is not None else ()
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    return max(reversed(rules.value), key=common, default=None)
+
+
+def _beside(layout: _Layout, items: Any, item: Any, text: str) -> _Cut | None:
+    if item is None:
+        end = layout.offset(items.end_mark) - 1
+        return end, end, text
+    if items.flow_style:
+        end = layout.offset(item.end_mark)
+        return end, end, f", {text}"
+    at = layout.line_after(item)
+    return at, at, f"{' ' * items.start_mark.column}- {text}\n"
+
+
+def _new_list(layout: _Layout, batch: Any, key: str, items: Sequence[str]) -> _Cut | None:
+    why = _value(batch, "why")
+    if why is None or batch.flow_style:
+        return None
+    indent = " " * batch.start_mark.column
+    rows = "".join(f"{indent}  - {item}\n" for item in items)
+    at = layout.line_after(why)
+    return at, at, f"{indent}{key}:\n{rows}"
+
+
+def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
+    batch = layout.batch(proposal.batch)
+    facts = _value(batch, "facts")
+    entry = f"{scalar(proposal.text)}: {{value: false, optional: {scalar(proposal.why)}}}"
+    entries = _value(facts, proposal.key)
+    if entries is not None and entries.value:
+        if entries.flow_style:
+            end = layout.offset(entries.end_mark) - 1
+            return end, end, f", {entry}"
+        at = layout.line_after(entries)
+        return at, at, f"{' ' * entries.start_mark.column}{entry}\n"
+    if facts is not None and facts.value and not facts.flow_style:
+        indent = " " * facts.start_mark.column
+        at = layout.offset(facts.start_mark) - len(indent)
+        return at, at, f"{indent}{proposal.key}:\n{indent}  {entry}\n"
+    why = _value(batch, "why")
+    if facts is not None or why is None or batch.flow_style:
+        return None
+    indent = " " * batch.start_mark.column
+    at = layout.line_after(why)
+    return at, at, f"{indent}facts:\n{indent}  {proposal.key}:\n{indent}    {entry}\n"
+
+
+def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
+    """A copy of an edit behind it, for another scope, that may match nothing."""
+    found = _item(layout, proposal.mark)
+    if found is None:
+        return None
+    item, items = found
+    named = f"{{name: {scalar(proposal.text)}, optional: {scalar(proposal.why)}}}"
+    if item.id == "scalar":
+        return _beside(layout, items, item, named)
+    scope = next((k for k in ("in", "name", "set", "body", "file") if _value(item, k) is not None), None)
+    if scope is None or items.flow_style:
+        return _beside(layout, items, item, named) if scope == "name" else None
+    at = layout.line_after(item)
+    first = layout.starts[item.start_mark.line]
+    changes = [(*layout.span(_value(item, scope)), scalar(proposal.text))]
+    old = _value(item, "optional")
+    if old is not None:
+        changes.append((*layout.span(old), scalar(proposal.why)))
+    elif (reason := _with_key(layout, item, "optional", proposal.why)) is not None:
+        changes.append(reason)
+    body = layout.text[first:at]
+    for begin, stop, new in sorted(changes, reverse=True):
+        body = body[: begin - first] + new + body[stop - first :]
+    return at, at, body
+
+
+def _item(layout: _Layout, mark: Mark | None) -> tuple[Any, Any] | None:
+    """The item of a list that stands at a mark, or has its name there, and the list."""
+    for spot in layout.at(mark):
+        if _listed(spot) and spot.node.id != "sequence":
+            return spot.node, spot.parent
+        if not spot.is_key and spot.above is not None and spot.above.id == "sequence":
+            return spot.parent, spot.above
+    return None
+
+
+def _preimage(layout: _Layout, proposal: Proposal) -> _Cut | None:
+    spot = next((s for s in layout.at(proposal.mark) if s.node.id == "mapping"), None)
+    blobs = _value(spot.node, "preimage") if spot else None
+    if blobs is None or blobs.id != "sequence" or not blobs.value:
+        return None
+    return _beside(layout, blobs, blobs.value[-1], scalar(proposal.text))
+
+
+_CHANGES = {
+    "optional": _optional, "rule": _rule, "fact": _fact, "moved": _moved, "preimage": _preimage,
+}  # fmt: skip

@@ -1,0 +1,201 @@
+"""What the manifest says and a newer upstream does not bear out: what became of it, and by which commit."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from builder.errors import Mark, Problem
+from builder.graph.modules import module_of
+from builder.lift import culprit
+from builder.lift.history import Commit, History
+from builder.lift.insert import Proposal
+from builder.lift.statements import Statement, file_of, statements
+from builder.manifest.model import AnchoredEdit, Edit, Manifest, Rule, TomlEdit
+from builder.overlay import structural
+from builder.overlay.locate import Definition, Target, resolve
+from builder.source.parse import Module, parse
+from builder.tree import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A statement that held at the old upstream and does not at the new one.
+
+    `problem` is None for one that may match nothing (`optional`): nothing stops, and it is worth knowing.
+    `moved`: where its object is now, as far as that is certain.
+    """
+
+    statement: Statement
+    problem: Problem | None
+    commit: Commit | None
+    moved: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both upstreams, what the manifest matches in each, and the history between them."""
+
+    manifest: Manifest
+    old: Snapshot
+    new: Snapshot
+    old_paths: Mapping[Rule, tuple[str, ...]]
+    new_paths: Mapping[Rule, tuple[str, ...]]
+    old_edits: frozenset[Mark]
+    new_edits: frozenset[Mark]
+    history: History
+    definitions: Mapping[str, tuple[str, ...]]  # last two names of a definition -> its qualified names
+
+
+def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
+    """Every statement that no longer holds, with the problem that it gives, in the manifest's order."""
+    by_mark = {p.mark: p for p in problems if p.mark is not None and p.code in _CODES}
+    found = []
+    for statement in statements(sides.manifest):
+        problem = by_mark.get(statement.mark)
+        if problem is None and not _vanished(statement, sides):
+            continue
+        found.append(_of(statement, problem, sides))
+    return tuple(sorted(found, key=lambda item: item.statement.mark))
+
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+#: What a single statement can be wrong about; other problems are about the output.
+_CODES = ("R001", "R004", "R005", "R006", "R007", "R009")
+
+
+def _vanished(statement: Statement, sides: Sides) -> bool:
+    stated = statement.stated
+    if isinstance(stated, Rule):
+        return bool(sides.old_paths.get(stated)) and not sides.new_paths.get(stated)
+    if isinstance(stated, (Edit, TomlEdit, AnchoredEdit)):
+        return statement.mark in sides.old_edits and statement.mark not in sides.new_edits
+    return False
+
+
+def _of(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
+    stated = statement.stated
+    if isinstance(stated, Rule):
+        return _rule(statement, stated, problem, sides)
+    path = file_of(stated, sides.manifest.packages, sides.old)
+    if path is None or path not in sides.old:
+        return Lost(statement, problem, None, (), _tolerated(statement, problem, None))
+    matches = culprit.matcher(stated, path, sides.manifest.packages, sides.manifest.overlays)
+    if matches is None:
+        _, gone = sides.history.fate(path)
+        return Lost(statement, problem, gone, (), _tolerated(statement, problem, gone))
+    commit, now = culprit.lost(path, matches, sides.history)
+    moved: tuple[str, ...] = ()
+    if isinstance(stated, Edit):
+        moved = tuple(_elsewhere(stated, path, now, commit, sides))
+    copies = tuple(
+        Proposal("moved", statement.batch, _moved_by(commit), statement.mark, text=scope)
+        for scope in (moved if len(moved) == 1 else ())
+    )
+    return Lost(statement, problem, commit, moved, (*_tolerated(statement, problem, commit), *copies))
+
+
+def _rule(statement: Statement, rule: Rule, problem: Problem | None, sides: Sides) -> Lost:
+    before = sides.old_paths.get(rule, ())
+    commit = culprit.emptied(before, sides.history)
+    now = {sides.history.fate(path)[0][-1][1] for path in before if sides.history.fate(path)[0]}
+    moved = tuple(sorted(path for path in now if path in sides.new))
+    proposals = list(_tolerated(statement, problem, commit))
+    # what a rule kept or removed is to be kept or removed under its new name; whether the new
+    # name is decided already is for the arrivals to see
+    return Lost(statement, problem, commit, _folded(moved, sides.new), tuple(proposals))
+
+
+def _folded(paths: Sequence[str], tree: Iterable[str]) -> tuple[str, ...]:
+    """Paths, with folders in place of those that make up all of one."""
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folders.setdefault(path.rpartition("/")[0], []).append(path)
+    found: list[str] = []
+    for folder, inside in sorted(folders.items()):
+        whole = folder and len(inside) > 1 and set(inside) == {p for p in tree if p.startswith(f"{folder}/")}
+        found += [f"{folder}/"] if whole else inside
+    return tuple(found)
+
+
+def _tolerated(statement: Statement, problem: Problem | None, commit: Commit | None) -> tuple[Proposal, ...]:
+    """The statement may match nothing, because of the commit."""
+    if problem is None or commit is None or statement.optional:
+        return ()
+    if problem.code == "R006" and problem.upstream is not None:
+        return ()  # upstream has the file: what to do with it is for `overlays` to say
+    if problem.code == "R004" and "matches 0" not in problem.message and "holds no" not in problem.message:
+        return ()  # other places than stated is not the same as none
+    return (Proposal("optional", statement.batch, f"gone since {commit}", statement.mark),)
+
+
+def _moved_by(commit: Commit | None) -> str:
+    return f"moved here by {commit}" if commit else "moved here after the pin"
+
+
+def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, sides: Sides) -> Iterator[str]:
+    """Scopes of the new upstream in which the edit finds what it states, when its own has it no more."""
+    packages = sides.manifest.packages
+    target = resolve(edit.target, packages, sides.old)
+    if target is None:
+        return
+    if not edit.match:  # a definition, stubbed, dropped or set
+        dotted = edit.target.partition(":")[0]
+        same = sides.definitions.get(".".join(dotted.split(".")[-2:]), ())
+        same = same or (sides.definitions.get(target.path[-1], ()) if len(target.path) == 1 else ())
+        own = {dotted, *(e.target for b in sides.manifest.batches for e in b.edits if e.kind == edit.kind)}
+        yield from (name + edit.target[len(dotted) :] for name in same if name not in own)
+        return
+    if edit.kind == "add-import":
+        return
+    changed = {c.path for c in commit.changes if c.status != "D"} if commit else set()
+    candidates = [p for p in dict.fromkeys((now, path, *sorted(changed))) if p in sides.new]
+    taken = {
+        (e.kind, e.match, e.target) for b in sides.manifest.batches for e in b.edits if e.match is not None
+    }
+    for candidate in candidates:
+        module = module_of(candidate, packages) if candidate else None
+        if candidate and module:
+            scope = _scope(edit, candidate, module, sides.new[candidate])
+            if scope and scope != edit.target and (edit.kind, edit.match, scope) not in taken:
+                yield scope
+
+
+def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:
+    """The innermost definition of a file that holds all places of an edit, if they are as many as stated."""
+    parsed = _parsed(path, data)
+    if parsed is None:
+        return None
+    plan = structural.plan(parsed, [(replace(edit, target=module), Target(path, module, ()))])
+    if not plan.records or plan.problems:
+        return None
+    lines = [record.line for record in plan.records]
+    names: list[str] = []
+    node: ast.AST = parsed.tree
+    while inner := _around(node, lines):
+        names.append(inner.name)
+        node = inner
+    return ".".join([module, *names])
+
+
+def _around(node: ast.AST, lines: Sequence[int]) -> Definition | None:
+    """The definition directly in a node, or in a statement of it, that all the lines lie in."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, DEFINITIONS):
+            if child.lineno <= min(lines) and max(lines) <= (child.end_lineno or 0):
+                return child
+        elif isinstance(child, ast.stmt) and (found := _around(child, lines)):
+            return found
+    return None
+
+
+@lru_cache(maxsize=32)
+def _parsed(path: str, data: bytes) -> Module | None:
+    try:
+        return parse(data, path)
+    except (SyntaxError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,110 @@
+"""Words that tell to which batch a path belongs, learned from what was decided at the old upstream."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from builder.manifest.model import Fact, Manifest, Rule
+
+_WORD = re.compile(r"[a-z0-9]+")
+#: Rules of one batch that must take paths with a word before the word says something.
+_ENOUGH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A word that only removed paths have, the batch of most of them, and how many there are."""
+
+    word: str
+    batch: str
+    paths: int
+    stated: bool  # a fact of the manifest names it, or the batch has it as its id
+
+
+@dataclass(frozen=True)
+class Markers:
+    """All telling words of paths, and the words of facts that are looked for in texts."""
+
+    paths: Mapping[str, Marker]
+    facts: Mapping[str, str]  # word -> batch
+
+    def of(self, path: str) -> Marker | None:
+        """The most telling word of a path: one that a fact names, else the one that most paths have."""
+        found = [self.paths[word] for word in words(path) if word in self.paths]
+        return max(found, key=lambda m: (m.stated, m.paths, len(m.word)), default=None)
+
+    def in_text(self, data: bytes) -> tuple[str, int] | None:
+        """(the word of a fact that most lines of code hold, how many do); None when none does."""
+        counts: Counter[str] = Counter()
+        for line in data.decode("utf-8", "replace").splitlines():
+            found = {w for w in _text_words(line.partition("#")[0].lower()) if w in self.facts}
+            counts.update(found)
+        if not counts:
+            return None
+        word, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
+        return word, count
+
+
+def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) -> Markers:
+    """The markers of a decided upstream: a word that a kept path has too says nothing.
+
+    Nor does one that all paths have from one folder, or paths that left for different reasons: only what
+    several rules of one batch have in common is about the subject of the batch.
+    """
+    ordinary = {word for path in kept for word in words(path)}
+    counts: dict[str, Counter[Rule]] = {}
+    for path, rule in removed.items():
+        for word in words(path):
+            if word not in ordinary:
+                counts.setdefault(word, Counter())[rule] += 1
+    facts = dict(_stated(manifest))
+    stated = {b.id: b.id for b in manifest.batches if _WORD.fullmatch(b.id)} | facts
+    found: dict[str, Marker] = {}
+    for word, rules in counts.items():
+        total, batches = sum(rules.values()), {rule.batch for rule in rules}
+        if word in stated:
+            found[word] = Marker(word, stated[word], total, True)
+        elif len(rules) >= _ENOUGH and len(batches) == 1 and not word.isdigit() and len(word) > 1:
+            found[word] = Marker(word, min(batches), total, False)
+    for word, batch in stated.items():
+        if word not in ordinary and word not in found:
+            found[word] = Marker(word, batch, 0, True)
+    return Markers(found, facts)
+
+
+def words(path: str) -> set[str]:
+    """The words of a path without its suffix, and each two that follow one another, joined by `_`."""
+    found: set[str] = set()
+    folder, slash, last = path.lower().rpartition("/")
+    for name in f"{folder}{slash}{last.rpartition('.')[0] or last}".split("/"):
+        parts = _WORD.findall(name)
+        found.update(parts)
+        found.update(f"{a}_{b}" for a, b in itertools.pairwise(parts))
+    return found
+
+
+def _text_words(line: str) -> set[str]:
+    found = set(re.findall(r"[a-z_][a-z0-9_]*", line))
+    return found | words(line)
+
+
+def _stated(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    """(word, batch) of the facts: absent values that are words, `is_X` that is false, absent modules."""
+    ordinary = {"type", "platform", "device", "true", "false", "none", "auto", "cpu"}
+    for batch in reversed(manifest.batches):  # the first batch that names a word has it
+        names = [v for o in batch.options if "*" in o.names for v in o.values if isinstance(v, str)]
+        names += [_platform(f) for f in batch.facts if f.kind == "predicate" and f.value is False]
+        names += [a.name.partition(".")[0] for a in batch.absent if a.kind == "module" and "." not in a.name]
+        for name in names:
+            word = name.lower()
+            if re.fullmatch(r"[a-z][a-z0-9_]{2,}", word) and word not in ordinary:
+                yield word, batch.id
+
+
+def _platform(fact: Fact) -> str:
+    name = fact.name.rpartition(".")[2]
+    return name.removeprefix("is_") if name.startswith("is_") and name.count("_") == 1 else ""

@@ -1,0 +1,136 @@
+"""Files and bodies of ours whose upstream changed underneath: what changed, and a merge of three sides."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.emit.diff import upstream_diff
+from builder.errors import fail
+from builder.lift.history import Commit, History
+from builder.lift.insert import Proposal
+from builder.manifest.model import Edit, Manifest, WholeFile
+from builder.overlay.locate import find, resolve
+from builder.source.parse import parse
+from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+from builder.upstream import git
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Code of ours in place of upstream's, and upstream's changed.
+
+    `conflicts`: how many places of a three-way merge cannot be joined (None: nothing was merged).
+    `merged`: what the merge gives, for a whole file without conflicts.
+    """
+
+    what: str
+    path: str
+    overlay: str
+    batch: str
+    commits: tuple[Commit, ...]
+    diff: str
+    conflicts: int | None
+    merged: bytes | None
+    shown: str
+    proposals: tuple[Proposal, ...] = ()
+
+
+def changed(old: Snapshot, new: Snapshot, manifest: Manifest, history: History) -> list[Changed]:
+    """Every whole file and every body of ours whose upstream text is another at the new upstream."""
+    found: list[Changed] = []
+    for batch in manifest.batches:
+        for file in batch.files:
+            found += _file(file, old, new, manifest, history)
+        for edit in batch.edits:
+            if edit.kind == "body":
+                found += _body(edit, old, new, manifest, history)
+    return found
+
+
+def _file(
+    file: WholeFile, old: Snapshot, new: Snapshot, manifest: Manifest, history: History
+) -> Iterator[Changed]:
+    if file.path not in old or file.path not in new or new.tree[file.path].blob in file.preimage:
+        return
+    base, theirs, ours = old[file.path], new[file.path], manifest.overlays[file.overlay]
+    merged, conflicts = merge(ours, base, theirs)
+    admitted = Proposal("preimage", file.batch, "", file.mark, text=new.tree[file.path].blob)
+    same = conflicts == 0 and merged == ours
+    yield Changed(
+        f"{file.overlay} replaces {file.path}",
+        file.path,
+        file.overlay,
+        file.batch,
+        history.touching([file.path]),
+        _diff(file.path, base, theirs),
+        conflicts,
+        merged if conflicts == 0 and not same else None,
+        merged.decode("utf-8", "replace") if conflicts else "",
+        (admitted,) if conflicts == 0 else (),
+    )
+
+
+def _body(
+    edit: Edit, old: Snapshot, new: Snapshot, manifest: Manifest, history: History
+) -> Iterator[Changed]:
+    before, path = _function(edit, old, manifest)
+    after, now = _function(edit, new, manifest)
+    if before is None or after is None or before == after or edit.by is None:
+        return
+    yield Changed(
+        f"{edit.by} is the body of {edit.target}",
+        now,
+        edit.by,
+        edit.batch,
+        history.touching([path, now]),
+        _diff(now, before, after),
+        None,
+        None,
+        "",
+    )
+
+
+def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes | None, str]:
+    """The source of an edit's function in an upstream, and its file."""
+    target = resolve(edit.target, manifest.packages, snapshot)
+    if target is None:
+        return None, ""
+    try:
+        module = parse(snapshot[target.file], target.file)
+    except (SyntaxError, ValueError, RecursionError):
+        return None, target.file
+    found, _ = find(module.tree, target.path)
+    if not found or not isinstance(found[0].statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return None, target.file
+    text = module.text(found[0].statement)
+    return text.encode("utf-8", "surrogateescape") + b"\n", target.file
+
+
+def merge(ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, int]:
+    """(`git merge-file` of three texts with conflicts marked, how many conflicts)."""
+    with tempfile.TemporaryDirectory(prefix="sglang-deepseek-") as folder:
+        names = []
+        for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
+            (Path(folder) / name).write_bytes(data)
+            names.append(str(Path(folder) / name))
+        labels = [w for label in ("the overlay", "upstream before", "upstream now") for w in ("-L", label)]
+        done = subprocess.run(
+            git.command(None, ["merge-file", "-p", "--diff3", *labels, *names]),
+            capture_output=True, env=git.environment(), check=False,
+        )  # fmt: skip
+    if done.returncode > 127:
+        raise fail("E003", f"git merge-file failed: {git.GitError(done.stderr.decode()).reason}.")
+    return done.stdout, done.returncode
+
+
+def _diff(path: str, before: bytes, after: bytes) -> str:
+    def one(data: bytes) -> Snapshot:
+        blob = blob_id(data)
+        return Snapshot(Tree({path: Entry(FILE, blob)}), {blob: data})
+
+    return upstream_diff(one(before), one(after)).decode("utf-8", "replace")

@@ -1,0 +1,203 @@
+"""What appeared in a newer upstream and looks like a fact that the manifest does not state yet."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from builder.graph.modules import path_of
+from builder.lift.history import Commit, History
+from builder.lift.insert import Proposal
+from builder.lift.markers import Markers
+from builder.manifest.model import Fact, Manifest
+from builder.source.parse import parse
+from builder.surface.model import Key, Surface
+from builder.tree import Snapshot
+
+_NAMED = re.compile(r"_?(?:is|use|has|support|supports)_\w+|\w+_(?:available|supported|support)")
+_METHOD = re.compile(rb"\b(\w*platform\w*)(?:\(\))?\.(is_\w+|device_name|supports_\w+)\b")
+#: What a predicate reads that is about a platform that does not stay.
+_THEIRS = re.compile(r"torch\.(?:backends\.)?(?!cuda|cpu|distributed|version\.cuda|version\.__)[a-z]+\b")
+#: What a predicate reads that is about the kept platform.
+_OURS = re.compile(r"\bcuda\b|capability|is_cuda|nvidia|\bsm_?\d+|flashinfer|blackwell|hopper", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """A predicate, a method of the platform object or a value to choose that came.
+
+    `open`: somebody has to say what it is. `uses`: how often the output says its name (its definition aside).
+    """
+
+    kind: str  # predicate, platform, choice, member
+    name: str
+    path: str
+    line: int
+    uses: int
+    evidence: str
+    open: bool
+    commit: Commit | None
+    proposal: Proposal | None = None
+
+
+def predicates(
+    old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest, markers: Markers, history: History
+) -> list[NewFact]:
+    """Functions without parameters that came into the modules in which the manifest's predicates stand."""
+    facts = [f for b in manifest.batches for f in b.facts if f.kind == "predicate"]
+    known = {f.name for f in facts}
+    modules = {name.rpartition(".")[0] for name in known}
+    found: list[NewFact] = []
+    words = Counter(_words(output))
+    for module in sorted(modules):
+        for path in path_of(module, manifest.packages) or ():
+            if path not in new:
+                continue
+            before = set(_functions(old[path], path)) if path in old else set()
+            for name, (line, body) in _functions(new[path], path).items():
+                full = f"{module}.{name}"
+                if name not in before and full not in known and _NAMED.fullmatch(name):
+                    commit = _came(path, name, history)
+                    found.append(_predicate(full, path, line, body, words[name], facts, markers, commit))
+    return found
+
+
+def _predicate(
+    full: str,
+    path: str,
+    line: int,
+    body: str,
+    uses: int,
+    facts: Iterable[Fact],
+    markers: Markers,
+    commit: Commit | None,
+) -> NewFact:
+    name = full.rpartition(".")[2]
+    word = name.removeprefix("is_").removeprefix("use_")
+    mine = markers.facts.get(word)
+    said = _OURS.search(body)
+    if mine is None and said is not None:
+        evidence = f"it reads `{said[0]}`, so it is about a platform that stays"
+        return NewFact("predicate", full, path, line, uses, evidence, False, commit)
+    batches = Counter(f.batch for f in facts if f.name.rpartition(".")[0] == full.rpartition(".")[0])
+    batch = mine or min(batches, key=lambda b: (-batches[b], b))
+    evidence = f"it stands beside the platform predicates and reads nothing of the kept platform: `{body}`"
+    why = f"came with {commit}" if commit else "came after the pin"
+    # false is a statement about the target: proposed only for what is certainly another platform
+    certain = mine is not None or _THEIRS.search(body) is not None
+    proposal = Proposal("fact", batch, why, key="predicates", text=full) if certain else None
+    return NewFact("predicate", full, path, line, uses, evidence, True, commit, proposal)
+
+
+def platform_methods(old: Snapshot, new: Snapshot, output: Snapshot) -> list[NewFact]:
+    """`current_platform.is_x` and the like that upstream did not use before, where the output has them."""
+    before = set(_methods(old))
+    found: list[NewFact] = []
+    for name, places in _methods(output).items():
+        if name not in before and any(path in new for path, _ in places):
+            path, line = places[0]
+            evidence = (
+                f"a question to the platform object in {len({p for p, _ in places})} files of the output"
+            )
+            found.append(NewFact("platform", name, path, line, len(places), evidence, True, None))
+    return found
+
+
+def choices(old: Surface, new: Surface, manifest: Manifest, output: Surface) -> list[NewFact]:
+    """New choices of an option, and new members of a registry or enum, beside a value that is absent."""
+    absent = {v for b in manifest.batches for o in b.options for v in o.values if isinstance(v, str)}
+    found: list[NewFact] = []
+    for key, item in output.items():
+        was, now, all_now = old.get(key), item.details.get("choices"), new.get(key)
+        if was is None or all_now is None or not isinstance(now, tuple):
+            continue
+        before, upstream = was.details.get("choices"), all_now.details.get("choices")
+        if not isinstance(before, tuple) or not isinstance(upstream, tuple):
+            continue
+        beside = sorted(v for v in (*before, *upstream) if isinstance(v, str) and v in absent)
+        for value in now:
+            if isinstance(value, str) and beside and value not in before and value not in absent:
+                evidence = f"a new choice of {key} beside {', '.join(dict.fromkeys(beside[:4]))}"
+                place = item.places[0]
+                found.append(
+                    NewFact("choice", f"{key.name} {value}", place.path, place.line, 1, evidence, True, None)
+                )
+    return found + list(_members(old, new, output, absent, manifest))
+
+
+def _members(
+    old: Surface, new: Surface, output: Surface, absent: set[str], manifest: Manifest
+) -> Iterator[NewFact]:
+    gone = {a.name.rpartition(".")[0] for b in manifest.batches for a in b.absent if a.kind == "symbol"}
+    groups: dict[str, list[Key]] = {}
+    for key in old:
+        if key.kind == "registry":
+            groups.setdefault(key.group, []).append(key)
+    for key, item in output.items():
+        if key.kind != "registry" or key in old or key not in new or key.group not in groups:
+            continue
+        beside = sorted({k.name for k in (*groups[key.group],) if k.name.lower() in absent})
+        if beside or key.group in gone:
+            place = item.places[0]
+            beside = beside or ["one that is absent"]
+            evidence = f"a new entry of {key.group} beside {', '.join(beside[:4])}"
+            yield NewFact(
+                "member", f"{key.group}: {key.name}", place.path, place.line, 1, evidence, True, None
+            )
+
+
+def _functions(data: bytes, path: str) -> Mapping[str, tuple[int, str]]:
+    """Top-level functions without parameters: line, and the body on one line."""
+    try:
+        module = parse(data, path)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    found = {}
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef):
+            arguments = node.args
+            if not (arguments.args or arguments.posonlyargs or arguments.vararg or arguments.kwarg):
+                body = "; ".join(" ".join(ast.unparse(s).split()) for s in node.body)
+                found[node.name] = (node.lineno, body if len(body) < 120 else body[:119] + "…")
+    return found
+
+
+def _words(output: Snapshot) -> Iterator[str]:
+    for path in output:
+        if path.endswith(".py"):
+            text = output[path].decode("utf-8", "replace")
+            yield from re.findall(
+                r"\b(?:is|use|has|supports?)_\w+|\b\w+_(?:available|supported|support)\b", text
+            )
+
+
+def _methods(snapshot: Snapshot) -> dict[str, list[tuple[str, int]]]:
+    found: dict[str, list[tuple[str, int]]] = {}
+    for path in snapshot:
+        data = snapshot[path]
+        if not path.endswith(".py") or b"platform" not in data:
+            continue
+        for match in _METHOD.finditer(data):
+            name = f"{match[1].decode()}.{match[2].decode()}"
+            found.setdefault(name, []).append((path, data.count(b"\n", 0, match.start()) + 1))
+    return dict(sorted(found.items()))
+
+
+def _came(path: str, name: str, history: History) -> Commit | None:
+    """The commit with which a name came into a file."""
+    word = re.compile(rb"\b" + name.encode() + rb"\b")
+    low, commits = -1, history.touching([path])
+    high = len(commits) - 1
+    if high < 0:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        data = history.blob(commits[middle].id, path)
+        if data is not None and word.search(data):
+            high = middle
+        else:
+            low = middle
+    return commits[high]

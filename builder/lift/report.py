@@ -1,0 +1,317 @@
+"""A survey as sentences for a person, and as data for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from builder.errors import GATE_FAILED, RULE_BROKEN, Problem
+from builder.lift.arrivals import Group, New
+from builder.lift.history import SHORT
+from builder.lift.lost import Lost
+from builder.lift.overlays import Changed
+from builder.lift.predicates import NewFact
+from builder.lift.survey import Survey
+from builder.report import as_dict, clean, ordered
+from builder.upstream.model import Upstream
+
+#: Rows of a list that a page shows; report.json has all.
+_MOST = 40
+#: Lines of a diff or a merge that a page shows.
+_LINES = 120
+
+
+def markdown(found: Survey) -> str:
+    """The report as a page."""
+    title = f"# Lift from {named(found.old)} to {named(found.new)}"
+    parts = [title, "", *summary(found), ""]
+    parts += _section("To decide", [_question(q.id, q.problem) for q in found.questions], most=None)
+    parts += _section("Decided by hand", [f"{q.problem.message} **{d.why}**" for q, d in found.decided])
+    parts += _section("No longer matches", [_lost(item) for item in found.lost if item.problem], most=None)
+    quiet = [_lost(item) for item in found.lost if not item.problem]
+    parts += _section("Optional, and no longer matches", quiet)
+    undecided = [g.sentence + _proposal(g) for g in found.arrivals.groups if g.undecided]
+    parts += _section("Paths that no rule decides", undecided, most=None)
+    parts += _section("New paths that stay", [_stays(item) for item in found.arrivals.kept])
+    parts += _section("New facts, without doubt", [_fact(f) for f in found.facts if not f.open])
+    parts += _section("Overlays over changed code", [_changed(item) for item in found.overlays])
+    parts += _section("Surface", [_surface(d) for d in found.surface])
+    parts += _section("Dependencies", [_dependency(d) for d in found.dependencies])
+    rest = [p for p in found.trial.problems if not _is_told(p, found)]
+    parts += _section("What else stops the build", [_problem(p) for p in rest], most=None)
+    if found.proposed is not None:
+        left = [_problem(p) for p in found.proposed.problems]
+        parts += _section("Left with the proposal", left)
+    parts += _details(found.overlays)
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def summary(found: Survey) -> list[str]:
+    """The result in a few sentences."""
+    lines = []
+    if found.history.known:
+        lines.append(f"{_count(len(found.history.commits), 'commit')} of upstream on the way.")
+    else:
+        lines.append(
+            "The two upstreams have no common history here, so no commit is named: "
+            "a full clone as `SGLANG_MIRROR` gives it."
+        )
+    broken = [item for item in found.lost if item.problem]
+    verb = "matches" if len(broken) == 1 else "match"
+    quiet = len(found.lost) - len(broken)
+    more = f", and {quiet:,} that may match nothing" if quiet else ""
+    lines.append(f"{_count(len(broken), 'statement')} of the manifest no longer {verb}{more}.")
+    came = found.arrivals
+    covered, open_paths = sum(came.covered.values()), sum(len(g.paths) for g in came.groups)
+    lines.append(
+        f"{_count(covered + len(came.kept) + open_paths, 'new path')}: rules take {covered:,}, "
+        f"{len(came.kept):,} stay without doubt, {open_paths:,} need a rule or a decision."
+    )
+    if came.covered:
+        lines.append(
+            "Taken: " + ", ".join(f"{batch} {count:,}" for batch, count in came.covered.items()) + "."
+        )
+    codes = sorted({p.code for p in found.trial.problems})
+    if codes:
+        lines.append(f"The build has {_count(len(found.trial.problems), 'problem')} ({', '.join(codes)}).")
+    else:
+        lines.append("The build passes every gate.")
+    if found.proposed is not None:
+        lines.append(
+            f"The proposal makes {_count(len(found.proposed.proposals), 'change')}; "
+            f"with it, {_count(len(found.proposed.problems), 'problem')} would be left."
+        )
+    lines.append(
+        f"{_count(len(found.questions), 'question')} to decide."
+        if found.questions
+        else "Nothing else is to decide."
+    )
+    return lines
+
+
+def exit_status(found: Survey) -> int:
+    """5: a rule is broken; 1: a gate fails; 3: something is to decide; 0: the lift is done."""
+    statuses = {p.exit_status for p in found.problems}
+    for status in (RULE_BROKEN, GATE_FAILED):
+        if status in statuses:
+            return status
+    return max(statuses, default=0)
+
+
+def record(found: Survey) -> dict[str, Any]:
+    """The survey as JSON data."""
+    return {
+        "from": _upstream(found.old),
+        "to": _upstream(found.new),
+        "manifest": {"file": found.manifest.file, "digest": found.manifest.digest},
+        "history": found.history.known,
+        "commits": len(found.history.commits),
+        "exit_status": exit_status(found),
+        "summary": summary(found),
+        "questions": [{"id": q.id, **as_dict(q.problem)} for q in found.questions],
+        "decided": [{"id": q.id, "why": d.why} for q, d in found.decided],
+        "lost": [
+            {
+                "statement": item.statement.words,
+                "batch": item.statement.batch,
+                "mark": str(item.statement.mark),
+                "optional": item.statement.optional,
+                "problem": as_dict(item.problem) if item.problem else None,
+                "commit": _commit(item.commit),
+                "moved": list(item.moved),
+            }
+            for item in found.lost
+        ],
+        "arrivals": {
+            "covered": dict(found.arrivals.covered),
+            "kept": [
+                {
+                    "path": n.path,
+                    "evidence": list(n.evidence),
+                    "commit": _commit(n.arrival.commit if n.arrival else None),
+                }
+                for n in found.arrivals.kept
+            ],
+            "open": [
+                {
+                    "pattern": g.pattern,
+                    "paths": list(g.paths),
+                    "undecided": g.undecided,
+                    "verdict": g.verdict,
+                    "batch": g.batch,
+                    "evidence": list(g.evidence),
+                    "came": g.came,
+                }
+                for g in found.arrivals.groups
+            ],
+        },
+        "facts": [
+            {
+                "kind": f.kind,
+                "name": f.name,
+                "path": f.path,
+                "line": f.line,
+                "uses": f.uses,
+                "evidence": f.evidence,
+                "open": f.open,
+                "commit": _commit(f.commit),
+            }
+            for f in found.facts
+        ],
+        "overlays": [
+            {
+                "what": c.what,
+                "path": c.path,
+                "conflicts": c.conflicts,
+                "merged": c.merged is not None,
+                "commits": [_commit(one) for one in c.commits],
+                "diff": c.diff,
+            }
+            for c in found.overlays
+        ],
+        "surface": [
+            {"change": d.change, "kind": d.key.kind, "group": d.key.group, "name": d.key.name,
+             "place": d.place, "detail": d.detail}
+            for d in found.surface
+        ],
+        "dependencies": [
+            {"change": d.change, "project": d.project, "name": d.name, "before": d.before,
+             "after": d.after, "open": d.open}
+            for d in found.dependencies
+        ],
+        "problems": [as_dict(p) for p in ordered(found.trial.problems)],
+        "left": None if found.proposed is None else [as_dict(p) for p in ordered(found.proposed.problems)],
+    }  # fmt: skip
+
+
+def named(upstream: Upstream) -> str:
+    """An upstream as a person names it, with its commit."""
+    short = upstream.commit[:SHORT] if upstream.commit else ""
+    asked = upstream.spec
+    return short if short and upstream.commit and upstream.commit.startswith(asked) else f"{asked} ({short})"
+
+
+def _section(title: str, rows: Sequence[str], most: int | None = _MOST) -> Iterator[str]:
+    if not rows:
+        return
+    yield f"## {title} ({len(rows):,})"
+    yield ""
+    shown = rows if most is None else rows[:most]
+    yield from (f"- {clean(row)}" for row in shown)
+    if len(rows) > len(shown):
+        yield f"- ... and {len(rows) - len(shown):,} more in report.json"
+    yield ""
+
+
+def _question(name: str, problem: Problem) -> str:
+    where = f" ({problem.upstream})" if problem.upstream else ""
+    return f"**{problem.code}** {problem.message}{where} Propose {problem.hint}."
+
+
+def _lost(item: Lost) -> str:
+    said = item.statement
+    text = f"`{said.words}` (batch {said.batch}, {said.mark})"
+    message = item.problem.message if item.problem else ""
+    if item.problem is None:
+        text += " matched and does not any more"
+    elif item.problem.code in ("R001", "R009"):
+        text += " matches nothing any more"
+    elif "and matches 0" in message:
+        text += " finds nothing any more"
+    else:
+        text += f": {message.rstrip('.')}"
+    text += f", since {item.commit} “{item.commit.subject}”." if item.commit else "."
+    if item.moved:
+        text += f" It is now in {', '.join(f'`{name}`' for name in item.moved[:3])}"
+        text += f" and {len(item.moved) - 3} more." if len(item.moved) > 3 else "."
+    if said.optional and item.problem is None:
+        text += f" (It may match nothing: {said.optional}.)"
+    if item.problem is not None and item.problem.hint and not item.moved:
+        text += f" ({item.problem.hint.rstrip('.')}.)"
+    words = {"optional": "let it match nothing", "moved": "the same for the new place"}
+    proposed = [words[p.kind] for p in item.proposals if p.kind in words]
+    return text + (f" Proposed: {' and '.join(proposed)}." if proposed else "")
+
+
+def _proposal(group: Group) -> str:
+    where = "at the top" if group.batch == "base" else f"in batch {group.batch}"
+    came = f" They came with {group.came}." if group.came else ""
+    return f"{came} Proposed: `{group.verdict}: {group.pattern}` {where}."
+
+
+def _stays(item: New) -> str:
+    commit = f", since {item.arrival.commit}" if item.arrival else ""
+    return f"`{item.path}`: {'; '.join(item.evidence)}{commit}."
+
+
+def _fact(fact: NewFact) -> str:
+    commit = f", since {fact.commit}" if fact.commit else ""
+    uses = _count(fact.uses, "use")
+    return f"`{fact.name}` ({fact.path}:{fact.line}, {uses} in the output{commit}): {fact.evidence}."
+
+
+def _changed(item: Changed) -> str:
+    by = f" ({_count(len(item.commits), 'commit')}: {', '.join(str(c) for c in item.commits[-4:])})"
+    text = f"{item.what}, and upstream changed it{by if item.commits else ''}."
+    if item.conflicts is None:
+        return text
+    if item.conflicts:
+        return f"{text} A three-way merge has {_count(item.conflicts, 'conflict')}, shown below."
+    done = "changes the overlay" if item.merged is not None else "changes nothing"
+    return f"{text} A three-way merge is clean and {done}: proposed."
+
+
+def _surface(difference: Any) -> str:
+    detail = f": {difference.detail}" if difference.detail else ""
+    return f"{difference.key} {difference.change} ({difference.place}){detail}"
+
+
+def _dependency(row: Any) -> str:
+    if row.change == "changed":
+        return f"{row.project}: `{row.before}` is now `{row.after}`."
+    if row.change == "went":
+        return f"{row.project}: `{row.before}` is no longer asked for."
+    return f"{row.project}: `{row.after}` is new" + (", and the output has it." if row.open else ".")
+
+
+def _problem(problem: Problem) -> str:
+    where = ", ".join(str(m) for m in (problem.mark, problem.upstream) if m)
+    return f"**{problem.code}** {problem.message}" + (f" ({where})" if where else "")
+
+
+def _is_told(problem: Problem, found: Survey) -> bool:
+    return problem.code == "R003" or any(item.problem == problem for item in found.lost)
+
+
+def _details(changed: Iterable[Changed]) -> Iterator[str]:
+    for item in changed:
+        yield f"## {item.path}: what upstream changed"
+        yield ""
+        yield from _block("diff", item.diff)
+        if item.conflicts:
+            yield f"### The merge with {item.overlay}"
+            yield ""
+            yield from _block("", item.shown)
+
+
+def _block(kind: str, text: str) -> Iterator[str]:
+    rows = [clean(row) for row in text.splitlines()]
+    fence = "`" * max(3, 1 + max((len(r) - len(r.lstrip("`")) for r in rows), default=0))
+    yield f"{fence}{kind}"
+    yield from rows[:_LINES]
+    if len(rows) > _LINES:
+        yield f"... {len(rows) - _LINES:,} more lines"
+    yield fence
+    yield ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _commit(commit: Any) -> dict[str, Any] | None:
+    return {"commit": commit.id, "subject": commit.subject, "number": commit.number} if commit else None
+
+
+def _upstream(upstream: Upstream) -> dict[str, Any]:
+    return {"spec": upstream.spec, "commit": upstream.commit, "tree": upstream.tree.id}

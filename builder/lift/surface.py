@@ -1,0 +1,108 @@
+"""What people choose by name, and what is installed: the old upstream beside the new one and its output."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from builder.gates.projects import Requirement, projects
+from builder.manifest.model import Manifest
+from builder.surface.model import Key, Surface
+from builder.tree import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing of the surface that came, went or changed, in what the output has of it."""
+
+    change: str  # came, went, moved, changed
+    key: Key
+    place: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """A requirement that came, went or asks for another version. `open`: it is new in the output."""
+
+    change: str
+    project: str
+    name: str
+    before: str
+    after: str
+    open: bool
+
+
+def differences(old: Surface, new: Surface, output: Surface, kept: Collection[str]) -> list[Difference]:
+    """What upstream added, took and changed, as far as the output has it or would have had it.
+
+    `kept`: the paths of the old upstream that stayed. What moved to another module moved, and no more.
+    """
+    found: list[Difference] = []
+    stood = {key: item for key, item in old.items() if any(p.path in kept for p in item.places)}
+    went = {key for key in stood if key not in new}
+    moved = {(key.kind, key.name): key for key in went}
+    for key, item in output.items():
+        if key not in new:
+            continue  # ours
+        place = f"{item.places[0].path}:{item.places[0].line}"
+        if key in old:
+            said = list(_details(old[key].details, new[key].details))
+            if said:
+                found.append(Difference("changed", key, place, "; ".join(said)))
+        elif (before := moved.get((key.kind, key.name))) is not None:
+            went.discard(before)
+            found.append(Difference("moved", key, place, f"from {before.group}"))
+        else:
+            found.append(Difference("came", key, place))
+    found += [Difference("went", key, stood[key].places[0].path) for key in went]
+    return sorted(found, key=lambda d: (d.key, d.change))
+
+
+def _details(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
+    for name in sorted({*before, *after} - {"help"}):
+        was, now = before.get(name), after.get(name)
+        if was == now:
+            continue
+        if (
+            isinstance(was, tuple)
+            and isinstance(now, tuple)
+            and not hasattr(was, "text")
+            and name == "choices"
+        ):
+            gone = [f"-{_value(v)}" for v in was if v not in now]
+            yield f"{name} {' '.join([*gone, *(f'+{_value(v)}' for v in now if v not in was)])}"
+        else:
+            yield f"{name} {_value(was)} -> {_value(now)}"
+
+
+def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest) -> list[Dependency]:
+    """Requirements of the projects that came, went or changed; open are those that the output has anew."""
+    before, after, ours = (_requirements(s, manifest) for s in (old, new, output))
+    found: list[Dependency] = []
+    for key in sorted({*before, *after}):
+        was, now = before.get(key), after.get(key)
+        if was == now:
+            continue
+        change = "came" if was is None else "went" if now is None else "changed"
+        project, name = key
+        is_open = was is None and key in ours
+        found.append(Dependency(change, project, name, was or "", now or "", is_open))
+    return found
+
+
+def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], str]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for project in projects(snapshot, manifest.packages):
+        for row in project.requirements:
+            found.setdefault((project.path, row.name), []).append(_text(row))
+    return {key: ", ".join(sorted(set(texts))) for key, texts in found.items()}
+
+
+def _text(row: Requirement) -> str:
+    return f"{row.text} (extra {row.extra})" if row.extra else row.text
+
+
+def _value(value: object) -> str:
+    text = str(getattr(value, "text", value))
+    return text if len(text) <= 60 else f"{text[:59]}…"

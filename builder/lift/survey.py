@@ -1,0 +1,232 @@
+"""The whole lift as values: from two upstreams and a manifest to everything that a person has to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from builder.errors import BuildError, Mark, Problem
+from builder.graph.modules import summaries
+from builder.graph.resolve import Index
+from builder.lift import arrivals as came
+from builder.lift import insert, overlays, predicates, surface
+from builder.lift import lost as losing
+from builder.lift.arrivals import Arrivals
+from builder.lift.history import History
+from builder.lift.insert import Proposal
+from builder.lift.lost import Lost, Sides
+from builder.lift.markers import learn
+from builder.lift.overlays import Changed
+from builder.lift.predicates import NewFact
+from builder.lift.surface import Dependency, Difference
+from builder.lift.trial import Trial, matched, trial
+from builder.manifest.load import parse
+from builder.surface.extract import surface as offers
+from builder.manifest.model import Manifest
+from builder.pipeline.decide import Decided, chosen, decide, partial_paths
+from builder.pipeline.overlaid import overlay
+from builder.pipeline.surfaces import staying_python, surface_files
+from builder.tree import Snapshot
+from builder.upstream.model import Upstream
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that stops the lift until a rule or a person decides it. `id` names it in decisions."""
+
+    id: str
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person decided: all questions whose id matches stay as they are, because."""
+
+    pattern: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """The manifest and overlays with every proposal, and what would still be wrong with them."""
+
+    files: Mapping[str, bytes]
+    proposals: tuple[Proposal, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All that a lift found."""
+
+    old: Upstream
+    new: Upstream
+    manifest: Manifest
+    history: History
+    trial: Trial
+    lost: tuple[Lost, ...]
+    arrivals: Arrivals
+    facts: tuple[NewFact, ...]
+    overlays: tuple[Changed, ...]
+    surface: tuple[Difference, ...]
+    dependencies: tuple[Dependency, ...]
+    questions: tuple[Question, ...]
+    decided: tuple[tuple[Question, Decision], ...]
+    proposed: Proposed | None
+    figures: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What stops a build, and what stops the lift."""
+        return (*self.trial.problems, *(q.problem for q in self.questions))
+
+
+def survey(
+    old: tuple[Upstream, Snapshot],
+    new: tuple[Upstream, Snapshot],
+    manifest: Manifest,
+    history: History,
+    schema: Mapping[str, object],
+    decisions: Sequence[Decision] = (),
+) -> Survey:
+    """Try the manifest on the new upstream, and say what is different from the old one and why."""
+    before, edited = _old_side(old[1], manifest)
+    done = trial(new[1], manifest)
+    output = done.cut.output if done.cut else new[1].restrict(())
+    sides = Sides(
+        manifest, old[1], new[1], matched(before.selection), matched(done.selection), edited,
+        frozenset(r.mark for r in done.cut.records) if done.cut else frozenset(), history, _definitions(done),
+    )  # fmt: skip
+    lost = losing.lost(sides, done.problems)
+    markers = learn(manifest, before.removed, before.kept)
+    arrived = came.arrivals(old[1], new[1], manifest, before, done, markers, history)
+    facts = predicates.predicates(old[1], new[1], output, manifest, markers, history)
+    facts += predicates.platform_methods(old[1], new[1], output)
+    differences: list[Difference] = []
+    if done.cut is not None:
+        then = offers(surface_files(old[1], before.selection, manifest), manifest.packages)
+        now, ours = done.cut.surfaces.before, done.cut.surfaces.after
+        differences = surface.differences(then, now, ours, frozenset(before.kept))
+        facts += predicates.choices(then, now, manifest, ours)
+    replaced = overlays.changed(old[1], new[1], manifest, history)
+    needed = surface.dependencies(old[1], new[1], output, manifest)
+    asked = [*_questions(arrived, facts, needed, replaced)]
+    decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
+    questions = tuple(q for q in asked if _decision(q, decisions) is None)
+    proposed = _proposed(manifest, new[1], schema, lost, arrived, facts, replaced, questions)
+    return Survey(
+        old[0], new[0], manifest, history, done, lost, arrived, tuple(facts), tuple(replaced),
+        tuple(differences), tuple(needed), questions, tuple(decided), proposed,
+    )  # fmt: skip
+
+
+def _old_side(old: Snapshot, manifest: Manifest) -> tuple[Decided, frozenset[Mark]]:
+    """The decisions on the old upstream, and the edits that found something there."""
+    selection = chosen(old, manifest)
+    index = Index(summaries(old.restrict(staying_python(selection)), manifest.packages), manifest.packages)
+    decided = decide(selection, manifest, index)
+    done = overlay(old, decided.kept, decided.removed, manifest, partial_paths(old))
+    return decided, frozenset(record.mark for record in done.records)
+
+
+def _definitions(done: Trial) -> Mapping[str, tuple[str, ...]]:
+    if done.cut is None:
+        return {}
+    found: dict[str, list[str]] = {}
+    for summary in done.cut.before.summaries.values():
+        for name in summary.definitions if summary.module else ():
+            full = f"{summary.module}.{name}"
+            found.setdefault(".".join(full.split(".")[-2:]), []).append(full)
+            if "." not in name:
+                found.setdefault(name, []).append(full)
+    return {key: tuple(sorted(set(names))) for key, names in found.items()}
+
+
+def _questions(
+    arrived: Arrivals, facts: Iterable[NewFact], needed: Iterable[Dependency], replaced: Iterable[Changed]
+) -> Iterable[Question]:
+    for group in arrived.groups:
+        if group.undecided:
+            continue  # R003 stops the build itself
+        where = "at the top" if group.batch == "base" else f"in batch {group.batch}"
+        yield Question(
+            f"path:{group.pattern}",
+            Problem(
+                "L001",
+                f"It came and stays: {group.sentence}",
+                upstream=Mark(group.paths[0]),
+                hint=f"`{group.verdict}: {group.pattern}` {where}, or --decide 'path:{group.pattern}'",
+            ),
+        )
+    for fact in facts:
+        if fact.open:
+            yield Question(
+                f"{fact.kind}:{fact.name}",
+                Problem(
+                    "L002",
+                    f"`{fact.name}` came and is used {fact.uses} times in the output: {fact.evidence}.",
+                    upstream=Mark(fact.path, fact.line),
+                    hint=f"state it under `facts`, or --decide '{fact.kind}:{fact.name}'",
+                ),
+            )
+    for row in needed:
+        if row.open:
+            yield Question(
+                f"dependency:{row.name}",
+                Problem(
+                    "L003",
+                    f"{row.project} asks for {row.after!r}, which it did not before.",
+                    upstream=Mark(row.project),
+                    hint=f"remove it by a TOML edit, or --decide 'dependency:{row.name}'",
+                ),
+            )
+    for item in replaced:
+        if item.conflicts is None:
+            yield Question(
+                f"body:{item.overlay}:{item.path}",
+                Problem(
+                    "L004",
+                    f"{item.what}, and upstream changed what it replaces"
+                    + (f" ({', '.join(str(c) for c in item.commits[-3:])})." if item.commits else "."),
+                    Mark(item.overlay),
+                    Mark(item.path),
+                    hint=f"carry the change over, or --decide 'body:{item.overlay}:{item.path}'",
+                ),
+            )
+
+
+def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | None:
+    return next((d for d in decisions if fnmatchcase(question.id, d.pattern)), None)
+
+
+def _proposed(
+    manifest: Manifest,
+    new: Snapshot,
+    schema: Mapping[str, object],
+    lost: Sequence[Lost],
+    arrived: Arrivals,
+    facts: Sequence[NewFact],
+    replaced: Sequence[Changed],
+    questions: Sequence[Question],
+) -> Proposed | None:
+    """The manifest with the proposals, tried. None when nothing is proposed."""
+    asked = {q.id for q in questions}
+    wanted = [p for item in lost for p in item.proposals]
+    wanted += [g.proposal for g in arrived.groups if g.undecided or f"path:{g.pattern}" in asked]
+    wanted += [f.proposal for f in facts if f.proposal is not None and f"{f.kind}:{f.name}" in asked]
+    files = dict(manifest.overlays)
+    for item in replaced:
+        wanted += item.proposals
+        if item.merged is not None:
+            files[item.overlay] = item.merged
+    text, _ = insert.apply(manifest.text, wanted)
+    merged = {path: data for path, data in files.items() if data != manifest.overlays[path]}
+    if text == manifest.text and not merged:
+        return None
+    try:
+        after = parse(text.encode(), manifest.file, files, schema)
+        problems = trial(new, after).problems
+    except BuildError as error:
+        problems = error.problems
+    return Proposed({manifest.file: text.encode(), **merged}, tuple(wanted), problems)

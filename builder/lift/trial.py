@@ -1,0 +1,95 @@
+"""A trial: the whole cut of an upstream, going on after problems, so that one run names all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from builder.errors import BuildError, Problem
+from builder.gates.world import World
+from builder.manifest.model import BASE, Manifest, Rule, WholeFile
+from builder.overlay.files import place
+from builder.pipeline.cut import Cut, cut
+from builder.pipeline.decide import chosen, partial_paths
+from builder.pipeline.verify import output_world, problems
+from builder.select.rules import Selection
+from builder.tree import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a manifest does to an upstream. `cut` and `after` are None where a stage could not go on."""
+
+    selection: Selection
+    problems: tuple[Problem, ...]
+    cut: Cut | None
+    after: World | None
+
+
+def trial(upstream: Snapshot, manifest: Manifest) -> Trial:
+    """Cut and verify, keeping what no rule decides, and collect the problems of all stages.
+
+    A later problem may follow from an earlier one: an edit that finds nothing leaves what it was to take.
+    """
+    selection = chosen(upstream, manifest)
+    open_paths = [path for group in selection.unclassified for path in group.paths]
+    relaxed = _replacing(_keeping(manifest, open_paths), upstream)
+    found: list[Problem] = [p for p in selection.problems if p.code == "R003"]
+    found += _replaced(manifest, upstream)
+    done: Cut | None = None
+    after: World | None = None
+    try:
+        done = cut(upstream, relaxed, stop=found.extend)
+        after = output_world(done, relaxed)
+        found += problems(done, after)
+    except BuildError as error:
+        found += error.problems
+    return Trial(selection, tuple(dict.fromkeys(found)), done, after)
+
+
+def matched(selection: Selection) -> Mapping[Rule, tuple[str, ...]]:
+    """The paths that each rule matches, in the order of the rules."""
+    found: dict[int, list[str]] = {number: [] for number in range(len(selection.rules))}
+    for path, numbers in selection.matched.items():
+        for number in numbers:
+            found[number].append(path)
+    return {rule: tuple(found[number]) for number, rule in enumerate(selection.rules)}
+
+
+def _keeping(manifest: Manifest, paths: Iterable[str]) -> Manifest:
+    """The manifest with these paths kept, so that later stages see what would come with them."""
+    rules = tuple(Rule(_literal(path), "keep", BASE, manifest.mark("keep")) for path in paths)
+    if not rules:
+        return manifest
+    base, *others = manifest.batches
+    return replace(manifest, batches=(replace(base, rules=(*base.rules, *rules)), *others))
+
+
+def _replacing(manifest: Manifest, upstream: Snapshot) -> Manifest:
+    """The manifest with its whole files in place whatever they replace: what upstream made of a file that
+    is not in the output says nothing about the output."""
+
+    def admitted(file: WholeFile) -> WholeFile:
+        entry = upstream.tree.get(file.path)
+        if entry is None or not file.preimage:
+            return file
+        return replace(file, preimage=tuple(dict.fromkeys((*file.preimage, entry.blob))))
+
+    batches = (replace(b, files=tuple(admitted(f) for f in b.files)) for b in manifest.batches)
+    return replace(manifest, batches=tuple(batches))
+
+
+def _replaced(manifest: Manifest, upstream: Snapshot) -> tuple[Problem, ...]:
+    """R006 for each whole file that replaces another blob than the manifest states."""
+    within = partial_paths(upstream)
+    items = [f for b in manifest.batches for f in b.files]
+    items = [f for f in items if not within or f.path.partition("/")[0] in within]
+    contents = {f.path: upstream[f.path] for f in items if f.path in upstream}
+    found = place(items, manifest.overlays, upstream.tree, contents).problems
+    return tuple(p for p in found if p.code == "R006" and p.upstream is not None)
+
+
+def _literal(path: str) -> str:
+    """A pattern that matches this path alone."""
+    escaped = "".join(f"[{c}]" if c in "*?[" else c for c in path)
+    return f"/{escaped}"

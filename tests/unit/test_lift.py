@@ -1,0 +1,295 @@
+"""lift: from a proven pin to a newer upstream, on a small world."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from small_world import FILES, commit_files, small_world
+
+from builder.tree import blob_id
+
+Files = Mapping[str, bytes | tuple[str, bytes]]
+SERVER = "python/acme/server.py"
+PLATFORM = "python/acme/platform.py"
+
+
+def edited(files: Files, path: str, *changes: tuple[str, str]) -> dict[str, bytes | tuple[str, bytes]]:
+    """The files with texts replaced that occur exactly once in one of them."""
+    data = files[path]
+    assert isinstance(data, bytes)
+    text = data.decode()
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return {**files, path: text.encode()}
+
+
+def renamed(files: Files, old: str, new: str) -> dict[str, bytes | tuple[str, bytes]]:
+    return {(new if path == old else path): data for path, data in files.items()}
+
+
+class Later:
+    """A small world whose upstream goes on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.world = small_world(folder)
+        self.tip = self.world.commit
+        self.files: Files = FILES
+
+    def then(self, subject: str, files: Files) -> str:
+        self.files = files
+        self.tip = commit_files(
+            self.world.repository, files, "refs/heads/main", parent=self.tip, subject=subject
+        )
+        return self.tip
+
+    def lift(self, *words: str) -> tuple[int, dict]:
+        done = self.world.run("lift", *(words or (self.tip,)), "--format", "json")
+        return done.returncode, json.loads(done.stdout) if done.stdout else {}
+
+    @property
+    def folder(self) -> Path:
+        return self.world.home / "lift" / self.tip
+
+    @property
+    def manifest(self) -> str:
+        return self.world.manifest.read_text("utf-8")
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Later:
+    return Later(tmp_path)
+
+
+def ids(found: dict) -> list[str]:
+    return [question["id"] for question in found["questions"]]
+
+
+def codes(problems: list[dict]) -> list[str]:
+    return sorted({problem["code"] for problem in problems})
+
+
+def test_an_upstream_that_changes_nothing_of_ours_is_lifted_to_at_once(later: Later) -> None:
+    later.then("Say more (#1)", edited(later.files, "README.md", ("Serves models.", "Serves all models.")))
+    before = later.manifest
+    status, found = later.lift()
+    assert (status, found["questions"], found["lost"], found["problems"]) == (0, [], [], [])
+    assert found["commits"] == 1 and found["from"]["spec"] == "seed"
+    assert later.manifest == before
+    assert (later.folder / "proposal.patch").read_bytes() == b""
+    assert "The build passes every gate." in (later.folder / "report.md").read_text("utf-8")
+
+
+def test_a_renamed_removed_file_does_not_escape_and_the_proposal_removes_it_again(later: Later) -> None:
+    old, new = "python/acme/layers/awk.py", "python/acme/layers/quill.py"
+    files = renamed(later.files, old, new)
+    files = edited(files, "python/acme/layers/quant.py", ("acme.layers.awk", "acme.layers.quill"))
+    commit = later.then("Rename awk (#7)", files)
+    status, found = later.lift()
+    assert status == 5
+    (rule,) = [item for item in found["lost"] if item["statement"] == f"remove: {old}"]
+    assert (rule["commit"]["commit"], rule["commit"]["number"], rule["moved"]) == (commit, 7, [new])
+    assert ids(found) == [f"path:{new}"]
+    assert f"moved from {old}, which batch awk removes" in found["questions"][0]["message"]
+
+    later.lift("--accept")
+    assert f"{{path: {new}, optional: came with {commit[:9]} (#7)}}" in later.manifest
+    assert f"{{path: {old}, optional: gone since {commit[:9]} (#7)}}" in later.manifest
+
+
+def test_an_expression_that_moved_is_found_and_edited_where_it_is_now(later: Later) -> None:
+    files = edited(
+        later.files, SERVER,
+        ('"large": 1 << 20}', '"large": large()}'),
+        ("def report(", "def large():\n    return 1 << 20\n\n\ndef report("),
+    )  # fmt: skip
+    commit = later.then("Give large a method (#8)", files)
+    status, found = later.lift()
+    (lost,) = found["lost"]
+    assert status == 5
+    assert lost["problem"]["code"] == "R004"
+    assert (lost["commit"]["commit"], lost["moved"]) == (commit, ["acme.server.large"])
+    assert found["left"] == []
+    status, found = later.lift("--accept")
+    assert (status, found["problems"]) == (0, [])
+    assert later.world.run("dist", later.tip).returncode == 0
+    assert later.world.run("dist", "seed", "--out", "old").returncode == 0  # one manifest builds both
+
+
+def test_a_predicate_of_another_platform_stops_the_lift_and_is_proposed_as_a_fact(later: Later) -> None:
+    files = edited(
+        later.files, PLATFORM,
+        ("def on_alien", "def is_martian():\n    return torch.mars.is_available()\n\n\ndef on_alien"),
+        ("\n\nGALAXY", "\n\nimport torch\n\nGALAXY"),
+    )  # fmt: skip
+    files = edited(
+        files, SERVER,
+        ("import is_alien, on_alien", "import is_alien, is_martian, on_alien"),
+        ("        if _is_alien:", "        if is_martian() or _is_alien:"),
+    )  # fmt: skip
+    commit = later.then("Mars (#9)", files)
+    status, found = later.lift()
+    assert (status, ids(found)) == (3, ["predicate:acme.platform.is_martian"])
+    (fact,) = found["facts"]
+    assert (fact["open"], fact["commit"]["commit"]) == (True, commit)
+    status, found = later.lift("--accept")
+    assert (status, ids(found)) == (0, [])
+    later.world.good("dist", later.tip)
+    assert b"is_martian" not in (later.world.home / "dist/tree" / SERVER).read_bytes()
+
+
+def test_a_question_that_a_person_decides_stays_decided_with_its_reason(later: Later) -> None:
+    files = {**later.files, "python/acme/layers/lonely.py": b"LONELY = 1\n"}
+    files = edited(files, "python/pyproject.toml", ('  "packaging>=20",', '  "packaging>=20",\n  "attrs",'))
+    files = edited(files, "python/acme/launch.py", ("import sys\n", "import sys\n\nimport attr\n"))
+    later.then("Add attrs (#2)", files)
+    status, found = later.lift()
+    assert (status, ids(found)) == (3, ["dependency:attrs"])
+    status, found = later.lift("--decide", "dependency:*", "--because", "it is small")
+    assert (status, found["decided"]) == (0, [{"id": "dependency:attrs", "why": "it is small"}])
+    assert later.lift("--continue")[0] == 0
+    assert "it is small" in (later.folder / "report.md").read_text("utf-8")
+
+
+def test_a_module_that_no_root_reaches_is_asked_about(later: Later) -> None:
+    later.then("Alone (#3)", {**later.files, "python/acme/alone.py": b"ALONE = 1\n"})
+    status, found = later.lift()
+    assert (status, ids(found)) == (3, ["path:python/acme/alone.py"])
+    assert "nothing imports it" in found["questions"][0]["message"]
+    assert later.lift("--accept")[0] == 0
+    (row,) = [row for row in later.manifest.splitlines() if row.strip().startswith("unreached: [")]
+    assert "{path: python/acme/alone.py, optional: " in row
+
+
+def test_what_only_removed_models_import_goes_with_them(later: Later) -> None:
+    other = later.files["python/acme/models/other.py"]
+    assert isinstance(other, bytes)
+    files = {
+        **later.files,
+        "python/acme/tools.py": b"TOOL = 1\n",
+        "python/acme/models/other.py": b"from acme.tools import TOOL\n" + other,
+    }
+    later.then("Tools (#4)", files)
+    _, found = later.lift()
+    (group,) = found["arrivals"]["open"]
+    assert (group["verdict"], group["batch"]) == ("prune", "models")
+    assert later.lift("--accept")[0] == 0
+    later.world.good("dist", later.tip)
+    assert not (later.world.home / "dist/tree/python/acme/tools.py").exists()
+
+
+def test_a_path_that_no_rule_knows_is_proposed_beside_its_like(later: Later) -> None:
+    later.then("News (#5)", {**later.files, "NEWS.md": b"none\n"})
+    status, found = later.lift()
+    assert (status, codes(found["problems"])) == (5, ["R003"])
+    status, found = later.lift("--accept")
+    assert (status, found["problems"]) == (0, [])
+    assert "  - {path: /NEWS.md, optional: " in later.manifest
+
+
+def test_an_overlay_over_changed_code_is_merged_and_conflicts_are_shown(later: Later) -> None:
+    files = edited(
+        later.files, "python/acme/parser.py", ("polish(text.strip())", "polish(text.strip().lower())")
+    )
+    later.then("Lower (#6)", files)
+    status, found = later.lift()
+    assert (status, codes(found["problems"])) == (5, ["R006"])
+    (changed,) = found["overlays"]
+    assert changed["conflicts"] == 1
+    assert "+    return polish(text.strip().lower())" in changed["diff"]
+    report = (later.folder / "report.md").read_text("utf-8")
+    assert "<<<<<<< the overlay" in report and ">>>>>>> upstream now" in report
+
+
+def test_a_change_beside_the_overlay_is_merged_into_it(later: Later) -> None:
+    ours = b'"""Parses replies."""\n\nimport re\n\n\ndef parse(text):\n    return re.sub("x", "", text)\n'
+    upstream = b'"""Parses replies."""\n\nimport re\n\n\ndef parse(text):\n    return text\n'
+    world = later.world
+    files = {**later.files, "python/acme/parser.py": upstream}
+    later.then("Simpler (#1)", files)
+    world.change(f'["{blob_id(FILES["python/acme/parser.py"])}"]', f"[{blob_id(upstream)}]")  # type: ignore[arg-type]
+    world.change(f'"{world.commit}"', later.tip)
+    (world.home / "overlays/parser/parser.py").write_bytes(ours)
+    assert world.run("plan").returncode == 3
+    later.then("Docs (#2)", {**files, "python/acme/parser.py": upstream.replace(b"Parses", b"Reads")})
+    status, found = later.lift()
+    (changed,) = found["overlays"]
+    assert (status, changed["conflicts"], changed["merged"]) == (5, 0, True)
+    assert later.lift("--accept")[0] == 0
+    assert b"Reads replies" in (world.home / "overlays/parser/parser.py").read_bytes()
+
+
+def test_code_whose_body_is_ours_is_asked_about_when_upstream_changes_it(later: Later) -> None:
+    later.then("Slower (#3)", edited(later.files, SERVER, ("range(3)", "range(4)")))
+    status, found = later.lift()
+    assert status == 3
+    assert ids(found) == [f"body:overlays/fancy/slow_path.pybody:{SERVER}"]
+
+
+def test_all_stages_are_told_in_one_run(later: Later) -> None:
+    files = edited(later.files, SERVER, ('print("starting")', 'print("begin")'))
+    files = {**renamed(files, "docs/guide.md", "docs/manual.md"), "NEWS.md": b"none\n"}
+    later.then("Much (#4)", files)
+    _, found = later.lift()
+    assert {"R001", "R003", "R004"} <= set(codes(found["problems"]))
+
+
+def test_the_manifest_is_never_changed_but_by_accept_and_not_when_it_was_edited_since(later: Later) -> None:
+    later.then("News (#5)", {**later.files, "NEWS.md": b"none\n"})
+    before = later.manifest
+    later.lift()
+    assert later.manifest == before
+    later.world.manifest.write_text(before + "# mine\n", "utf-8")
+    done = later.world.run("lift", "--accept")
+    assert done.returncode == 2
+    assert "error[L005]" in done.stderr
+    assert later.manifest == before + "# mine\n"
+    assert later.lift("--continue")[0] == 5
+    assert later.lift("--accept")[0] == 0
+    assert later.manifest.endswith("# mine\n")
+
+
+def test_abort_leaves_nothing_and_no_lift_can_go_on_then(later: Later) -> None:
+    later.then("News (#5)", {**later.files, "NEWS.md": b"none\n"})
+    later.lift()
+    assert later.world.run("lift", "--abort").returncode == 0
+    assert not (later.world.home / "lift").exists()
+    done = later.world.run("lift", "--continue")
+    assert (done.returncode, "error[L005]" in done.stderr) == (2, True)
+
+
+def test_a_damaged_state_is_said_not_raised(later: Later) -> None:
+    later.then("News (#5)", {**later.files, "NEWS.md": b"none\n"})
+    later.lift()
+    for text in ("", "{", "[]", '{"from": 1}', "[" * 100_000):
+        (later.folder / "report.json").write_text(text)
+        assert later.world.run("lift", "--continue").returncode == 2
+    (later.folder / "decisions.json").write_text("[1]")
+    assert later.world.run("lift", later.tip).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--accept", "--abort"], ["main", "--decide", "x"], ["main", "--because", "x"], []],
+)
+def test_words_that_do_not_go_together_are_usage(later: Later, words: list[str]) -> None:
+    assert later.world.run("lift", *words).returncode == 2
+
+
+def test_an_upstream_without_common_history_is_compared_without_naming_commits(later: Later) -> None:
+    later.tip = commit_files(
+        later.world.repository, {**later.files, "NEWS.md": b"none\n"}, "refs/heads/other"
+    )
+    status, found = later.lift(later.tip, "--from", "seed")
+    assert (status, found["history"], found["commits"]) == (5, False, 0)
+    assert codes(found["problems"]) == ["R003"]
+
+
+def test_the_report_says_the_same_twice(later: Later) -> None:
+    later.then("News (#5)", {**later.files, "NEWS.md": b"none\n"})
+    one = later.world.run("lift", later.tip).stdout
+    assert one == later.world.run("lift", "--continue").stdout
+    assert one == (later.folder / "report.md").read_text("utf-8")

@@ -1,0 +1,169 @@
+"""Proposals put into a manifest's text: where they land, and that all else stays byte for byte."""
+
+from __future__ import annotations
+
+import difflib
+
+import pytest
+from manifest_text import HEAD, manifest
+
+from builder.errors import Mark
+from builder.lift.insert import Proposal, apply, scalar
+from builder.lift.statements import statements
+from builder.manifest.nodes import read
+
+BODY = """\
+# a comment
+keep:
+  - python/a/   # why not
+  - {path: python/b/, optional: some lack it}
+
+batches:
+  - id: one
+    why: an example
+    remove: [python/c.py, "python/d.py"]  # two
+    drop:
+      - pkg.m.f
+      - {name: pkg.m.g, why: "it's here"}
+    edits:
+      # the first
+      - drop_statement: |
+          if a:
+              b()
+
+        in: pkg.m.h
+
+      - {replace: x == "y", by: "False", in: pkg.m.i}
+      - in: pkg.m.j
+        replace: |-
+          1 + 1
+        by: |-
+          2
+    facts:
+      predicates:
+        pkg.m.is_a: false
+        pkg.m.is_b: {value: false}
+      options:
+        - {names: [kind], absent: [z]}
+  - id: two
+    why: another
+    anchored:
+      - {file: k/CMakeLists.txt, block: X}
+    facts:
+      predicates: {pkg.m.is_c: false}
+"""
+
+
+def proposed(*proposals: Proposal) -> tuple[str, list[Proposal]]:
+    return apply(HEAD + BODY, proposals)
+
+
+def added(text: str) -> list[str]:
+    rows = list(difflib.ndiff((HEAD + BODY).splitlines(), text.splitlines()))
+    return [row[2:] for row in rows if row.startswith("+ ")]
+
+
+def mark(text: str, inside: str | None = None) -> Mark:
+    start = (HEAD + BODY).index(inside or text) + (inside or text).index(text)
+    before = (HEAD + BODY)[:start]
+    return Mark("manifest.yaml", before.count("\n") + 1, start - before.rfind("\n"))
+
+
+def test_every_statement_can_be_made_optional_and_nothing_else_changes() -> None:
+    found = manifest(BODY)
+    wanted = [s for s in statements(found) if not s.optional]
+    text, left = apply(
+        found.text,
+        [Proposal("optional", s.batch, f"gone: {n}, with #{n}", s.mark) for n, s in enumerate(wanted)],
+    )
+    again = manifest(text.removeprefix(HEAD))
+    assert left == []
+    assert [s.optional for s in statements(again) if s.optional != "some lack it"] == [
+        f"gone: {n}, with #{n}" for n in range(len(wanted))
+    ]
+    assert [s.words for s in statements(again)] == [s.words for s in statements(found)]
+    assert "# a comment" in text and "# why not" in text and "# two" in text and "# the first" in text
+
+
+@pytest.mark.parametrize(
+    ("place", "row"),
+    [
+        (mark("python/a/"), "  - {path: python/a/, optional: gone}   # why not"),
+        (mark("python/c.py"), '    remove: [{path: python/c.py, optional: gone}, "python/d.py"]  # two'),
+        (mark('"python/d.py"'), '    remove: [python/c.py, {path: "python/d.py", optional: gone}]  # two'),
+        (mark("pkg.m.f"), "      - {name: pkg.m.f, optional: gone}"),
+        (mark("pkg.m.g"), '      - {name: pkg.m.g, why: "it\'s here", optional: gone}'),
+        (mark("drop_statement"), "        optional: gone"),
+        (mark("in: pkg.m.j"), "        optional: gone"),
+        (mark("pkg.m.is_a"), "        pkg.m.is_a: {value: false, optional: gone}"),
+        (mark("pkg.m.is_b"), "        pkg.m.is_b: {value: false, optional: gone}"),
+        (mark("pkg.m.is_c"), "      predicates: {pkg.m.is_c: {value: false, optional: gone}}"),
+    ],
+)
+def test_optional_goes_where_the_item_is_written(place: Mark, row: str) -> None:
+    text, left = proposed(Proposal("optional", "one", "gone", place))
+    assert (added(text), left) == ([row], [])
+
+
+def test_a_new_rule_stands_beside_the_one_most_like_it() -> None:
+    rule = Proposal("rule", "base", "came with 1 (#2)", key="keep", text="python/aa/")
+    assert added(proposed(rule)[0]) == ["  - {path: python/aa/, optional: came with 1 (#2)}"]
+    text = proposed(rule)[0].splitlines()
+    assert text[text.index("  - python/a/   # why not") + 1].startswith("  - {path: python/aa/")
+
+
+def test_a_new_rule_in_a_list_on_one_line_stays_on_it() -> None:
+    text, _ = proposed(Proposal("rule", "one", "came", key="remove", text="python/cc.py"))
+    assert added(text) == [
+        '    remove: [python/c.py, {path: python/cc.py, optional: came}, "python/d.py"]  # two'
+    ]
+
+
+def test_a_batch_without_the_list_gets_one_behind_its_reason() -> None:
+    text, _ = proposed(Proposal("rule", "two", "came", key="remove", text="k/x.cu"))
+    assert added(text) == ["    remove:", "      - {path: k/x.cu, optional: came}"]
+    assert "    why: another\n    remove:\n" in text
+
+
+def test_a_fact_is_an_entry_of_its_batch() -> None:
+    for batch in ("one", "two"):
+        text, left = proposed(Proposal("fact", batch, "came", key="predicates", text="pkg.m.is_z"))
+        found = manifest(text.removeprefix(HEAD))
+        (fact,) = [f for b in found.batches for f in b.facts if f.name == "pkg.m.is_z"]
+        assert (fact.batch, fact.value, fact.optional, left) == (batch, False, "came", [])
+
+
+def test_a_moved_edit_is_a_copy_for_the_new_place_and_the_old_one_may_match_nothing() -> None:
+    place = mark("drop_statement")
+    text, left = proposed(
+        Proposal("optional", "one", "gone", place),
+        Proposal("moved", "one", "moved here", place, text="pkg.n.h"),
+    )
+    edits = [e for e in manifest(text.removeprefix(HEAD)).batches[1].edits if e.kind == "drop-statement"]
+    assert [(e.target, e.optional) for e in edits] == [("pkg.m.h", "gone"), ("pkg.n.h", "moved here")]
+    assert edits[0].match == edits[1].match and left == []
+
+
+def test_a_proposal_without_a_place_is_handed_back_and_changes_nothing() -> None:
+    nowhere = Proposal("optional", "one", "gone", Mark("manifest.yaml", 1, 2))
+    unknown = Proposal("rule", "three", "came", key="remove", text="x")
+    assert proposed(nowhere, unknown) == (HEAD + BODY, [nowhere, unknown])
+
+
+def test_equal_proposals_are_one() -> None:
+    one = Proposal("rule", "base", "came", key="keep", text="python/z/")
+    assert proposed(one, one) == proposed(one)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["plain", "gone since 1a2b3c4d5 (#17)", "a: b", "a #b", "# a", "true", "No", "12", "", " a", "a ", "a,b",
+     "[a]", "{a}", "it's", 'say "so"', "*", "&a", "!a", "%a", "@a", "`a`", "a\nb", "ä", "0123e4567", "~",
+     "-a", "a:", "1e3", "docs/*.py", "/x"],
+)  # fmt: skip
+def test_any_text_is_read_back_as_it_was_in_both_layouts(text: str) -> None:
+    for layout in (f"a: {scalar(text)}\n", f"{{a: {scalar(text)}, b: c}}\n", f"- [{scalar(text)}]\n"):
+        found = read(layout.encode(), "x")
+        assert not found.problems
+        value = found.data["a"] if isinstance(found.data, dict) else found.data[0][0]
+        assert value == text

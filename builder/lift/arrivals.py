@@ -166,6 +166,12 @@ class _Look:
         if module is None or not self.reached:
             return "keep", BASE, False
         if module in self.reached:
+            like = self._pruned_alike(path, module)
+            if like is not None:
+                evidence.append(
+                    f"nothing that stays imports it but what imports its pruned neighbours too: {like[1]}"
+                )
+                return "prune", like[0], True
             evidence.append("a root reaches it")
             return "keep", BASE, False
         cut = self.trial.cut
@@ -187,6 +193,32 @@ class _Look:
         if self.unreached is None:
             return "keep", BASE, True
         return "unreached", self.unreached, True
+
+    def _pruned_alike(self, path: str, module: str) -> tuple[str, str] | None:
+        """(batch, who) for a module that is reached only over modules that list its neighbours: a package's
+        `__init__`, a registry. Its neighbours were pruned, and a kept model imports none of them."""
+        cut = self.trial.cut
+        folder = path.rpartition("/")[0]
+        if cut is None:
+            return None
+        modules = cut.before.index.modules
+        pruned = {
+            module_of(p, self.manifest.packages): rule
+            for p, rule in self.removed.items()
+            if rule.verdict == "prune" and p.rpartition("/")[0] == folder
+        }
+        lists = Counter(s for m in pruned if m for s in set(self.importers.get(m, ())))
+        batches = Counter(rule.batch for rule in pruned.values())
+        if not batches:
+            return None
+        stay = [
+            s for s in dict.fromkeys(self.importers.get(module, ()))
+            if s in modules and modules[s].path not in self.removed and s != module
+        ]  # fmt: skip
+        if not stay or any(lists[s] < 2 for s in stay):
+            return None
+        batch = min(batches, key=lambda name: (-batches[name], name))
+        return batch, few([modules[s].path for s in stay])
 
 
 def _groups(

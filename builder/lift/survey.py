@@ -22,11 +22,11 @@ from builder.lift.predicates import NewFact
 from builder.lift.surface import Dependency, Difference
 from builder.lift.trial import Trial, matched, trial
 from builder.manifest.load import parse
-from builder.surface.extract import surface as offers
 from builder.manifest.model import Manifest
 from builder.pipeline.decide import Decided, chosen, decide, partial_paths
 from builder.pipeline.overlaid import overlay
 from builder.pipeline.surfaces import staying_python, surface_files
+from builder.surface.extract import surface as offers
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream
 

@@ -181,6 +181,31 @@ def test_what_only_removed_models_import_goes_with_them(later: Later) -> None:
     assert not (later.world.home / "dist/tree/python/acme/tools.py").exists()
 
 
+def test_a_configuration_that_only_the_list_of_them_imports_is_one_of_a_removed_model(later: Later) -> None:
+    hub = "".join(f"from acme.configs.{name} import X as {name}\n" for name in ("red", "blue"))
+    both = {f"python/acme/configs/{name}.py": b"X = 1\n" for name in ("red", "blue")}
+    first = edited({**later.files, **both}, "python/acme/launch.py", ("import sys\n", "import sys\n\n" + hub))
+    before = later.then("Colours (#1)", first)
+    later.world.change(f'"{later.world.commit}"', before)
+    more = edited(
+        {**first, "python/acme/configs/green.py": b"X = 1\n"}, "python/acme/launch.py",
+        ("import sys\n", "import sys\n\nfrom acme.configs.green import X as green\n"),
+    )  # fmt: skip
+    later.world.change(
+        "prune: [python/acme/models/*.py, python/acme/configs/*.py]",
+        "prune: [python/acme/models/*.py, python/acme/configs/other.py, "
+        "python/acme/configs/red.py, python/acme/configs/blue.py]",
+    )
+    later.then("Green (#2)", more)
+    _, found = later.lift()
+    (group,) = found["arrivals"]["open"]
+    assert (group["verdict"], group["batch"], group["pattern"]) == (
+        "prune",
+        "models",
+        "python/acme/configs/green.py",
+    )
+
+
 def test_a_path_that_no_rule_knows_is_proposed_beside_its_like(later: Later) -> None:
     later.then("News (#5)", {**later.files, "NEWS.md": b"none\n"})
     status, found = later.lift()

@@ -51,10 +51,11 @@ lift: $(STAMP)
 doctor: $(STAMP)
 	$(BUILDER) doctor $(ARGS) -- "$$UPSTREAM"
 
-# The pages that are made from the schema and from the table of errors.
+# The pages that are made from the schema, the table of errors, the manifest and its lock.
 docs: $(STAMP)
 	$(BUILDER) schema --reference > docs/manifest.md
 	$(BUILDER) explain --markdown > docs/errors.md
+	$(BUILDER) scope > docs/scope.md
 
 check: $(STAMP)
 	$(BIN)/ruff check .

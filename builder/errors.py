@@ -34,6 +34,7 @@ CODES: dict[str, tuple[int, str]] = {
     "M009": (MANIFEST_INVALID, "A file in overlays/ is used by no batch."),
     "M010": (MANIFEST_INVALID, "A pin that the manifest names is not defined."),
     "M011": (MANIFEST_INVALID, "Two statements of the manifest contradict each other."),
+    "M012": (MANIFEST_INVALID, "An item of the scope names what the manifest does not state."),
     # rules against the upstream tree
     "R001": (RULE_BROKEN, "A pattern matches no path of the upstream tree."),
     "R002": (RULE_BROKEN, "One batch keeps what another batch removes."),

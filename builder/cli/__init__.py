@@ -45,6 +45,7 @@ VERBS = {
     "lift": "Say what another upstream breaks and brings, and propose what to do.",
     "why": "Say why a path or symbol is in the output, or is not.",
     "rules": "List the rules with what each takes.",
+    "scope": "Print what is in the distribution, with the evidence.",
     "schema": "Print the manifest's JSON schema, or its reference.",
     "doctor": "Check the tools, the manifest and the upstreams.",
     "explain": "Explain an error code.",

@@ -41,6 +41,8 @@ class Build:
     wheel: Wheel | None = None
     without: tuple[str, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
+    surface: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # kind -> counts
+    units: Mapping[str, Mapping[str, int]] | None = None  # translation units of both sides
 
 
 def build_json(build: Build) -> bytes:
@@ -78,6 +80,8 @@ def as_record(build: Build) -> dict[str, Any]:
         "lines": {name: dict(sides) for name, sides in build.lines.items()},
         "verdicts": dict(build.verdicts),
         "batches": [batch_record(figures) for figures in build.figures],
+        "surface": {kind: dict(counts) for kind, counts in build.surface.items()},
+        "units": build.units and {side: dict(found) for side, found in build.units.items()},
         "rounds": build.rounds,
         "tools": dict(sorted(build.tools.items())),
     }

@@ -25,6 +25,7 @@ class Proof:
     wheel_content_sha256: str | None
     matches: Mapping[str, int] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)  # of build.json; nothing is compared with them
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,24 @@ _DIGESTS = {
     "wheel_content_sha256": "the wheel's content digest",
     "verdicts": "the verdict counts",
 }
+
+
+def figures_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What pages show of a build, from `build.json`: lines, batches, wheel, surface, translation units."""
+    wheel = record["wheel"]
+    return {
+        "lines": {"before": record["lines"]["code"]["before"], "after": record["lines"]["code"]["after"]},
+        "batches": {
+            batch["id"]: {**batch["files"], "lines": _less(batch["lines"])} for batch in record["batches"]
+        },
+        "wheel": wheel and {"bytes": wheel["bytes"], "files": wheel["files"]},
+        "surface": record["surface"],
+        "units": record["units"],
+    }
+
+
+def _less(lines: Mapping[str, int]) -> int:
+    return lines["removed"] + lines["edited_away"] - lines["added"]
 
 
 def to_bytes(lock: Lock) -> bytes:

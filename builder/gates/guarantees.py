@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from builder.errors import Mark, Problem
 from builder.gates.world import Explained, World
-from builder.manifest.model import AbsentText, Manifest, TextException
+from builder.manifest.model import AbsentText, Kept, Manifest, TextException
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Places of one pattern that are listed one by one; the others are counted.
@@ -20,10 +20,9 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
     lowered: dict[str, bytes] = {}
     for promise in manifest.guarantees.absent_text:
         problems += _absent(promise, after.snapshot, lowered)
-    for name, mark in manifest.guarantees.present:
-        if name in after.snapshot or (name.endswith("/") and any(p.startswith(name) for p in after.snapshot)):
-            continue
-        if "/" not in name and after.index.locate(name) is not None:
+    kept = [(k.name, k.mark) for item in manifest.scope for k in item.keeps if not _excused(k, before)]
+    for name, mark in dict.fromkeys((*manifest.guarantees.present, *kept)):
+        if _there(name, after):
             continue
         reason = explained.path(name) or explained.symbol(name) or explained.module(name, manifest.packages)
         problems.append(
@@ -35,6 +34,18 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
             )
         )
     return problems
+
+
+def _there(name: str, world: World) -> bool:
+    if "/" in name:
+        snapshot = world.snapshot
+        return name in snapshot or (name.endswith("/") and any(p.startswith(name) for p in snapshot))
+    return name in world.snapshot or world.index.locate(name) is not None
+
+
+def _excused(kept: Kept, before: World) -> bool:
+    """May upstream itself lack it, and does it?"""
+    return kept.optional is not None and not _there(kept.name, before)
 
 
 def _absent(promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes]) -> list[Problem]:

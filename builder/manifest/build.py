@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from builder.manifest import scope
 from builder.manifest.findings import Findings
 from builder.manifest.model import (
     BASE,
@@ -67,6 +68,7 @@ def build(document: Document, findings: Findings) -> Manifest:
         marks=document.values,
         symbols_pruned=root.texts("prune_symbols"),
         kernel=_kernel(root.at("kernel"), findings) if root.has("kernel") else None,
+        scope=tuple(scope.items(root.at("scope"))),
     )
 
 

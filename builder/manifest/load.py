@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
-from builder.manifest import checks
+from builder.manifest import checks, scope
 from builder.manifest.build import build
 from builder.manifest.findings import OVERLAYS, Findings
 from builder.manifest.model import BASE, Manifest
@@ -61,6 +61,7 @@ def parse(
     problems += checks.ids(manifest)
     problems += checks.guaranteed(manifest)
     problems += checks.kernel(manifest)
+    problems += scope.check(manifest)
     problems += checks.pins(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)
     problems += checks.contradictions(manifest)

@@ -310,6 +310,32 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """A path or qualified name that must be in the output, unless upstream may lack it too."""
+
+    name: str
+    mark: Mark
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row of the scope: what is decided, by which batches and statements, and what proves it."""
+
+    section: str
+    id: str
+    what: str
+    decision: str
+    mark: Mark
+    batches: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+    keeps: tuple[Kept, ...] = ()
+    gates: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)  # pin -> the most lines of code
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """All of manifest.yaml. `batches[0]` is the implicit batch `base` with the top-level keep rules
     and facts; the others follow in order."""
@@ -328,6 +354,7 @@ class Manifest:
     digest: str = ""  # sha256 of manifest and overlays in use, batches that are off included
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
     kernel: Kernel | None = None
+    scope: tuple[Item, ...] = ()
 
     def mark(self, *path: str | int) -> Mark:
         """Where the value at this path of keys and indices stands: `mark("roots", "modules", 0)`."""

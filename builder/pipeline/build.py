@@ -15,11 +15,13 @@ from builder.emit.members import read_pyproject
 from builder.emit.metadata import distribution_version, metadata
 from builder.emit.provenance import provenance
 from builder.emit.sbom import requirements, sbom
-from builder.emit.surface_json import surface_json
+from builder.emit.surface_json import as_counts, surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
+from builder.errors import BuildError, Problem
 from builder.gates.world import World
 from builder.manifest.model import Manifest
+from builder.native.units import units
 from builder.pipeline.cut import Cut
 from builder.pipeline.question import own_digest
 from builder.pipeline.reasons import reasons
@@ -77,8 +79,13 @@ def assemble(
     without: Sequence[str],
     tools: Mapping[str, str],
 ) -> tuple[Output, Figures, lock.Proof]:
-    """Every file of the output folder, the figures, and what the lock remembers of the build."""
+    """Every file of the output folder, the figures, and what the lock remembers of the build.
+
+    Raises BuildError (G007) when the output of a pin has more lines than the manifest's scope allows it.
+    """
     measured = measure(cut, manifest)
+    if not without:
+        _small_enough(upstream, manifest, measured)
     version = version_of(upstream, manifest)
     project = read_pyproject(cut.output)
     bill = sbom(
@@ -107,6 +114,8 @@ def assemble(
         wheel=wheel,
         without=tuple(without),
         tools=tools,
+        surface=as_counts(cut.surfaces),
+        units=_units(cut),
     )
     files = {
         LEDGER: ledger.to_bytes(measured.rows),
@@ -124,6 +133,40 @@ def assemble(
     files[checksums.NAME] = checksums.sha256sums(files)
     proof = _proof(build, cut, wheel)
     return Output(cut.output, files, key(upstream, manifest, without, tools)), measured, proof
+
+
+def _small_enough(upstream: Upstream, manifest: Manifest, measured: Figures) -> None:
+    lines = measured.lines[figures.CODE]["after"]
+    problems = [
+        Problem("G007", f"The output of {pin} has {lines:,} lines of code, and may have {most:,}.", item.mark)
+        for item in manifest.scope
+        for pin, most in item.lines.items()
+        if lines > most and pin in (upstream.spec, _pin_of(upstream, manifest))
+    ]
+    if problems:
+        raise BuildError(problems)
+
+
+def _pin_of(upstream: Upstream, manifest: Manifest) -> str | None:
+    """The pin that a commit is, however it was asked for."""
+    pins = manifest.upstream.pins.values()
+    return next((p.name for p in pins if p.commit and p.commit == upstream.commit), None)
+
+
+def _units(cut: Cut) -> Mapping[str, Mapping[str, int]] | None:
+    """What the native build compiles on both sides; None for an upstream without native sources."""
+    found = {side: units(tree) for side, tree in (("before", cut.upstream), ("after", cut.output))}
+    if not found["before"].libraries:
+        return None
+    return {
+        side: {
+            "own": one.own,
+            "fetched": one.fetched,
+            "libraries": one.libraries,
+            "patterns": len(one.unknown),
+        }
+        for side, one in found.items()
+    }
 
 
 def _materials(manifest: Manifest) -> dict[str, str]:
@@ -149,6 +192,7 @@ def _proof(build: build_json.Build, cut: Cut, wheel: Wheel) -> lock.Proof:
         wheel_content_sha256=wheel.content_sha256,
         matches=matches,
         tools=build.tools,
+        figures=lock.figures_of(build_json.as_record(build)),
     )
 
 

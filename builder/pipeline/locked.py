@@ -16,7 +16,7 @@ def confirm(root: Path, pin: str, proof: lock.Proof, without: Sequence[str]) -> 
 
     Raises BuildError: G012 when a locked pin did not reproduce, M008 for a lock that cannot be read.
     """
-    found = lock.compare(_known(root), pin, proof, without=without)
+    found = lock.compare(known(root), pin, proof, without=without)
     lock.require(found)
     return found.drift
 
@@ -27,7 +27,7 @@ def record(root: Path, pin: str, proof: lock.Proof, without: Sequence[str]) -> s
         return f"{lock.NAME} is left alone: a build without {', '.join(without)} proves no pin."
     path = root / lock.NAME
     beside = path.with_name(f".{path.name}.new")
-    text = lock.to_bytes(lock.update(_known(root), pin, proof))
+    text = lock.to_bytes(lock.update(known(root), pin, proof))
     try:
         beside.write_bytes(text)
         os.replace(beside, path)
@@ -48,12 +48,14 @@ def proof_of(out: Path) -> lock.Proof | None:
             output_tree=said["output"]["tree"],
             wheel_content_sha256=said["wheel"] and said["wheel"]["content_sha256"],
             tools=said["tools"],
+            figures=lock.figures_of(said),
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def _known(root: Path) -> lock.Lock:
+def known(root: Path) -> lock.Lock:
+    """The lock beside the manifest; empty when there is none. Raises BuildError (M008)."""
     path = root / lock.NAME
     try:
         return lock.from_bytes(path.read_bytes())

@@ -1,0 +1,20 @@
+"""scope: what the distribution contains, row by row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("scope", short_help="Print what is in the distribution and what is not, with the evidence.")
+@click.option(
+    "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
+)
+def command(manifest_path: Path) -> None:
+    """Print docs/scope.md, from the manifest and the figures of its lock; no upstream is needed."""
+    from builder.emit.scope_page import scope_page
+    from builder.manifest.load import load
+    from builder.pipeline.locked import known
+
+    click.echo(scope_page(load(manifest_path), known(manifest_path.resolve().parent)), nl=False)

@@ -1,0 +1,107 @@
+"""The scope as the manifest states it: items that a reader looks for, each with what carries it out.
+
+An item decides nothing by itself. It names the batches and statements that do, what must be there
+afterwards (a guarantee like those of `present`), and what checks it; `docs/scope.md` shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from builder.errors import CODES, Mark, Problem
+from builder.manifest.model import BASE, Item, Kept, Manifest
+from builder.manifest.schema import nearest
+from builder.manifest.view import View
+
+SECTIONS = ("decisions", "removed", "kept", "guarantees")
+
+
+def items(view: View) -> Iterator[Item]:
+    """The items of the section `scope`, in the order of the file."""
+    for section in SECTIONS:
+        for item in view.items(section):
+            keeps = (
+                Kept(kept.one("name").word, kept.one("name").mark, kept.optional_text("optional"))
+                for kept in item.items("keeps")
+            )
+            yield Item(
+                section=section,
+                id=item.text("id"),
+                what=item.text("what"),
+                decision=item.text("decision"),
+                mark=item.mark,
+                batches=item.texts("batches"),
+                statements=item.texts("statements"),
+                keeps=tuple(keeps),
+                gates=item.texts("gates"),
+                tests=item.texts("tests"),
+                lines=_lines(item.at("lines")),
+            )
+
+
+def _lines(view: View) -> Mapping[str, int]:
+    """Pin -> the most lines."""
+    data = view.data if isinstance(view.data, dict) else {}
+    return {str(pin): most for pin, most in data.items() if type(most) is int}
+
+
+def check(manifest: Manifest) -> Iterator[Problem]:
+    """M006 for a batch, M012 for a statement, a gate or a pin that an item names and that there is not."""
+    batches = [b.id for b in manifest.batches]
+    named = set(statements(manifest))
+    seen: dict[str, Mark] = {}
+    for item in manifest.scope:
+        if item.id in seen:
+            message = f"The item `{item.id}` is already on line {seen[item.id].line}."
+            yield Problem("M012", message, item.mark)
+        seen.setdefault(item.id, item.mark)
+        for name in item.batches:
+            if name not in batches:
+                message = f"There is no batch `{name}`."
+                yield Problem("M006", message, item.mark, hint=nearest(name, batches))
+        for what, names, known in (
+            ("statement about", item.statements, named),
+            ("gate", item.gates, CODES),
+            ("pin", item.lines, manifest.upstream.pins),
+        ):
+            yield from _unknown(item, what, names, known)
+
+
+def _unknown(item: Item, what: str, names: Iterable[str], known: Iterable[str]) -> Iterator[Problem]:
+    known = sorted(known)
+    for name in names:
+        if name not in known:
+            message = f"The item `{item.id}` names the {what} `{name}`, and there is none."
+            yield Problem("M012", message, item.mark, hint=nearest(name, known))
+
+
+def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
+    """What statements are about -> the batch that makes the statement, and what it says in words.
+
+    Edits and overlays go by their target, facts by their name, absent values as `value:x`, TOML and
+    anchored edits by their file, and the keys of the roots by `roots.models` and `roots.modules`.
+    """
+    found: dict[str, tuple[str, str]] = {
+        "roots.models": (BASE, f"kept models: {', '.join(manifest.roots.models)}"),
+        "roots.modules": (BASE, f"{len(manifest.roots.modules)} roots"),
+    }
+    for batch in manifest.batches:
+        for fact in batch.facts:
+            call = "()" if fact.kind == "predicate" else ""
+            found.setdefault(fact.name, (batch.id, f"`{fact.name}{call}` is {fact.value}"))
+        for option in batch.options:
+            for value in option.values:
+                found.setdefault(f"value:{value}", (batch.id, f"the value `{value}` never occurs"))
+        for absent in batch.absent:
+            found.setdefault(absent.name, (batch.id, f"`{absent.name}` is absent"))
+        for edit in batch.edits:
+            found.setdefault(edit.target, (batch.id, f"{edit.kind.replace('-', ' ')} `{edit.target}`"))
+        for file in batch.files:
+            found.setdefault(file.path, (batch.id, f"our own `{file.path}`"))
+        for toml in batch.toml:
+            found.setdefault(f"{toml.file}:{toml.key}", (batch.id, f"{toml.op} `{toml.key}`"))
+        for anchored in batch.anchored:
+            found.setdefault(anchored.file, (batch.id, f"edits of `{anchored.file}`"))
+        for rule in batch.rules:
+            found.setdefault(rule.pattern, (batch.id, f"{rule.verdict} `{rule.pattern}`"))
+    return found

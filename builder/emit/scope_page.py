@@ -16,12 +16,12 @@ from builder.manifest.scope import statements
 _HEAD = """\
 # The scope, row by row
 
-<!-- Made by `python -m builder scope` from manifest.yaml and manifest.lock: edit the manifest, then `make docs`. -->
+<!-- Made by `python -m builder scope` from manifest.yaml and manifest.lock: edit these, then `make docs`. -->
 
-What {name} contains, what it leaves out, and what proves each. A rule is a batch of `manifest.yaml`, which can be
-switched off by its name (`--without`), or a statement of it in words. Evidence is what a build of the pin did, what a
-gate asks of every build (the codes are in [errors.md](errors.md)), and the tests. `python -m builder why PATH` gives the
-same for one file, `REMOVED.md` beside an output for all files of a batch.
+What {name} contains, what it leaves out, and what proves each. A rule is a batch of `manifest.yaml`, which
+can be switched off by its name (`--without`), or one of its statements. Evidence is what the build of a
+proven pin did, what a gate asks of every build (the codes are in [errors.md](errors.md)), and the tests.
+`python -m builder why PATH` gives the same for one file, `REMOVED.md` beside an output for all of a batch.
 """
 _TITLES = {
     "decisions": "Decisions",
@@ -47,19 +47,31 @@ class _Page:
         self.figures: dict[str, Mapping[str, Any]] = {
             pin: lock[pin].figures for pin in manifest.upstream.pins if pin in lock and lock[pin].figures
         }
+        # rows show the pins that a limit of lines names, and the default one
+        shown = {pin for item in manifest.scope for pin in item.lines} | {manifest.upstream.default}
+        self.shown = {pin: found for pin, found in self.figures.items() if pin in shown}
         self.statements = statements(manifest)
 
     def proven(self) -> Iterator[str]:
         """The whole, pin by pin."""
         yield "## Proven pins\n"
-        heads = ("pin", "lines of code", "files", "wheel", "flags", "routes", "variables", "registry entries")
+        heads = (
+            *("pin", "lines of code", "files", "wheel", "flags", "routes", "variables", "registry entries"),
+            "translation units",
+        )
         yield _table(heads, [self._pin(pin) for pin in self.figures])
-        yield "Both sides are counted alike; for the surface: upstream's, and what is left.\n"
+        yield (
+            "Both sides are counted alike: upstream's, and what is left. A pattern over a fetched\n"
+            "repository stands for translation units that cannot be counted without it.\n"
+        )
 
     def _pin(self, pin: str) -> Sequence[str]:
         found = self.figures[pin]
         lines, surface, wheel = found["lines"], found["surface"], found["wheel"]
-        files = {verdict: sum(b[verdict] for b in found["batches"].values()) for verdict in ("removed", "edited", "added")}
+        files = {
+            verdict: sum(b[verdict] for b in found["batches"].values())
+            for verdict in ("removed", "edited", "added")
+        }
         share = f" ({100 * lines['after'] / lines['before']:.1f}%)" if lines["before"] else ""
         return (
             pin,
@@ -67,6 +79,7 @@ class _Page:
             ", ".join(f"{number:,} {verdict}" for verdict, number in files.items()),
             f"{wheel['files']:,} files, {wheel['bytes']:,} bytes" if wheel else "none",
             *(_sides(surface, kind) for kind in ("flag", "route", "environment", "registry")),
+            _units(found["units"]),
         )
 
     def section(self, name: str) -> Iterator[str]:
@@ -76,24 +89,31 @@ class _Page:
             yield _table(_ROWS, [self.row(item) for item in items])
 
     def row(self, item: Item) -> Sequence[str]:
-        rules = [_batch(b) for b in item.batches]
-        rules += [self._statement(name) for name in item.statements]
+        said: dict[str, list[str]] = {name: [] for name in item.batches}
+        for name in item.statements:
+            batch, words = self.statements[name]
+            said.setdefault(batch, []).append(words)
+        rules = [
+            ", ".join(words) if batch == BASE else _batch(batch) + (": " if words else "") + ", ".join(words)
+            for batch, words in said.items()
+        ]
         return f"**{item.id}** {item.what}", item.decision, _lines(rules), _lines(self.evidence(item))
-
-    def _statement(self, name: str) -> str:
-        batch, words = self.statements[name]
-        return words if batch == BASE else f"{_batch(batch)}: {words}"
 
     def evidence(self, item: Item) -> Iterator[str]:
         yield from self._took(item.batches)
         if item.keeps:
-            named = ", ".join(f"`{k.name}`" + (" (where upstream has it)" if k.optional else "") for k in item.keeps)
+            named = ", ".join(
+                f"`{k.name}`" + (" (where upstream has it)" if k.optional else "") for k in item.keeps
+            )
             yield f"G007, there or no build: {named}"
         for pin, most in item.lines.items():
             lines = self.figures.get(pin, {}).get("lines", {}).get("after")
             proven = f"{pin} has {lines:,}" if lines is not None else f"{pin} is not proven"
             yield f"G007, at most {most:,} lines of code: {proven}"
-        yield from (f"{code}, in every build: no case of \u201c{CODES[code][1].rstrip('.')}\u201d" for code in item.gates)
+        yield from (
+            f"{code}, in every build: no case of \u201c{CODES[code][1].rstrip('.')}\u201d"
+            for code in item.gates
+        )
         yield from (_test(test) for test in item.tests)
 
     def batches(self) -> Iterator[Sequence[str]]:
@@ -103,12 +123,17 @@ class _Page:
                 said = [*self._took((batch.id,)), *(f"G007, nowhere: {_code(t.pattern)}" for t in absent)]
                 also = [f"{i.id}" for i in self.manifest.scope if batch.id in i.batches]
                 more = f" ({', '.join(also)})" if also else ""
-                yield f"<a id=\"batch-{batch.id}\"></a>{batch.id}{more}", batch.why, _states(batch), _lines(said)
+                yield (
+                    f'<a id="batch-{batch.id}"></a>{batch.id}{more}',
+                    batch.why,
+                    _states(batch),
+                    _lines(said),
+                )
 
     def _took(self, ids: Iterable[str]) -> Iterator[str]:
         """What batches did to each proven pin; an edited file counts for the batch of most of its lines."""
         ids = list(ids)
-        for pin, found in self.figures.items():
+        for pin, found in self.shown.items():
             known = [found["batches"][name] for name in ids if name in found["batches"]]
             if not known:
                 continue
@@ -126,9 +151,18 @@ class _Page:
         rows = []
         for text in guarantees.absent_text:
             excuses = [
-                f"`{e.path}`{f' (`{e.text}`)' if e.text else ''}: {e.why}" for e in text.exceptions if e.path not in everywhere
+                f"`{e.path}`{f' (`{e.text}`)' if e.text else ''}: {e.why}"
+                for e in text.exceptions
+                if e.path not in everywhere
             ]
-            rows.append((_code(text.pattern), _lines(map(_code, text.paths)), _lines(map(_batch, text.batches)), _lines(excuses)))
+            rows.append(
+                (
+                    _code(text.pattern),
+                    _lines(map(_code, text.paths)),
+                    _lines(map(_batch, text.batches)),
+                    _lines(excuses),
+                )
+            )
         yield "## What is searched for in every build\n"
         yield _table(("pattern", "in", "made to hold by", "exceptions"), rows)
         if everywhere:
@@ -137,19 +171,28 @@ class _Page:
 
 def _states(batch: Batch) -> str:
     """How many statements of which kind a batch makes."""
-    kinds = {
-        "path rules": len(batch.rules),
-        "facts": len(batch.facts) + sum(max(1, len(o.values)) for o in batch.options),
-        "absent names": len(batch.absent),
-        "edits": len(batch.edits) + len(batch.toml) + len(batch.anchored) + len(batch.patches),
-        "files of ours": len(batch.files),
-    }
-    return _lines(f"{number:,} {kind}" for kind, number in kinds.items() if number)
+    kinds = (
+        ("path rule", "path rules", len(batch.rules)),
+        ("fact", "facts", len(batch.facts) + sum(max(1, len(o.values)) for o in batch.options)),
+        ("absent name", "absent names", len(batch.absent)),
+        ("edit", "edits", len(batch.edits) + len(batch.toml) + len(batch.anchored) + len(batch.patches)),
+        ("file of ours", "files of ours", len(batch.files)),
+    )
+    return _lines(f"{number:,} {one if number == 1 else more}" for one, more, number in kinds if number)
 
 
 def _sides(surface: Mapping[str, Mapping[str, int]], kind: str) -> str:
     found = surface.get(kind, {"before": 0, "after": 0})
     return f"{found['before']:,} to {found['after']:,}"
+
+
+def _units(units: Mapping[str, Mapping[str, int]] | None) -> str:
+    if units is None:
+        return "no native sources"
+    return " to ".join(
+        f"{one['own'] + one['fetched']:,}" + (f" and {one['patterns']} patterns" if one["patterns"] else "")
+        for one in (units["before"], units["after"])
+    )
 
 
 def _batch(name: str) -> str:

@@ -102,6 +102,6 @@ def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
             found.setdefault(f"{toml.file}:{toml.key}", (batch.id, f"{toml.op} `{toml.key}`"))
         for anchored in batch.anchored:
             found.setdefault(anchored.file, (batch.id, f"edits of `{anchored.file}`"))
-        for rule in batch.rules:
+        for rule in (r for r in batch.rules if r.batch != BASE):
             found.setdefault(rule.pattern, (batch.id, f"{rule.verdict} `{rule.pattern}`"))
     return found

@@ -14,7 +14,10 @@ from small_world import ROOT, small_world
 from builder import errors
 from builder.cli import READER_GONE, VERBS
 from builder.cli.explain import page
+from builder.emit.scope_page import scope_page
+from builder.manifest.load import load
 from builder.manifest.reference import markdown
+from builder.pipeline.locked import known
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -34,6 +37,26 @@ def test_the_reference_of_the_manifest_is_that_of_the_schema() -> None:
 
 def test_the_page_of_errors_is_that_of_the_table() -> None:
     assert read("docs/errors.md") == page(), "run `make docs`"
+
+
+def test_the_page_of_the_scope_is_that_of_the_manifest_and_its_lock() -> None:
+    assert read("docs/scope.md") == scope_page(load(ROOT / "manifest.yaml"), known(ROOT)), "run `make docs`"
+
+
+def test_every_batch_and_every_item_of_the_scope_is_a_row() -> None:
+    manifest, text = load(ROOT / "manifest.yaml"), read("docs/scope.md")
+    for batch in manifest.batches[1:]:
+        assert f'| <a id="batch-{batch.id}"></a>{batch.id}' in text
+    for item in manifest.scope:
+        assert f"| **{item.id}** {item.what}" in text
+    assert {f"D{n}" for n in range(1, 15)} | {f"G{n}" for n in range(1, 6)} <= {i.id for i in manifest.scope}
+
+
+def test_every_test_that_the_scope_names_exists() -> None:
+    for item in load(ROOT / "manifest.yaml").scope:
+        for named in item.tests:
+            path, _, function = named.partition("::")
+            assert f"def {function}(" in read(path) if function else (ROOT / path).is_file(), named
 
 
 def test_the_page_of_errors_has_every_code() -> None:
@@ -56,11 +79,14 @@ def test_every_link_leads_to_a_file_or_a_heading(page: Path) -> None:
         linked = page.parent / path if path else page
         assert linked.is_file(), target
         if heading:
-            titles = re.findall(r"^#+ (.*)$", linked.read_text("utf-8"), re.M)
-            assert heading in [t.lower().replace(" ", "-") for t in titles], target
+            text = linked.read_text("utf-8")
+            titles = re.findall(r"^#+ (.*)$", text, re.M)
+            anchors = re.findall(r'<a id="([^"]+)"', text)
+            assert heading in [*(t.lower().replace(" ", "-") for t in titles), *anchors], target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+# the paths on the page of the scope are upstream's; those of the repository are links there
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "scope.md"], ids=lambda page: page.name)
 def test_every_path_of_the_repository_that_is_named_exists(page: Path) -> None:
     named = re.findall(
         r"`((?:builder|tests|schema|overlays|docs|verification|benchmarks)/[^`*\s]*)`",

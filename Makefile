@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 OUT    ?= dist
 UPSTREAM ?=
+RANGE    ?=
 ARGS   ?=
 
 BIN     := $(VENV)/bin
@@ -10,14 +11,15 @@ BUILDER := $(BIN)/python -m builder
 STAMP   := $(VENV)/.installed
 
 # Recipes read these from the environment, so that spaces and quotes in them are safe.
-export OUT UPSTREAM
+export OUT UPSTREAM RANGE
 
-.PHONY: help setup dist plan verify lift doctor docs test check bench clean
+.PHONY: help setup dist plan verify lift sweep doctor docs test check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
 	@echo 'make plan [UPSTREAM=...]                                          show what it would change'
 	@echo 'make verify [OUT=dist]                                            compare its behaviour with upstream'
 	@echo 'make lift UPSTREAM=... [ARGS="--from PIN"]                        say what a newer upstream breaks and brings'
+	@echo 'make sweep RANGE=A..B [ARGS="--every 10"]                         try the manifest on many commits'
 	@echo 'make test                                                         run the tests'
 	@echo 'make check                                                        lint, types and layers'
 	@echo 'make bench                                                        measure, as ratios to a floor'
@@ -47,6 +49,9 @@ verify: $(STAMP)
 # Writes lift/COMMIT/; the manifest is changed by ARGS=--accept only.
 lift: $(STAMP)
 	@$(BUILDER) lift $(ARGS) -- "$$UPSTREAM" || [ $$? -eq 3 ]
+
+sweep: $(STAMP)
+	$(BUILDER) sweep $(ARGS) -- "$$RANGE"
 
 doctor: $(STAMP)
 	$(BUILDER) doctor $(ARGS) -- "$$UPSTREAM"

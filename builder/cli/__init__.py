@@ -43,6 +43,7 @@ VERBS = {
     "kernel-wheel": "Repack the published kernel wheel, without compiling.",
     "plan": "Show what dist would change, writing nothing.",
     "lift": "Say what another upstream breaks and brings, and propose what to do.",
+    "sweep": "Try the manifest on many commits: how far it survives.",
     "why": "Say why a path or symbol is in the output, or is not.",
     "rules": "List the rules with what each takes.",
     "scope": "Print what is in the distribution, with the evidence.",

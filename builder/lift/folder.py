@@ -73,6 +73,16 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
         raise fail("E002", f"{folder} cannot be written: {error.strerror or error}.") from None
 
 
+def append(path: Path, text: str) -> None:
+    """Add lines to a file. Raises BuildError E002."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise fail("E002", f"{path} cannot be written: {error.strerror or error}.") from None
+
+
 def decisions_bytes(rows: Sequence[Decision]) -> bytes:
     return (json.dumps([{"id": d.pattern, "why": d.why} for d in rows], indent=2) + "\n").encode()
 

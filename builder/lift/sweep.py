@@ -1,0 +1,230 @@
+"""A sweep: one manifest tried on many upstream commits, and what is left to say of all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from builder import __version__
+from builder.errors import BuildError, Problem
+from builder.lift.history import Commit
+from builder.lift.statements import statements
+from builder.manifest.model import Manifest
+from builder.pipeline.question import own_digest
+
+BACKENDS = ("loky", "dask", "ray")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """One problem of one commit: its code, and the rule that it is about."""
+
+    code: str
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One commit. `cpu_s` and `wall_s`: seconds of processor time and of waiting that trying it took."""
+
+    key: str  # of manifest, builder and tools: a line with another key says nothing about these
+    commit: str
+    subject: str
+    number: int | None
+    time: int  # committer time in epoch seconds
+    problems: tuple[Wrong, ...]
+    cpu_s: float
+    wall_s: float
+
+    @property
+    def passes(self) -> bool:
+        return not self.problems
+
+    def to_line(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs, wherever it runs: the repository must lie at the same place there."""
+
+    git_dir: Path
+    manifest: Manifest
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a sweep found. `first`: for each rule the first commit on which it failed, with how many did."""
+
+    total: int  # commits between the two ends
+    tried: tuple[Tried, ...]
+    first: tuple[tuple[str, str, Tried, int], ...]  # code, rule, commit, commits on which it failed
+
+    @property
+    def survived(self) -> int:
+        return sum(t.passes for t in self.tried)
+
+
+def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
+    """A digest of all that decides what a commit gives: manifest, batches that are off, builder, tools."""
+    parts = [__version__, own_digest(), manifest.digest, *sorted(without)]
+    parts += [f"{name}={value}" for name, value in sorted(tools.items())]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def attempt(job: Job, commit: Commit) -> Tried:
+    """Try the manifest on one commit. Runs in a process of its own; nothing is written.
+
+    Raises BuildError when the commit cannot be read.
+    """
+    import gc
+
+    from builder.lift.trial import trial
+    from builder.tree import GITLINK, Snapshot
+    from builder.upstream import commits, git
+
+    started, spent = time.monotonic(), _cpu()
+    gc.disable()
+    try:
+        found = commits.read(job.git_dir, commit.id)
+        blobs = git.read_blobs(job.git_dir, [e.blob for e in found.tree.values() if e.mode != GITLINK])
+        done = trial(Snapshot(found.tree, blobs), job.manifest)
+    finally:
+        gc.enable()
+    problems = tuple(_wrong(p, job.manifest) for p in done.problems)
+    del done, blobs
+    gc.collect()
+    return Tried(
+        job.key, commit.id, commit.subject, commit.number, found.time, problems,
+        round(_cpu() - spent, 2), round(time.monotonic() - started, 2),
+    )  # fmt: skip
+
+
+def _cpu() -> float:
+    import resource
+
+    found = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in found)
+
+
+def _wrong(problem: Problem, manifest: Manifest) -> Wrong:
+    words = {s.mark: f"{s.batch}: {s.words}" for s in statements(manifest)}
+    rule = words.get(problem.mark) if problem.mark else None
+    if rule is None and problem.code == "G007" and problem.mark:
+        rule = next(
+            (f"guarantee {g.pattern}" for g in manifest.guarantees.absent_text if g.mark == problem.mark),
+            None,
+        )
+    if rule is None and problem.upstream is not None:
+        rule = problem.upstream.file
+    if rule is None:
+        rule = problem.message.partition(":")[0]
+    return Wrong(problem.code, rule, problem.message)
+
+
+def chosen(commits: Sequence[Commit], every: int) -> list[Commit]:
+    """Every n-th commit, counted back from the last one, which is always among them."""
+    return list(commits)[::-1][::every][::-1]
+
+
+def read(path: Path, key: str) -> dict[str, Tried]:
+    """What was tried already under this key, by commit. A line that cannot be read is tried again."""
+    found: dict[str, Tried] = {}
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return found
+    for line in lines:
+        try:
+            row = json.loads(line)
+            row["problems"] = tuple(Wrong(**p) for p in row["problems"])
+            tried = Tried(**row)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue  # the end of a run that was killed
+        if tried.key == key:
+            found[tried.commit] = tried
+    return found
+
+
+def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterable[list[Tried]]:
+    """Try commits, a handful at a time, so that what is done is kept when the rest is not.
+
+    Raises BuildError (E003) when the backend is not installed.
+    """
+    from joblib import Parallel, delayed, parallel_config
+
+    size = jobs if jobs <= 1 else 4 * jobs
+    with parallel_config(backend=_registered(backend), n_jobs=jobs):
+        for start in range(0, len(commits), size):
+            part = commits[start : start + size]
+            yield list(Parallel()(delayed(attempt)(job, commit) for commit in part))
+
+
+def _registered(backend: str) -> str:
+    try:
+        if backend == "ray":
+            from ray.util.joblib import register_ray
+
+            register_ray()
+        elif backend == "dask":
+            from dask.distributed import Client
+
+            Client.current(allow_global=True)
+    except ImportError:
+        raise BuildError(
+            [
+                Problem(
+                    "E003",
+                    f"The backend {backend} is not installed.",
+                    hint=f"pip install '{_NEEDS[backend]}'",
+                )
+            ]
+        ) from None
+    except ValueError:  # no scheduler is running: one on this machine
+        from dask.distributed import Client
+
+        Client()
+    return backend
+
+
+_NEEDS = {"ray": "ray", "dask": "dask[distributed]"}
+
+
+def summarise(total: int, order: Sequence[Commit], tried: Mapping[str, Tried]) -> Summary:
+    """The figures over the commits that were tried, in the order of history."""
+    rows = tuple(tried[c.id] for c in order if c.id in tried)
+    first: dict[tuple[str, str], Tried] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        for key in {(p.code, p.rule): None for p in row.problems}:
+            first.setdefault(key, row)
+            counts[key] += 1
+    place = {row.commit: number for number, row in enumerate(rows)}
+    listed = sorted(first, key=lambda key: (place[first[key].commit], key))
+    return Summary(total, rows, tuple((*key, first[key], counts[key]) for key in listed))
+
+
+def record(summary: Summary, key: str, spec: str, every: int) -> dict[str, Any]:
+    """The summary as JSON data."""
+    cpu = sorted(t.cpu_s for t in summary.tried)
+    return {
+        "range": spec,
+        "every": every,
+        "key": key,
+        "commits": summary.total,
+        "tried": len(summary.tried),
+        "survived": summary.survived,
+        "cpu_s": {"median": cpu[len(cpu) // 2], "total": round(sum(cpu), 1)} if cpu else None,
+        "first_failures": [
+            {"code": code, "rule": rule, "commit": t.commit, "number": t.number, "commits": count}
+            for code, rule, t, count in summary.first
+        ],
+    }

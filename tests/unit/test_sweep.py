@@ -1,0 +1,144 @@
+"""sweep: one manifest on many commits, on a small world."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from small_world import FILES
+from test_lift import SERVER, Later, edited
+
+from builder.lift.history import Commit
+from builder.lift.sweep import Tried, Wrong, chosen, read, summarise
+from builder.lift.sweep_page import page, timeline
+
+
+def tried(commit: str, *problems: Wrong, key: str = "k") -> Tried:
+    return Tried(key, commit, f"Change {commit}", None, 1_700_000_000, problems, 1.5, 2.0)
+
+
+R1 = Wrong("R001", "remove: a", "gone")
+R4 = Wrong("R004", "replace x", "moved")
+
+
+def test_every_nth_commit_is_counted_from_the_last() -> None:
+    commits = [Commit(str(number), "") for number in range(10)]
+    assert [c.id for c in chosen(commits, 4)] == ["1", "5", "9"]
+    assert chosen(commits, 1) == commits
+    assert [c.id for c in chosen(commits, 100)] == ["9"]
+    assert chosen([], 3) == []
+
+
+def test_the_first_failure_of_a_rule_is_the_earliest_commit_in_history_not_in_the_file() -> None:
+    order = [Commit(name, "") for name in "abc"]
+    rows = {"c": tried("c", R1, R4), "a": tried("a"), "b": tried("b", R4)}
+    found = summarise(30, order, rows)
+    assert (found.total, found.survived, [t.commit for t in found.tried]) == (30, 1, ["a", "b", "c"])
+    assert [(code, row.commit, count) for code, _, row, count in found.first] == [
+        ("R004", "b", 2),
+        ("R001", "c", 1),
+    ]
+
+
+def test_lines_of_another_key_and_torn_lines_are_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "commits.jsonl"
+    good = tried("a", R1)
+    path.write_text(f"{good.to_line()}\n{tried('b', key='other').to_line()}\n{good.to_line()[:20]}\n[1]\n")
+    assert read(path, "k") == {"a": good}
+    assert read(tmp_path / "none", "k") == {}
+
+
+def test_the_page_shows_a_share_that_its_rows_give_and_the_drawing_is_xml() -> None:
+    order = [Commit(str(n), "") for n in range(8)]
+    rows = {str(n): tried(str(n), *([R1] if n > 5 else [])) for n in range(8)}
+    found = summarise(8, order, rows)
+    assert "8 tried, 6 pass every static gate (75.0%)" in page(found, "A..B", 1)
+    drawn = ET.fromstring(timeline(found))
+    bars = [e for e in drawn if e.tag.endswith("rect") and len(e)]
+    assert len(bars) == 8 + 2  # one for each commit, and one for the problems of each that fails
+    assert not re.search(r"(href|src|url)\s*=?\s*[\"(]", timeline(found))
+
+
+def test_an_empty_sweep_is_a_page_too() -> None:
+    found = summarise(0, [], {})
+    assert "0 tried" in page(found, "A..A", 1)
+    ET.fromstring(timeline(found))
+
+
+def test_text_of_a_subject_cannot_break_out_of_the_drawing() -> None:
+    row = Tried("k", "a" * 40, "</title><script>&", 1, 0, (), 0, 0)
+    assert "<script>" not in timeline(summarise(1, [Commit("a" * 40, "")], {"a" * 40: row}))
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Later:
+    found = Later(tmp_path)
+    found.then("Words (#1)", {**FILES, "README.md": b"# acme\n"})
+    found.then("Begin (#2)", edited(found.files, SERVER, ('print("starting")', 'print("begin")')))
+    found.then("News (#3)", {**found.files, "NEWS.md": b"none\n"})
+    found.then("Start (#4)", {**FILES, "README.md": b"# acme\n"})
+    return found
+
+
+def sweep(later: Later, *more: str) -> dict:
+    done = later.world.good("sweep", "seed..main", "--format", "json", *more)
+    return json.loads(done.stdout)
+
+
+def test_a_sweep_tells_how_many_commits_pass_and_which_broke_which_rule(later: Later) -> None:
+    found = sweep(later)
+    assert (found["commits"], found["tried"], found["survived"]) == (4, 4, 2)
+    assert [(f["code"], f["number"], f["commits"]) for f in found["first_failures"]] == [
+        ("R004", 2, 2),
+        ("R003", 3, 1),
+    ]
+    out = later.world.home / "lift/sweep"
+    assert {p.name for p in out.iterdir()} == {"commits.jsonl", "sweep.json", "README.md", "timeline.svg"}
+    assert str(later.world.home) not in "".join(p.read_text("utf-8") for p in out.iterdir())
+
+
+def test_a_sweep_goes_on_where_it_was_interrupted_and_gives_the_same(later: Later) -> None:
+    whole = sweep(later)
+    lines = later.world.home / "lift/sweep/commits.jsonl"
+    rows = lines.read_text("utf-8").splitlines(keepends=True)
+    lines.write_text("".join(rows[:2]) + rows[2][:30], "utf-8")
+    done = later.world.good("sweep", "seed..main")
+    assert "4 commits, 2 of them known" in done.stderr
+    again = sweep(later)
+    assert again["first_failures"] == whole["first_failures"]
+    assert again["survived"] == whole["survived"]
+
+
+def test_a_changed_manifest_is_tried_anew(later: Later) -> None:
+    sweep(later)
+    later.world.change("    why: AWK is not part", "    why: AWK is never part")
+    assert "4 commits, 0 of them known" in later.world.good("sweep", "seed..main").stderr
+
+
+def test_two_at_a_time_give_what_one_gives(later: Later) -> None:
+    one, two = sweep(later), sweep(later, "--jobs", "2", "--out", "other")
+    assert one["first_failures"] == two["first_failures"] and two["tried"] == 4
+
+
+def test_a_stride_tries_the_last_commit_always(later: Later) -> None:
+    found = sweep(later, "--every", "3")
+    assert (found["tried"], found["survived"]) == (2, 2)
+
+
+@pytest.mark.parametrize("words", ["seed", "seed..", "..main", "a...b"])
+def test_what_is_no_range_is_usage(later: Later, words: str) -> None:
+    assert later.world.run("sweep", words).returncode == 2
+
+
+def test_a_backend_that_is_not_installed_is_said_with_what_installs_it(later: Later) -> None:
+    pytest.importorskip("joblib")
+    try:
+        import ray  # noqa: F401
+    except ImportError:
+        done = later.world.run("sweep", "seed..main", "--backend", "ray")
+        assert (done.returncode, "pip install 'ray'" in done.stderr) == (7, True)
+    else:
+        pytest.skip("ray is installed")

@@ -183,3 +183,22 @@ def test_the_wheel_installs_and_the_server_arguments_import(
     assert "+deepseek" in version
     assert "flashinfer" in choices
     assert "fa3" not in choices
+
+
+def test_no_edited_file_needs_formatting_that_upstreams_did_not_need(built: Built, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (built.out / "ledger.jsonl").read_text().splitlines()]
+    edited = [r["path"] for r in rows if r["verdict"] == "edited" and r["path"].endswith(".py")]
+    assert len(edited) > 100
+    misfits: dict[str, set[str]] = {}
+    for side in ("upstream", "output"):
+        for path in edited:
+            target = tmp_path / side / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            data = built.upstream[path] if side == "upstream" else (built.out / "tree" / path).read_bytes()
+            target.write_bytes(data)
+        ruff = [str(Path(sys.executable).with_name("ruff")), "format", "--isolated", "--check", "--no-cache"]
+        said = subprocess.run(
+            [*ruff, "--target-version=py310", "."], cwd=tmp_path / side, capture_output=True
+        )
+        misfits[side] = set(re.findall(r"^Would reformat: (.*)$", said.stdout.decode(), re.MULTILINE))
+    assert misfits["output"] - misfits["upstream"] == set()

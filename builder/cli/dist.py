@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from builder.cli import options, output
+from builder.cli.recall import recalled
 
 
 @click.command("dist", short_help="Build the distribution.")
@@ -61,7 +62,9 @@ def command(
     from builder.upstream.model import snapshot
 
     output.stage("cutting")
-    done = cut(snapshot(upstream), asked.manifest)
+    with recalled(asked.cache) as found:
+        # a proof rests on nothing that was found out before
+        done = cut(snapshot(upstream), asked.manifest, recall=None if paranoid or update_lock else found)
     output.stage("verifying")
     after = verify(done, asked.manifest, twice=paranoid or update_lock)
     output.stage("packing")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from builder.cli import options, output
+from builder.cli.recall import recalled
 from builder.errors import CHANGES_PENDING
 
 
@@ -36,7 +37,8 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
 
     upstream = options.resolve(asked)
     output.stage("cutting")
-    done = cut(snapshot(upstream), asked.manifest)
+    with recalled(asked.cache) as known:
+        done = cut(snapshot(upstream), asked.manifest, recall=known)
     output.stage("verifying")
     verify(done, asked.manifest)
     figures = build.measure(done, asked.manifest)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from builder.cli import options, output
+from builder.cli.recall import recalled
 from builder.errors import fail
 
 
@@ -29,7 +30,8 @@ def command(what: str, **shared: Any) -> None:
 
     upstream = options.resolve(asked)
     output.stage("cutting")
-    done = cut(snapshot(upstream), asked.manifest)
+    with recalled(asked.cache) as known:
+        done = cut(snapshot(upstream), asked.manifest, recall=known)
     output.stage("")
     found = explanation.explain(done, asked.manifest, what)
     if found is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from builder.errors import BuildError, Problem
 from builder.forked import later
 from builder.gates.surface import Surfaces
 from builder.gates.world import World
-from builder.graph.modules import Summary, summaries
+from builder.graph.modules import Known, Summary, known_of, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.native import gate as native
@@ -25,7 +25,10 @@ from builder.pipeline.surfaces import staying_python, surface_files, surfaces, w
 from builder.select.patterns import PatternSet
 from builder.select.rules import Selection
 from builder.specialize.facts import Facts
-from builder.specialize.fixpoint import Specialized, specialize
+from builder.specialize.fixpoint import specialize
+from builder.specialize.recall import Recall as Folds
+from builder.specialize.recall import Remembered
+from builder.specialize.results import Specialized
 from builder.surface.extract import surface
 from builder.surface.model import Surface
 from builder.tree import Snapshot
@@ -41,6 +44,18 @@ class Aside:
     summaries: Mapping[str, Summary]  # of Python that rules remove
     surface: Surface
     findings: tuple[native.Finding, ...]
+
+
+Told = tuple[Surface, tuple[native.Finding, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What cuts found out that is true of the same files again: summaries, what upstream offers, folds."""
+
+    summaries: dict[tuple[str, str, int], Summary] = field(default_factory=dict)
+    told: dict[str, Told] = field(default_factory=dict)
+    folds: dict[str, Remembered] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +77,23 @@ class Cut:
     laid: Snapshot  # the kept files with the overlays applied, before specialization
 
 
-def cut(upstream: Snapshot, manifest: Manifest, stop: Stop | None = None) -> Cut:
+def cut(
+    upstream: Snapshot, manifest: Manifest, stop: Stop | None = None, recall: Recalled | None = None
+) -> Cut:
     """Select, prune, overlay, specialize and keep native code in step.
 
+    `recall`: what earlier cuts found out about the same files; what this one finds out is added.
     Raises BuildError with all problems of the first stage that has any; with `stop` they are handed to it
     instead, stage by stage, and the cut goes on with what it has.
     """
     stop = stop or _stop
     selection = chosen(upstream, manifest)
     compared = surface_files(upstream, selection, manifest)
-    meanwhile = later(lambda: _aside(upstream, compared, selection, manifest))
-    staying = summaries(upstream.restrict(staying_python(selection)), manifest.packages)
+    known = recall.summaries if recall else {}
+    about = f"{compared.tree.id} {upstream.tree.id} {sorted(manifest.packages.items())}"
+    told = recall.told.get(about) if recall else None
+    meanwhile = later(lambda: _aside(upstream, compared, selection, manifest, known, told))
+    staying = summaries(upstream.restrict(staying_python(selection)), manifest.packages, known)
     index = Index(staying, manifest.packages)
     manifest, unmatched = with_names(manifest, index)
     decided = decide(selection, manifest, index)
@@ -84,14 +105,20 @@ def cut(upstream: Snapshot, manifest: Manifest, stop: Stop | None = None) -> Cut
 
     ours = frozenset(overlaid.ours)
     facts = facts_of(manifest, upstream, decided)
-    specialized, followed = _specialize(laid, upstream, decided, manifest, ours, facts)
+    folds = recall.folds if recall else None
+    specialized, followed = _specialize(laid, upstream, decided, manifest, ours, facts, folds)
     stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
     stop(followed.problems)
     output = laid.replace({**specialized.files, **followed.files})
 
     aside = meanwhile.result()
-    known = {**staying, **aside.summaries}
-    before = World(upstream.restrict(sorted(known)), known, Index(known, manifest.packages))
+    everything = {**staying, **aside.summaries}
+    before = World(upstream.restrict(sorted(everything)), everything, Index(everything, manifest.packages))
+    if recall:
+        for one, summary in known_of(upstream, everything).items():
+            recall.summaries.pop(one, None)  # the latest used are kept longest
+            recall.summaries[one] = summary
+        recall.told[about] = (aside.surface, aside.findings)
     found = surfaces(compared, aside.surface, output, decided, specialized.lost, manifest)
     return Cut(
         upstream=upstream,
@@ -110,13 +137,17 @@ def cut(upstream: Snapshot, manifest: Manifest, stop: Stop | None = None) -> Cut
     )
 
 
-def _aside(upstream: Snapshot, compared: Snapshot, selection: Selection, manifest: Manifest) -> Aside:
+def _aside(
+    upstream: Snapshot,
+    compared: Snapshot,
+    selection: Selection,
+    manifest: Manifest,
+    known: Known,
+    told: Told | None,
+) -> Aside:
     leaving = sorted({*python_modules(upstream, manifest.packages)} - {*staying_python(selection)})
-    return Aside(
-        summaries(upstream.restrict(leaving), manifest.packages),
-        surface(compared, manifest.packages),
-        native.check(upstream),
-    )
+    found = summaries(upstream.restrict(leaving), manifest.packages, known)
+    return Aside(found, *(told or (surface(compared, manifest.packages), native.check(upstream))))
 
 
 def again(done: Cut, manifest: Manifest) -> Snapshot:
@@ -137,6 +168,7 @@ def _specialize(
     manifest: Manifest,
     ours: frozenset[str],
     facts: Facts,
+    folds: Folds | None = None,
 ) -> tuple[Specialized, lockstep.Followed]:
     """What follows from the facts and from what is gone: in Python, then in native code."""
     modules = python_modules(upstream, manifest.packages)
@@ -150,6 +182,7 @@ def _specialize(
         extra=[files[p] for p in files if p.endswith("pyproject.toml")],
         frozen=ours,
         stays=frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub"),
+        recall=folds,
     )
     special = files.replace(specialized.files)
     removed = {p: r.batch for p, r in decided.removed.items()}

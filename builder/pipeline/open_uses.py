@@ -8,8 +8,8 @@ from builder.errors import Mark, Problem
 from builder.graph.modules import module_of
 from builder.manifest.model import Manifest
 from builder.pipeline.decide import Decided
-from builder.specialize.fixpoint import Specialized
 from builder.specialize.leftovers import Leftover
+from builder.specialize.results import Specialized
 from builder.tree import Snapshot
 
 _HINT = "State a fact that makes the use dead, or drop, stub or replace it with an edit."

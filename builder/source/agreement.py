@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from builder.source.ops import Op
-from builder.source.oracle import Oracle
+from builder.source.oracle import Oracle, expected
 from builder.source.parse import Module, documentation
 
 
@@ -90,3 +90,15 @@ class _Comparison:
 def _text(module: Module, stmt: ast.stmt) -> bytes:
     start = min([module.start(stmt), *(module.start(d) for d in getattr(stmt, "decorator_list", ()))])
     return module.data[start : module.end(stmt)]
+
+
+def first_difference(after: Module, before: Module, ops: Iterable[Op]) -> str:
+    """Where a text is not what the operations make of the tree of another, as a sentence's part."""
+    one = [ast.unparse(s) for s in after.tree.body]
+    two = [ast.unparse(ast.fix_missing_locations(s)) for s in expected(before.tree, ops).body]
+    for a, b in zip(one, two, strict=False):
+        if a != b:
+            for x, y in zip(a.splitlines(), b.splitlines(), strict=False):
+                if x != y:
+                    return f"text gives `{x.strip()}`, the tree gives `{y.strip()}`"
+    return "the text and the tree differ in length"

@@ -77,7 +77,7 @@ class Assignments:
     def gone(self, name: str) -> bool:
         """Is a name of this module (`Class.member` too) declared absent, or gone since?"""
         full = f"{self.unit.name}.{name}"
-        return full in self.world.facts.symbols or full in self.world.memory.gone
+        return self.world.is_gone(full)
 
     def _binds_gone(self, name: str, scope: Scope) -> bool:
         full = f"{scope.qualname}.{name}" if scope.qualname else name

@@ -31,7 +31,7 @@ class Evaluator:
         self.world = world
         self.unit = unit
         self.facts = world.facts
-        self._local = world.memory.local.get(unit.path, {})
+        self._local = world.local(unit.path)
         self._busy: set[ast.AST] = set()
 
     # -- names --------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ class Evaluator:
             gone = self.world.module_gone(full)
             if gone is not None:
                 return Gone(gone)
-            if full in self.facts.symbols or full in self.world.memory.gone:
+            if self.world.is_gone(full):
                 return Gone(full)
             return full
         return None
@@ -66,7 +66,7 @@ class Evaluator:
             if self.unit.scopes.root.star and self.world.defines(self.unit.name, name):
                 return self.world.canonical(self.unit.name, name)
             full = f"{self.unit.name}.{name}"
-            return Gone(full) if full in self.world.memory.gone else name
+            return Gone(full) if self.world.is_gone(full) else name
         if owner.kind == "module":
             return self.world.canonical(self.unit.name, name)
         bindings = owner.names[name]
@@ -122,15 +122,10 @@ class Evaluator:
         if found is not None:
             return found
         module, _, name = qualified.rpartition(".")
-        path = self.world.paths.get(module)
-        if path is None or not self.world.may_assign(path, name):
-            return None
-        unit = self.world.unit(path)
-        bindings = unit.scopes.root.names.get(name)
-        if not bindings:
-            return None
-        other = self if unit is self.unit else Evaluator(self.world, unit)
-        return other.constant(bindings, unit.scopes.root)
+        if self.world.paths.get(module) != self.unit.path:
+            return self.world.elsewhere(qualified, lambda world: constant_of(world, qualified))
+        bindings = self.unit.scopes.root.names.get(name)
+        return self.constant(bindings, self.unit.scopes.root) if bindings else None
 
     def constant(self, bindings: list[Binding], scope: Scope) -> Known | None:
         """The one derived value of all bindings of a name, if there is one.
@@ -167,7 +162,7 @@ class Evaluator:
     def _value_Call(self, node: ast.Call, scope: Scope) -> Value:
         name = self.qualified(node.func, scope)
         if isinstance(name, str):
-            known = self.facts.predicates.get(name) or self.world.memory.functions.get(name)
+            known = self.facts.predicates.get(name) or self.world.function(name)
             if known is not None:
                 return known
             if name in _BUILTINS and not node.keywords:
@@ -202,7 +197,7 @@ class Evaluator:
         if anywhere is not None:
             return anywhere
         if not node.args and not node.keywords:
-            method = self.world.memory.methods.get(func.attr)
+            method = self.world.method(func.attr)
             if method is not None:
                 return method
             if func.attr == "get" and isinstance(func.value, ast.Attribute):
@@ -361,3 +356,14 @@ def _alternatives(classes: ast.expr) -> list[ast.expr]:
 
 
 __all__ = ["Evaluator", "Value", "names_of"]
+
+
+def constant_of(world: World, qualified: str) -> Known | None:
+    """The derived value of a module-level constant, read in the file that assigns it."""
+    module, _, name = qualified.rpartition(".")
+    path = world.paths.get(module)
+    if path is None or not world.may_assign(path, name):
+        return None
+    unit = world.unit(path)
+    bindings = unit.scopes.root.names.get(name)
+    return Evaluator(world, unit).constant(bindings, unit.scopes.root) if bindings else None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from builder.forked import divided
-from builder.source.agreement import agrees
+from builder.source.agreement import agrees, first_difference
 from builder.source.ops import Op
-from builder.source.oracle import expected
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
 from builder.specialize.cleanup import Cleaner
@@ -21,6 +19,8 @@ from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.links import Links
 from builder.specialize.outline import Outline
 from builder.specialize.polish import format_files, polish
+from builder.specialize.recall import Answer, Asked, Question, Recall, Remembered, digest, key
+from builder.specialize.results import Mismatch, Round, Specialized
 from builder.specialize.words import Words, holding
 from builder.specialize.world import Memory, Unit, World
 
@@ -28,39 +28,6 @@ MOST_ROUNDS = 40
 
 #: path -> the identifiers to fold it for; None: all of them
 Dirty = dict[str, set[str] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """An edited file whose text is not what the same edits on its syntax tree give."""
-
-    path: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """What one round gave for one file: what was found out, the new text, the names that left with it."""
-
-    folded: Folded  # without its operations
-    data: bytes | None = None  # None: as it was
-    lost: frozenset[str] = frozenset()
-    mismatches: tuple[Mismatch, ...] = ()
-
-
-@dataclass(slots=True)
-class Specialized:
-    """The result: every changed file, what left and why, and what is open."""
-
-    files: dict[str, bytes]
-    formatted: set[str] = field(default_factory=set)  # paths of which only the layout changed
-    lost: dict[str, str] = field(default_factory=dict)  # qualified name -> why
-    emptied: list[str] = field(default_factory=list)  # paths with no statement left
-    leftovers: list[Leftover] = field(default_factory=list)
-    mismatches: list[Mismatch] = field(default_factory=list)
-    uncertain: list[tuple[str, int, str]] = field(default_factory=list)
-    rounds: int = 0
-    decided: int = 0
 
 
 def specialize(
@@ -74,6 +41,7 @@ def specialize(
     frozen: frozenset[str] = frozenset(),
     check: bool = True,
     stays: frozenset[str] = frozenset(),
+    recall: Recall | None = None,
 ) -> Specialized:
     """Specialize kept Python files under the facts.
 
@@ -81,9 +49,13 @@ def specialize(
     as upstream has them; `names`: path -> module for all of both; `removed`: module -> why it is gone;
     `may_prune`: paths in which dead definitions may leave; `extra`: other texts that may name symbols;
     `frozen`: paths that are ours and stay as they are; `check`: compare each edit with the
-    oracle; `stays`: qualified names of definitions that never leave as dead.
+    oracle; `stays`: qualified names of definitions that never leave as dead; `recall`: what folds gave
+    before, to which those of this run are added (only with `check`).
     """
-    return _Fixpoint(files, upstream, names, removed, facts, may_prune, extra, frozen, check, stays).run()
+    recall = recall if check else None
+    return _Fixpoint(
+        files, upstream, names, removed, facts, may_prune, extra, frozen, check, stays, recall
+    ).run()
 
 
 class _Fixpoint:
@@ -99,6 +71,7 @@ class _Fixpoint:
         frozen: frozenset[str],
         check: bool,
         stays: frozenset[str],
+        recall: Recall | None,
     ) -> None:
         self.files = dict(files)
         self.first = dict(files)
@@ -117,6 +90,8 @@ class _Fixpoint:
             upstream, files, names, may_prune, extra, self.words, self.links, frozen, stays
         )
         self.result = Specialized({})
+        self.recall = recall
+        self.stated = digest(facts) if recall is not None else ""
         # path -> the last edit of a file, not yet compared with the oracle
         self.unconfirmed: dict[str, tuple[Unit, list[Op]]] = {}
         self.edits = 0  # how many times a file got new bytes
@@ -248,12 +223,12 @@ class _Fixpoint:
     # -- rounds -----------------------------------------------------------------------------------
 
     def fold_round(self, dirty: Dirty) -> Dirty:
-        rounds = divided(sorted(dirty), lambda paths: self.round(paths, dirty), self.size)
+        rounds = self.rounds(dirty)
         self.result.rounds += 1
         for found in (r.folded for r in rounds):
             if dirty[found.path] is None:
-                self.methods[found.path] = found.methods
-                self.uncertain[found.path] = found.uncertain
+                self.methods[found.path] = dict(found.methods)
+                self.uncertain[found.path] = list(found.uncertain)
             else:
                 self.methods.setdefault(found.path, {}).update(found.methods)
                 told = self.uncertain.setdefault(found.path, [])
@@ -261,6 +236,35 @@ class _Fixpoint:
         self.learn(r.folded for r in rounds)
         self.result.decided += sum(r.folded.decided for r in rounds)
         return self.affected(self.apply(rounds))
+
+    def rounds(self, dirty: Dirty) -> list[Round]:
+        """What folding gives for each of these files, in order: recalled, or found out now."""
+        found: dict[str, Round] = {}
+        keys: dict[str, str] = {}
+        if self.recall is not None:
+            world = self.world()
+            for path in dirty:
+                keys[path] = self.key(world, path, dirty[path])
+                before = self.recall.get(keys[path])
+                if before is not None and before.holds(world):
+                    found[path] = before.result
+                    self.recall[keys[path]] = self.recall.pop(keys[path])  # the latest used are kept longest
+                    if path in self.unconfirmed:
+                        self.confirm(world.unit(path))
+        todo = sorted(dirty.keys() - found.keys())
+        for made in divided(todo, lambda paths: self.round(paths, dirty), self.size):
+            path = made.folded.path
+            found[path] = replace(made, answers=())
+            if self.recall is not None and not made.mismatches:
+                self.recall[keys[path]] = Remembered(made.answers, found[path])
+        return [found[path] for path in sorted(dirty)]
+
+    def key(self, world: World, path: str, only: set[str] | None) -> str:
+        """What a fold depends on, but for its questions: words that the file lacks are not part of it."""
+        words = self.words.of(path)
+        more = {*self.memory.methods, *self.wanted.get(path, ())} if only is None else only
+        needles = {n for n in more if n.encode() in words} | ({"*"} if only is None else set())
+        return key(world, self.stated, path, needles, self.upstream.get(path, b""))
 
     def round(self, paths: Sequence[str], dirty: Dirty) -> list[Round]:
         """Fold files against the world of this round, whose other files stay as they are."""
@@ -270,17 +274,19 @@ class _Fixpoint:
             needles = dirty[path]
             if needles is None:
                 needles = set(self.needles(path))
-            results.append(fold(world.unit(path), world, needles, self.upstream.get(path, b"")))
-        return [self.edit(world.unit(result.path), result) for result in results]
+            asked = Asked(world) if self.recall is not None else None
+            folded = fold(world.unit(path), asked or world, needles, self.upstream.get(path, b""))
+            results.append((folded, tuple(asked.answers.items()) if asked is not None else ()))
+        return [self.edit(world.unit(folded.path), folded, answers) for folded, answers in results]
 
-    def edit(self, unit: Unit, folded: Folded) -> Round:
+    def edit(self, unit: Unit, folded: Folded, answers: tuple[tuple[Question, Answer], ...]) -> Round:
         """Carry out what folding a file asks for, and compare the text with the oracle."""
         ops, folded.ops = folded.ops, []
         if not ops:
-            return Round(folded)
+            return Round(folded, answers=answers)
         known = len(self.result.mismatches)
         data = self.splice(unit, ops)
-        found = Round(folded)
+        found = Round(folded, answers=answers)
         if data is not None and data != self.files[unit.path]:
             try:
                 after = Unit(unit.path, unit.name, data)
@@ -289,7 +295,7 @@ class _Fixpoint:
             else:
                 self.confirm(unit)
                 self.compare(unit, ops, after.module)
-                found = Round(folded, data, defined(unit) - defined(after))
+                found = Round(folded, data, defined(unit) - defined(after), answers=answers)
         mismatches, self.result.mismatches = self.result.mismatches, self.result.mismatches[:known]
         return replace(found, mismatches=tuple(mismatches[known:]))
 
@@ -303,8 +309,8 @@ class _Fixpoint:
                 self.memory.constants.setdefault(name, known)
             for name, known in result.functions.items():
                 self.memory.functions.setdefault(name, known)
-            for key, gone in result.local.items():
-                self.memory.local.setdefault(result.path, {}).setdefault(key, gone)
+            for where, gone in result.local.items():
+                self.memory.local.setdefault(result.path, {}).setdefault(where, gone)
         self.learn_methods()
 
     def learn_methods(self) -> None:
@@ -361,7 +367,7 @@ class _Fixpoint:
 
     def compare(self, unit: Unit, ops: Iterable[Op], after: Module, formatted: bool = False) -> None:
         if self.check and not agrees(unit.module, ops, after, formatted):
-            self.mismatch(unit.path, _first_difference(after.tree, expected(unit.module.tree, ops)))
+            self.mismatch(unit.path, first_difference(after, unit.module, ops))
 
     def mismatch(self, path: str, sentence: str) -> None:
         self.result.mismatches.append(Mismatch(path, sentence))
@@ -451,14 +457,3 @@ class _Fixpoint:
 
 def _writes(data: bytes) -> tuple[int, int]:
     return data.count(b"global"), data.count(b"nonlocal")
-
-
-def _first_difference(left: ast.AST, right: ast.AST) -> str:
-    one = [ast.unparse(s) for s in left.body]  # type: ignore[attr-defined]
-    two = [ast.unparse(ast.fix_missing_locations(s)) for s in right.body]  # type: ignore[attr-defined]
-    for a, b in zip(one, two, strict=False):
-        if a != b:
-            for x, y in zip(a.splitlines(), b.splitlines(), strict=False):
-                if x != y:
-                    return f"text gives `{x.strip()}`, the tree gives `{y.strip()}`"
-    return "the text and the tree differ in length"

@@ -32,7 +32,7 @@ def fold(unit: Unit, world: World, needles: Iterable[str], upstream: bytes = b""
     `needles`: the identifiers and strings without which a statement has nothing to fold; `upstream`: the
     file as upstream has it, whose own literal conditions are none of our business.
     """
-    local = {name for _, name in world.memory.local.get(unit.path, ())}
+    local = {name for _, name in world.local(unit.path)}
     data = world.files[unit.path]
     offsets = import_hits(data, unit.package, lambda m: world.module_gone(m) is not None)
     offsets += _new_literals(data, upstream)

@@ -30,7 +30,7 @@ class Leftover:
 
 def leftovers(unit: Unit, world: World, names: Iterable[str]) -> list[Leftover]:
     """Every use in one file of something that is gone; `names`: what such a use is called somewhere."""
-    local = {name for _, name in world.memory.local.get(unit.path, ())}
+    local = {name for _, name in world.local(unit.path)}
     offsets = import_hits(world.files[unit.path], unit.package, lambda m: world.module_gone(m) is not None)
     return sorted(_Finder(unit, world, Hits(unit, {*names, *local}, offsets)).find())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -148,7 +148,7 @@ class World:
             return full
         if self.module_gone(module) is not None:
             return Gone(module)
-        if full in self.facts.symbols or full in self.memory.gone:
+        if self.is_gone(full):
             return Gone(full)
         path = self.paths.get(module)
         if path is None:
@@ -230,9 +230,29 @@ class World:
             self._assigned[key] = self.outline(path).assigns(name)
         return self._assigned[key]
 
+    def is_gone(self, qualified: str) -> bool:
+        """Is a name declared absent, or gone since?"""
+        return qualified in self.facts.symbols or qualified in self.memory.gone
+
     def constant(self, qualified: str) -> Known | None:
-        """The derived value of a module-level name, found in this or an earlier round."""
+        """The derived value of a module-level name, found in an earlier round."""
         return self.memory.constants.get(qualified)
+
+    def function(self, qualified: str) -> Known | None:
+        """What every call of a function returns."""
+        return self.memory.functions.get(qualified)
+
+    def method(self, name: str) -> Known | None:
+        """What every method of this name returns."""
+        return self.memory.methods.get(name)
+
+    def local(self, path: str) -> Mapping[tuple[str, str], str]:
+        """(scope, name) -> what is gone, of imports that an earlier round took from a file."""
+        return self.memory.local.get(path, {})
+
+    def elsewhere(self, qualified: str, find: Callable[[World], Known | None]) -> Known | None:
+        """What `find` says of a name of another file."""
+        return find(self)
 
 
 def _folders(names: Iterable[str]) -> frozenset[str]:

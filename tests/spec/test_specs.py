@@ -12,7 +12,8 @@ from pages import Section, sections
 
 from builder.manifest.load import parse, read_schema
 from builder.specialize.facts import Facts
-from builder.specialize.fixpoint import Specialized, specialize
+from builder.specialize.fixpoint import specialize
+from builder.specialize.results import Specialized
 
 HERE = Path(__file__).parent
 HEAD = """\

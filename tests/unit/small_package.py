@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from textwrap import dedent
 
 from builder.specialize.facts import Facts, Known
-from builder.specialize.fixpoint import Specialized, specialize
+from builder.specialize.fixpoint import specialize
+from builder.specialize.recall import Recall
+from builder.specialize.results import Specialized
 
 #: `pkg.platform` is where the predicates of the tests are defined
 PLATFORM = """
@@ -34,6 +36,7 @@ def run(
     extra: Iterable[bytes] = (),
     frozen: frozenset[str] = frozenset(),
     stays: frozenset[str] = frozenset(),
+    recall: Recall | None = None,
 ) -> Specialized:
     """Specialize files that `upstream` (by default the same texts) has, `without` some of the paths.
 
@@ -52,6 +55,7 @@ def run(
         extra=extra,
         frozen=frozen,
         stays=stays,
+        recall=recall,
     )
 
 

@@ -22,7 +22,8 @@ from random_program import Program
 
 from builder.specialize import fixpoint
 from builder.specialize.facts import Facts
-from builder.specialize.fixpoint import Specialized, specialize
+from builder.specialize.fixpoint import specialize
+from builder.specialize.results import Specialized
 
 LONG = settings.get_current_profile_name() == "long"
 #: Programs that are specialized together, since most of the time goes into what is around them.

@@ -1,0 +1,43 @@
+"""What specializing gives: for one file in one round, and for all of them at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from builder.specialize.assign import Folded
+from builder.specialize.leftovers import Leftover
+from builder.specialize.recall import Answer, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """An edited file whose text is not what the same edits on its syntax tree give."""
+
+    path: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round gave for one file: what was found out, the new text, the names that left with it."""
+
+    folded: Folded  # without its operations
+    data: bytes | None = None  # None: as it was
+    lost: frozenset[str] = frozenset()
+    mismatches: tuple[Mismatch, ...] = ()
+    answers: tuple[tuple[Question, Answer], ...] = ()  # what the world was asked, if that is kept
+
+
+@dataclass(slots=True)
+class Specialized:
+    """The result: every changed file, what left and why, and what is open."""
+
+    files: dict[str, bytes]
+    formatted: set[str] = field(default_factory=set)  # paths of which only the layout changed
+    lost: dict[str, str] = field(default_factory=dict)  # qualified name -> why
+    emptied: list[str] = field(default_factory=list)  # paths with no statement left
+    leftovers: list[Leftover] = field(default_factory=list)
+    mismatches: list[Mismatch] = field(default_factory=list)
+    uncertain: list[tuple[str, int, str]] = field(default_factory=list)
+    rounds: int = 0
+    decided: int = 0

@@ -1,0 +1,108 @@
+"""What is recalled is what would have been found out again, whatever changed since."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_package import FACTS, run
+from test_fixpoint import FILES
+
+from builder.specialize import fixpoint
+from builder.specialize.facts import Facts, Known
+from builder.specialize.recall import Remembered, digest
+
+#: one thing that can be another way: path, text, other text
+CHANGES = [
+    ("pkg/flags.py", "_is_npu = is_npu()", "_is_npu = choose()"),
+    ("pkg/flags.py", "_is_npu = is_npu()", "_is_npu = not is_npu()"),
+    ("pkg/flags.py", "return _is_npu", "return True"),
+    ("pkg/flags.py", "def fast():", "def slow():"),
+    ("pkg/flags.py", "from pkg.platform import is_npu", "from pkg.other import is_npu"),
+    ("pkg/models.py", "from pkg.flags import _is_npu, fast", "from pkg.flags import *"),
+    ("pkg/models.py", "return prepare(x)", "return x"),
+    ("pkg/models.py", 'kinds = {"plain": dict, "kernel": Kernel}', "kinds = {}"),
+    ("pkg/main.py", "if tune is not None:", "if tune:"),
+    ("pkg/main.py", "return Model().forward(x)", "return Model().forward_npu(x)"),
+    ("pkg/main.py", "from pkg.models import Model, tune", "from pkg.models import Model, fast, tune"),
+]
+GONE = ["pkg/gone/__init__.py", "pkg/gone/extra.py", "pkg/flags.py"]
+MORE = {
+    "pkg/methods.py": """
+        class A:
+            def is_npu(self):
+                return False
+
+
+        class B:
+            def is_npu(self):
+                return False
+
+
+        def use(x):
+            return launch(x) if x.is_npu() else x
+    """,
+    "pkg/other.py": "from pkg.platform import is_npu\n",
+    "pkg/far.py": "from pkg.models import prepare as first\n\n\ndef far(x):\n    return first(x)\n",
+}
+ALL = {**FILES, **MORE}
+
+
+def texts(changes: Sequence[int]) -> dict[str, str]:
+    found = dict(ALL)
+    for index in changes:
+        path, old, new = CHANGES[index]
+        found[path] = found[path].replace(old, new)
+    return found
+
+
+WORLDS = st.tuples(
+    st.lists(st.integers(0, len(CHANGES) - 1), max_size=3, unique=True),
+    st.sets(st.sampled_from(GONE)),
+    st.sampled_from([FACTS, Facts(predicates={"pkg.platform.is_npu": Known(True)}), Facts()]),
+)
+
+
+def everything(done: Any) -> tuple[Any, ...]:
+    return (
+        done.files, done.formatted, done.lost, done.emptied, done.leftovers, done.mismatches,
+        done.uncertain, done.rounds, done.decided,
+    )  # fmt: skip
+
+
+@given(st.lists(WORLDS, min_size=2, max_size=5))
+def test_recalling_gives_what_folding_gives(worlds: list[Any]) -> None:
+    recall: dict[str, Remembered] = {}
+    for changes, gone, facts in worlds:
+        fresh = run(texts(changes), without=gone, facts=facts)
+        recalled = run(texts(changes), without=gone, facts=facts, recall=recall)
+        assert everything(recalled) == everything(fresh)
+        recall = pickle.loads(pickle.dumps(recall))
+
+
+def test_nothing_is_folded_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    recall: dict[str, Remembered] = {}
+    first = run(ALL, without=GONE[:2], recall=recall)
+    monkeypatch.setattr(fixpoint, "fold", lambda unit, *more: pytest.fail(f"{unit.path} is folded"))
+    assert everything(run(ALL, without=GONE[:2], recall=recall)) == everything(first)
+
+
+def test_only_what_can_see_a_change_is_folded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    recall: dict[str, Remembered] = {}
+    run(ALL, without=GONE[:2], recall=recall)
+    folded: list[str] = []
+    real = fixpoint.fold
+    monkeypatch.setattr(
+        fixpoint, "fold", lambda unit, *more: (folded.append(unit.path), real(unit, *more))[1]
+    )
+    run(texts([6]), without=GONE[:2], recall=recall)
+    assert set(folded) == {"pkg/models.py"}
+
+
+def test_other_facts_recall_nothing() -> None:
+    one, two = FACTS, Facts(predicates={"pkg.platform.is_npu": Known(True)})
+    assert digest(one) == digest(Facts(predicates={"pkg.platform.is_npu": Known(False)})) != digest(two)

@@ -108,17 +108,29 @@ def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Calla
     def cut(number: int) -> Taken:
         return timed([sys.executable, "-c", _CUT, pin, str(scratch / f"cache-cut-{number}")], plain)
 
-    def dist(number: int) -> Taken:
+    following = successor(mirror, commit)
+
+    def dist(number: int, upstream: str = pin, *more: str) -> Taken:
         environment = {**plain, "BUILDER_CACHE": str(scratch / f"cache-{number}")}
         out = scratch / f"dist-{number}"
-        return timed([sys.executable, "-m", "builder", "dist", pin, "--out", str(out)], environment)
+        command = [sys.executable, "-m", "builder", "dist", upstream, "--out", str(out), *more]
+        return timed(command, environment)
 
     return {
         "git archive | tar x": floor,
         "cut, nothing written": cut,
         "dist, cold": dist,
-        "dist, nothing changed": dist,  # the same run number: the output is there already
+        # the same run number: the output and what was found out are there already
+        "dist, nothing changed": dist,
+        "dist, a batch off": lambda number: dist(number, pin, "--without", "awq"),
+        "dist, next commit": lambda number: dist(number, following),
     }
+
+
+def successor(mirror: Path, commit: str) -> str:
+    """The commit that follows one on the first-parent line of upstream's main branch."""
+    log = ["git", f"--git-dir={mirror}", "rev-list", "--first-parent", "--reverse", f"{commit}..HEAD"]
+    return subprocess.run(log, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[0]
 
 
 def stages(scratch: Path, mirror: Path, pin: str) -> dict[str, float]:

@@ -9,6 +9,8 @@ from torch import Tensor
 
 from verification.kernels.registry import reference, shape
 
+_LARGEST = 448.0  # of float8_e4m3fn
+
 
 @reference("sgl_per_token_group_quant_8bit")
 def per_token_group_quant(
@@ -36,3 +38,17 @@ def dequantized(numbers: Tensor, scales: Tensor, block: int = 128) -> Tensor:
     if scales.shape[0] != wide.shape[0]:
         scales = scales.repeat_interleave(block, 0)[: wide.shape[0]]
     return wide * scales.repeat_interleave(block, 1)[:, : wide.shape[1]]
+
+
+@reference("sgl_per_tensor_quant_fp8")
+def per_tensor_quant(x: Tensor, out: Tensor, scale: Tensor, static: bool) -> None:
+    if not static:
+        scale.copy_((x.float().abs().amax() / _LARGEST).reshape(scale.shape))
+    out.copy_((x.float() / scale).clamp(-_LARGEST, _LARGEST).to(out.dtype))
+
+
+@reference("sgl_per_token_quant_fp8")
+def per_token_quant(x: Tensor, out: Tensor, scales: Tensor) -> None:
+    scale = x.float().abs().amax(-1, keepdim=True) / _LARGEST
+    scales.copy_(scale.reshape(scales.shape))
+    out.copy_((x.float() / scale).clamp(-_LARGEST, _LARGEST).to(out.dtype))

@@ -4,34 +4,54 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from verification.kernels import quantization
 from verification.machine.absent import implement
 from verification.machine.trace import TRACE
 
 _INCLUDE = re.compile(r'#include "([^"]+)"')
 
 
-class _Compiled:
-    """Calls of what would have been compiled are events."""
+def _per_tensor_quant(name: str) -> Callable[..., None]:
+    # whether the scale is given is an argument of the template, and so of the module's name
+    static = name.endswith("true")
+    return lambda x, out, scale: quantization.per_tensor_quant(x, out, scale, static)
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+
+#: What calculates, by function: given the module's name, a function in torch.
+_CALCULATES = {"per_tensor_quant_fp8": _per_tensor_quant}
+
+
+class _Compiled:
+    """Calls of what would have been compiled are events; where numbers matter they also calculate."""
+
+    def __init__(self, name: str, numbers: bool) -> None:
+        self._name, self._numbers = name, numbers
 
     def __getattr__(self, function: str) -> Any:
         if function.startswith("__"):
             raise AttributeError(function)
-        return lambda *args, **kwargs: TRACE.add("compiled", f"{self._name}.{function}", args, kwargs)
+
+        def call(*args: Any, **kwargs: Any) -> None:
+            TRACE.add("compiled", f"{self._name}.{function}", args, kwargs)
+            if self._numbers:
+                if function not in _CALCULATES:
+                    raise NotImplementedError(f"{self._name}.{function} has no reference")
+                _CALCULATES[function](self._name)(*args, **kwargs)
+
+        return call
 
 
-def _load_inline(name: str, cpp_sources: Any = (), cuda_sources: Any = (), **named: Any) -> _Compiled:
-    for source in [*cpp_sources, *cuda_sources]:
-        for file in _INCLUDE.findall(source):
-            TRACE.add("source", Path(file).name, [hashlib.sha256(Path(file).read_bytes()).hexdigest()])
-    return _Compiled(name)
+def install(numbers: bool) -> None:
+    """Let sources be compiled into things that record their calls, and with `numbers` also calculate."""
 
+    def load_inline(name: str, cpp_sources: Any = (), cuda_sources: Any = (), **named: Any) -> _Compiled:
+        for source in [*cpp_sources, *cuda_sources]:
+            for file in _INCLUDE.findall(source):
+                TRACE.add("source", Path(file).name, [hashlib.sha256(Path(file).read_bytes()).hexdigest()])
+        return _Compiled(name, numbers)
 
-def install() -> None:
-    """Let sources be compiled into things that record their calls."""
-    implement("tvm_ffi.cpp.load_inline", _load_inline)
+    implement("tvm_ffi.cpp.load_inline", load_inline)

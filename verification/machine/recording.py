@@ -79,15 +79,39 @@ def capture_launches(device: FakeDevice | None, run: bool) -> None:
                 device.written((args, kwargs))
             if not run:
                 return None
-            result = real(self, *args, grid=grid, warmup=warmup, **kwargs)
+            # trials of a tuner are no behaviour
+            with TRACE.silently():
+                result = real(self, *args, grid=grid, warmup=warmup, **kwargs)
             # a kernel gives nothing back: what it did is in the tensors that it was given
-            TRACE.add("done", "", (), {}, [each for each in args if isinstance(each, torch.Tensor)])
+            tensors = [each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor)]
+            TRACE.add("done", "", (), {}, tensors)
             return result
 
         kind.run = launch
 
     for kind in (jit.JITFunction, autotuner.Autotuner, autotuner.Heuristics):
         wrap(kind)
+    _capture_interpreted()
+
+
+def _capture_interpreted() -> None:
+    """The interpreter's functions are of another class, which runs a grid by a call."""
+    from triton.runtime import interpreter
+
+    real = interpreter.GridExecutor.__call__
+
+    def launch(self: Any, *args: Any, **kwargs: Any) -> None:
+        if kwargs.get("warmup"):
+            return
+        named = {key: value for key, value in kwargs.items() if key != "warmup"}
+        known = {**dict(zip(self.arg_names, args, strict=False)), **named}
+        grid = self.grid(known) if callable(self.grid) else self.grid
+        TRACE.add("triton", self.fn.__name__, args, {**named, "grid": grid})
+        real(self, *args, **kwargs)
+        tensors = [each for each in known.values() if isinstance(each, torch.Tensor)]
+        TRACE.add("done", "", (), {}, tensors)
+
+    interpreter.GridExecutor.__call__ = launch
 
 
 def _kernel(launched: Any) -> Any:

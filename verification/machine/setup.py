@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 #: Packages that upstream imports, and that are not in the harness's environment: most need a GPU, or are
@@ -14,6 +16,8 @@ ABSENT: dict[str, str] = {
     "ollama": "", "polars": "", "tilelang": "", "torchao": "", "torchaudio": "", "torchvision": "",
     "triton_kernels": "", "tvm_ffi": "",
 }  # fmt: skip
+#: What a machine may lack besides, where nobody installs requirements.txt.
+_MAY_BE_ABSENT = ("llguidance", "outlines", "outlines_core", "pycountry", "torch_memory_saver")
 _ENVIRONMENT = {
     "CUDA_HOME": "/absent/cuda",
     "HF_HUB_OFFLINE": "1",
@@ -29,9 +33,6 @@ def environment(numbers: bool) -> None:
     os.environ.update(_ENVIRONMENT)
     if numbers:
         os.environ["TRITON_INTERPRET"] = "1"
-    # upstream asks nvidia-smi for the memory of the GPUs
-    tools = Path(__file__).parent / "tools"
-    os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"
 
 
 def pretend(
@@ -42,19 +43,49 @@ def pretend(
     `kernel` is the folder of sgl_kernel's sources when it is not the tree's own.
     """
     environment(numbers)
+    # upstream asks nvidia-smi for the memory of the GPUs
+    tools = Path(__file__).parent / "tools"
+    os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"
+    from verification.machine import cuda, guard
+
+    guard.install()
+    cuda.pretend(cuda.Machine(capability, devices))
+    _packages(tree, kernel or tree / "sgl-kernel", ("CPU",), numbers, ABSENT)
+
+
+def on_device(tree: Path) -> None:
+    """The same on a machine with a GPU: Triton and torch are real, sgl_kernel's operators are the references.
+
+    Packages that are neither here nor of the machine's own are absent, as they are elsewhere.
+    """
+    environment(numbers=False)
+    os.environ.pop("CUDA_HOME")
+    absent_here = {name: version for name, version in ABSENT.items() if name != "tvm_ffi" or not _is_here(name)}
+    for name in _MAY_BE_ABSENT:
+        if not _is_here(name):
+            absent_here[name] = ""
+    _packages(tree, tree / "sgl-kernel", ("CPU", "CUDA"), True, absent_here)
+
+
+def _is_here(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+def _packages(
+    tree: Path, kernel: Path, keys: tuple[str, ...], numbers: bool, missing: Mapping[str, str]
+) -> None:
     from verification.kernels import registry
     from verification.libraries import deep_ep, deep_gemm, flashinfer, tvm_ffi
-    from verification.machine import absent, cuda, guard, native
+    from verification.machine import absent, native
     from verification.machine.trace import TRACE
 
     TRACE.tree = str(tree)
-    guard.install()
-    cuda.pretend(cuda.Machine(capability, devices))
     registry.load()
-    native.install(kernel or tree / "sgl-kernel")
-    absent.install(ABSENT, {name: version for name, version in ABSENT.items() if version})
+    native.install(kernel, keys)
+    absent.install(missing, {name: version for name, version in missing.items() if version})
     flashinfer.install()
     deep_gemm.install(numbers)
     deep_ep.install()
-    tvm_ffi.install()
+    if "tvm_ffi" in missing:
+        tvm_ffi.install(numbers)
     sys.path.insert(0, str(tree / "python"))

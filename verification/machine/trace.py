@@ -7,9 +7,10 @@ equal lists mean equal flow of data, not only equal operations.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -53,9 +54,19 @@ class Trace:
         named = self.describe(dict(sorted((str(key), value) for key, value in (kwargs or {}).items())))
         event = [kind, name, taken, named, self._result(result, f"e{index}")]
         if self.values:
-            event.append([digest_of(each) for each in _tensors(result)])
+            with self.silently():  # reading numbers is no operation of the tree
+                event.append([digest_of(each) for each in _tensors(result)])
         self.events.append(event)
         self.sites.append(site)
+
+    @contextlib.contextmanager
+    def silently(self) -> Iterator[None]:
+        """Nothing is recorded inside."""
+        was, self.active = self.active, False
+        try:
+            yield
+        finally:
+            self.active = was
 
     def describe(self, value: Any) -> Any:
         """A value as JSON: tensors by origin, type, shape, strides and device; objects by their class."""

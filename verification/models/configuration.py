@@ -90,7 +90,18 @@ def configuration(
     return config
 
 
+_REMOTE = """from transformers import PretrainedConfig
+
+
+class DeepseekConfig(PretrainedConfig):
+    model_type = "deepseek"
+"""
+
+
 def write(config: dict[str, Any], folder: Path) -> None:
-    """Write config.json, as a checkpoint's folder has it."""
+    """Write config.json, as a checkpoint's folder has it; the first DeepSeek MoE brings its own class."""
     folder.mkdir(parents=True, exist_ok=True)
+    if config["model_type"] == "deepseek":
+        config = {**config, "auto_map": {"AutoConfig": "configuration_deepseek.DeepseekConfig"}}
+        (folder / "configuration_deepseek.py").write_text(_REMOTE)
     (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True))

@@ -1,21 +1,19 @@
 """Prefill and decode of a DeepSeek model, with every operation recorded.
 
-mode `shapes`: full machines, no numbers; mode `numbers`: real numbers on the CPU, Triton interpreted.
+The mode is one of the worlds of machine/world.py.
 driver `runner`: ModelRunner with batches made here; driver `scheduler`: the real Scheduler with requests.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from verification.machine import setup
+from verification.machine import world
 from verification.probes.request import received
 
 _SEED = 1
@@ -24,103 +22,29 @@ _SEED = 1
 def main() -> None:
     request = received()
     asked = request.question
-    numbers = asked["mode"] == "numbers"
-    os.environ.update(asked.get("environment", {}))
     start = time.perf_counter()
-    setup.pretend(request.tree, tuple(asked["capability"]), asked["devices"], numbers)
-
-    import torch
-
-    from verification.machine import absent, distributed, recording
-    from verification.machine.trace import TRACE
-
-    torch.set_num_threads(1)  # sums do not depend on how many cores are free
-    device = None if numbers else _device()
-    unmodelled: list[str] = []
-    if numbers:
-        from verification.machine import interpreter
-
-        interpreter.install()
-        distributed.alone()
-    else:
-        absent.otherwise(_plausible(unmodelled))
-        distributed.among_fakes()
-    recording.capture_custom_operators()
-    recording.capture_launches(device, run=numbers)
-    _import()
-    if not numbers:
-        from verification.libraries import nccl
-
-        nccl.install()
-        distributed.no_waiting()
+    entered = world.enter(request)
     imported = time.perf_counter()
 
+    from verification.machine.trace import TRACE
+
     model = _model(asked, request.out.parent)
-    TRACE.active, TRACE.values = True, numbers
-    with _world(device), torch.no_grad():
-        report = _drive(asked, model, numbers)
+    TRACE.active, TRACE.values = True, entered.numbers
+    with entered.inside():
+        report = _drive(asked, model, entered.numbers)
+    fake = entered.fake
     report.update(
         digest=TRACE.digest(),
         events=TRACE.events,
         sites=TRACE.sites,
         kinds=dict(Counter(event[0] for event in TRACE.events)),
-        unmodelled=dict(Counter(unmodelled)),
-        unknown=[[*map(str, key), count] for key, count in Counter(device.unknown).items()] if device else [],
+        unmodelled=dict(Counter(entered.unmodelled)),
+        unknown=[[*map(str, key), count] for key, count in Counter(fake.unknown).items()] if fake else [],
+        world=entered.describe(),
         seconds={"import": round(imported - start, 1), "all": round(time.perf_counter() - start, 1)},
         megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     )
     request.answer(report)
-
-
-def _device() -> Any:
-    from verification.kernels.speculation import accept_one
-    from verification.machine.fake import FakeDevice
-
-    device = FakeDevice()
-    for name in ("verify_tree_greedy", "tree_speculative_sampling_target_only"):
-        device.stand_ins[f"sgl_kernel.{name}.default"] = accept_one
-    return device
-
-
-def _plausible(unmodelled: list[str]) -> Any:
-    """An answer for calls that nobody implements: what they write to, else something like the first input."""
-
-    def answer(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        import torch
-
-        unmodelled.append(name)
-        for key in ("out", "output"):
-            if isinstance(kwargs.get(key), torch.Tensor):
-                return kwargs[key]
-        for key in ("hidden_states", "input", "x"):
-            if isinstance(kwargs.get(key), torch.Tensor):
-                return kwargs[key].new_empty(kwargs[key].shape, dtype=torch.bfloat16)
-        return next((torch.empty_like(each) for each in args if isinstance(each, torch.Tensor)), None)
-
-    return answer
-
-
-def _import() -> None:
-    """Import before anything is recorded: the order of first imports is no behaviour."""
-    import importlib
-
-    for name in (
-        "managers.scheduler",
-        "model_executor.model_runner",
-        "models.deepseek_v2",
-        "models.deepseek",
-    ):
-        importlib.import_module(f"sglang.srt.{name}")
-
-
-@contextlib.contextmanager
-def _world(device: Any) -> Iterator[None]:
-    from verification.machine.cuda import Placed
-    from verification.machine.recording import Recording
-
-    placed = Placed("cpu") if device is None else Placed("cuda:0", device.read)
-    with placed, Recording(device):
-        yield
 
 
 def _model(asked: dict[str, Any], folder: Path) -> Path:

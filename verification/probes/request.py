@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ def received() -> Request:
     parser.add_argument("--question", type=Path, required=True)
     parser.add_argument("--seconds", type=int, default=0)
     given = parser.parse_args()
+    # classes that models bring are copied there before they are imported
+    os.environ["HF_MODULES_CACHE"] = str(given.out.parent.resolve() / "modules")
     if given.seconds:
         # the tracebacks of all threads are worth more than a silent kill
         faulthandler.dump_traceback_later(given.seconds, exit=True)

@@ -1,0 +1,82 @@
+"""Parts of a server on their own give the same in both trees, and what is known beforehand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from verification.asking import Asker
+from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
+from verification.subjects import Subject
+
+_MODELS = {"v3": (3, 58, 61), "v3-nvfp4": (3, 58, 61), "v3-draft": (3, 58, 61), "v32": (3, 58, 61),
+           "v2": (1, 59, 60), "moe-16b": (1, 27, 28)}  # fmt: skip
+_CALL = {"name": "weather", "arguments": {"city": "Paris"}, "streamed arguments": {"city": "Paris"}}
+_THOUGHTS = {"thoughts": "First this, then that.", "answer": "The answer is 4."}
+#: Facts that hold in any tree which works, by part. A fact that is true or false must be true besides.
+EXPECTED: dict[str, dict[str, Any]] = {
+    **{
+        f"config-{name}": {"dense": dense, "moe": moe, "layers": layers}
+        for name, (dense, moe, layers) in _MODELS.items()
+    },
+    **{f"tools-{name}": _CALL for name in ("v3", "v31", "v32")},
+    **{f"thoughts-{name}": _THOUGHTS for name in ("r1", "v3")},
+    "routing-v3": {"choices": 512},
+    "routing-v3-shared": {"choices": 576},
+    "routing-v2": {"choices": 384},
+    "tokenizer": {"end": 1},
+    "fp4-cache": {"bits a number": 4.0},
+    "skipped-layers": {"skipped": [True, True, False]},
+}
+
+
+def check(asker: Asker, upstream: Subject, ours: Subject, mode: str = "numbers") -> Check:
+    """Ask both trees for every part, in a world with numbers."""
+    question = {"mode": mode, "capability": [9, 0], "devices": 1}
+    answers = [asker.ask("parts", subject, "parts", question) for subject in (upstream, ours)]
+    lines: list[str] = []
+    for answer, role in zip(answers, ("upstream", "ours"), strict=True):
+        if answer.values is None:
+            lines += [f"the parts of {role} broke off", *answer.lines]
+    if lines:
+        return Check("parts", (), tuple(lines))
+    theirs, mine = ((answer.values or {})["parts"] for answer in answers)
+    cases = [case(name, theirs.get(name), mine.get(name)) for name in sorted({*theirs, *mine})]
+    return Check("parts", tuple(cases))
+
+
+def case(name: str, theirs: Mapping[str, Any] | None, mine: Mapping[str, Any] | None) -> Case:
+    """Compare what one part gives: its facts, its values, or the error that it ends with."""
+    if theirs is None or mine is None:
+        return Case(name, FAILED, (f"{'upstream' if theirs is None else 'ours'} has no such part",))
+    if "error" in theirs:
+        same = theirs["error"] == mine.get("error")
+        lines = (f"upstream: {_error(theirs)}", *(() if same else (f"ours: {_error(mine)}",)))
+        return Case(name, NOT_RUN if same else FAILED, lines)
+    if "error" in mine:
+        return Case(name, FAILED, ("upstream gives an answer", f"ours: {_error(mine)}"))
+    wrong = [
+        f"{what}.{key}: upstream {_short(theirs[what].get(key))}, ours {_short(mine[what].get(key))}"
+        for what in ("facts", "values")
+        for key in sorted({*theirs[what], *mine[what]})
+        if theirs[what].get(key) != mine[what].get(key)
+    ]
+    known = EXPECTED.get(name, {})
+    wrong += [
+        f"{key}: {_short(value)}, and should be {_short(known.get(key, True))}"
+        for key, value in mine["facts"].items()
+        if value is False or value != known.get(key, value)
+    ]
+    wrong += [f"{key} is not told" for key in known if key not in mine["facts"]]
+    return Case(name, FAILED if wrong else PASSED, tuple(wrong), {"facts": mine["facts"]})
+
+
+def _error(said: Mapping[str, Any]) -> str:
+    place = f" ({said['place']})" if said.get("place") else ""
+    return f"{said['error']}{place}" if "error" in said else "an answer"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else f"{text[:200]}..."

@@ -1,0 +1,46 @@
+"""Runs parts of a server on their own, each with what it gives or how it fails."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from typing import Any
+
+from verification.machine import world
+from verification.probes.request import received
+
+
+def main() -> None:
+    request = received()
+    entered = world.enter(request)
+    os.chdir(request.out.parent)
+
+    from sglang.srt.server_args import ServerArgs, set_global_server_args_for_scheduler
+
+    from verification.machine.trace import TRACE
+    from verification.models import configuration
+    from verification.parts import registry
+
+    configuration.write(configuration.configuration("DeepseekV3ForCausalLM"), request.out.parent / "model")
+    set_global_server_args_for_scheduler(ServerArgs(model_path="model", device="cuda", random_seed=1))
+    registry.load()
+    TRACE.values = True  # what memory held before is no behaviour
+    found = {}
+    with entered.inside():
+        for name, part in registry.PARTS.items():
+            found[name] = _attempt(part, str(request.tree))
+    request.answer({"parts": found, "world": entered.describe()})
+
+
+def _attempt(part: Any, tree: str) -> dict[str, Any]:
+    try:
+        said = part()
+    except Exception as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(tree)]
+        place = f"{frames[-1].filename[len(tree) + 1 :]}:{frames[-1].lineno}" if frames else ""
+        return {"error": f"{type(error).__name__}: {error}"[:300].replace(tree, "<tree>"), "place": place}
+    return {"facts": said.facts, "values": said.values}
+
+
+if __name__ == "__main__":
+    main()

@@ -29,13 +29,23 @@ class Answer:
     kept: bool = False  # an answer of an earlier run
 
 
-def digest() -> str:
-    """SHA-256 over the harness itself: its answers are good for as long as it stays as it is."""
+#: What runs in a probe's process.
+_ANSWERS = ("kernels", "libraries", "machine", "models", "parts", "probes")
+
+
+def digest(parts: tuple[str, ...] = ()) -> str:
+    """SHA-256 over the harness itself, or over these folders of it."""
     found = hashlib.sha256()
     for path in sorted(_ROOT.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            found.update(f"{path.relative_to(_ROOT)}\0".encode() + path.read_bytes() + b"\0")
+        name = path.relative_to(_ROOT)
+        if path.is_file() and "__pycache__" not in name.parts and (not parts or name.parts[0] in parts):
+            found.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     return found.hexdigest()
+
+
+def digest_of_answers() -> str:
+    """SHA-256 over what answers: a kept answer is good for as long as it stays as it is."""
+    return digest(_ANSWERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +55,19 @@ class Asker:
     python: Path
     work: Path  # logs, questions and answers of this run
     kept: Path  # upstream's answers of earlier runs
-    harness: str  # digest()
+    harness: str  # digest_of_answers()
     seconds: int = 600  # for one probe
+    passed: frozenset[str] = frozenset()  # variables that probes get of this environment, besides the usual
 
-    def ask(self, probe: str, subject: Subject, name: str, question: Mapping[str, Any]) -> Answer:
-        """Ask `probe` about a tree. Upstream's answers are kept; they depend on nothing but the inputs."""
+    def ask(
+        self, probe: str, subject: Subject, name: str, question: Mapping[str, Any], again: bool = False
+    ) -> Answer:
+        """Ask `probe` about a tree; `again`: whatever is kept. Upstream's answers are kept; they depend on nothing but the inputs."""
         text = json.dumps(question, sort_keys=True)
         key = hashlib.sha256(f"{probe}\0{subject.tree}\0{self.harness}\0{text}".encode()).hexdigest()
         stored = self.kept / f"{key}.json.gz"
+        if again:
+            return self._run(probe, subject, f"{name}-again", text)
         if subject.role == "upstream" and stored.exists():
             return Answer(json.loads(gzip.decompress(stored.read_bytes())), kept=True)
         answer = self._run(probe, subject, name, text)
@@ -87,7 +102,7 @@ class Asker:
 
     def _environment(self) -> dict[str, str]:
         """Nothing of the caller's that upstream reads, one thread, and no bytecode beside the trees."""
-        passed = {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR"}
+        passed = {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR"} | self.passed
         return {
             **{key: value for key, value in os.environ.items() if key in passed},
             "OMP_NUM_THREADS": "1",

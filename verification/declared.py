@@ -53,6 +53,7 @@ class Declared:
     lost_flags: frozenset[str]
     lost_choices: Mapping[str, frozenset[str]]
     defaults: Mapping[str, Any]
+    lost_tests: Mapping[str, str]  # of upstream's own: test or class -> why it cannot pass here
 
     def for_upstream(self, command: Command, machine: str) -> tuple[str, ...]:
         """The command's words, with the flags that upstream gets."""
@@ -87,6 +88,7 @@ def parse(text: str) -> Declared:
         frozenset(said["lost_flags"]),
         choices,
         said["defaults"],
+        said["lost_tests"],
     )
 
 

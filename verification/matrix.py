@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-SHAPES, NUMBERS = "shapes", "numbers"
+SHAPES, NUMBERS, DEVICE = "shapes", "numbers", "device"
 RUNNER, SCHEDULER = "runner", "scheduler"
 
 
@@ -28,14 +28,17 @@ class Configuration:
     lengths: tuple[int, ...] = (7, 12)
     steps: int = 2
     quick: bool = False  # also part of the small set
+    full: bool | None = None  # at the real width; None: in shapes only
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def question(self, for_upstream: bool) -> dict[str, Any]:
         """What the probe `forward` is asked."""
         asked = asdict(self)
         for name in ("name", "upstream", "quick"):
             del asked[name]
-        numbers = self.mode == NUMBERS
-        asked["full"], asked["checkpoint"] = not numbers, numbers
+        numbers = self.mode != SHAPES
+        asked["full"] = not numbers if self.full is None else self.full
+        asked["checkpoint"] = not asked["full"]
         arguments = {**({} if numbers else {"tp_size": 8}), **self.arguments}
         asked["arguments"] = {**arguments, **(self.upstream if for_upstream else {})}
         return asked
@@ -56,6 +59,7 @@ _REQUESTS: dict[str, Any] = {"driver": SCHEDULER, "lengths": (7, 12, 9), "steps"
 _TRITON = {"attention_backend": "triton"}
 _FLASHINFER = {"attention_backend": "flashinfer"}
 _V2 = "DeepseekV2ForCausalLM"
+_V1 = "DeepseekForCausalLM"
 
 
 def _small(name: str, **more: Any) -> Configuration:
@@ -89,6 +93,21 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
     Configuration("v3-sm90-nextn-graph", arguments={**_FLASHINFER, **_NEXTN, **_GRAPH}, **_REQUESTS),
     Configuration("v2-sm90-triton", architecture=_V2, arguments=_TRITON),
     Configuration("v2-sm90-flashinfer", architecture=_V2, arguments=_FLASHINFER),
+    Configuration("v1-sm90-triton", architecture=_V1, arguments=_TRITON),
+    Configuration("v3-sm90-all-layers", layers=61, dense=3, arguments=_TRITON, steps=1),
+    Configuration("v3-sm90-deterministic", arguments={**_TRITON, "enable_deterministic_inference": True}),
+    Configuration(
+        "v3-sm90-replicas",
+        quantization="fp8",
+        arguments={
+            **_TRITON,
+            **_DP,
+            "moe_a2a_backend": "deepep",
+            "deepep_mode": "normal",
+            "ep_num_redundant_experts": 32,
+            "enable_eplb": True,
+        },
+    ),
     Configuration("v3-sm100-default", **_BLACKWELL),
     Configuration("v3-sm100-fp8", quantization="fp8", quick=True, **_BLACKWELL),
     Configuration("v3-sm100-nvfp4", quantization="nvfp4", **_BLACKWELL),
@@ -113,6 +132,12 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
     _small("v3-numbers-requests", arguments=_TRITON, **_REQUESTS),
     _small("v3-numbers-fp8", quantization="fp8", arguments=_TRITON, **_REQUESTS),
     _small(
+        "v3-numbers-fp8-triton",
+        quantization="fp8",
+        arguments={**_TRITON, "fp8_gemm_runner_backend": "triton", "moe_runner_backend": "triton"},
+        environment={"SGLANG_ENABLE_JIT_DEEPGEMM": "0"},
+    ),
+    _small(
         "v3-numbers-chunked",
         arguments={**_TRITON, "chunked_prefill_size": 8},
         driver=SCHEDULER,
@@ -121,9 +146,31 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
     ),
     _small("v3-numbers-nextn", arguments={**_TRITON, **_NEXTN}, **_REQUESTS),
     _small("v3-numbers-torch-native", arguments={"attention_backend": "torch_native"}),
+    _small("v1-numbers", architecture=_V1, arguments=_TRITON),
+    _small("v1-numbers-requests", architecture=_V1, arguments=_TRITON, **_REQUESTS),
+    _small("v3-numbers-pages", arguments={**_TRITON, "page_size": 16}, **_REQUESTS),
     _small("v2-numbers", architecture=_V2, arguments=_TRITON),
     _small("v2-numbers-requests", architecture=_V2, arguments=_TRITON, **_REQUESTS),
 )
+
+
+def on_device() -> tuple[Configuration, ...]:
+    """What runs on a GPU: all that has numbers, in longer batches, and a layer of each kind at full width."""
+    small = [
+        replace(each, name=each.name.replace("numbers", "device"), mode=DEVICE)
+        for each in CONFIGURATIONS
+        if each.mode == NUMBERS
+    ]
+    longer = [
+        replace(each, lengths=(*each.lengths, 33, 70), steps=6) if each.driver == RUNNER else each
+        for each in small
+    ]
+    wide: dict[str, Any] = {"mode": DEVICE, "devices": 1, "full": True, "arguments": _TRITON}
+    return (
+        *longer,
+        Configuration("v3-device-full-width", lengths=(7, 130), steps=3, **wide),
+        Configuration("v2-device-full-width", architecture=_V2, lengths=(7, 130), steps=3, **wide),
+    )
 
 
 def chosen(names: tuple[str, ...] = (), quick: bool = False) -> tuple[Configuration, ...]:

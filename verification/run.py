@@ -8,14 +8,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from verification import asking, corpus, declared, environment, matrix
-from verification.checks import arguments, forward, imports, launch
+from verification import asking, corpus, declared, environment, matrix, mutation, suite
+from verification.checks import arguments, forward, imports, launch, mutations, parts
+from verification.checks import suite as suites
 from verification.results import FAILED, PASSED, Case, Check
 from verification.subjects import Output, Subject
 
-CHECKS = ("output", "imports", "launch", "arguments", "forward", "imports-fresh")
-#: Not asked for, it does not run: it takes minutes, and finds only what depends on the order of imports.
-SLOW = ("imports-fresh",)
+CHECKS = (
+    "output",
+    "parts",
+    "arguments",
+    "launch",
+    "imports",
+    "forward",
+    "suite",
+    "imports-fresh",
+    "mutations",
+)
+#: Not asked for, they do not run: they take long. Fresh imports find only what depends on the order of
+#: imports; mutations test the other checks, not the tree.
+SLOW = ("imports-fresh", "mutations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +64,15 @@ def run(
     requirements = hashlib.sha256(environment.REQUIREMENTS.read_bytes()).hexdigest()
     with tempfile.TemporaryDirectory(prefix="verification-") as temporary:
         work = plan.work or Path(temporary)
-        asker = asking.Asker(python, work.resolve(), plan.cache / "answers" / requirements[:16], harness)
+        asker = asking.Asker(
+            python, work.resolve(), plan.cache / "answers" / requirements[:16], asking.digest_of_answers()
+        )
         results = []
         for name in CHECKS:
             if name in plan.checks:
                 results.append(_one(name, plan, asker, output, upstream, ours))
                 tell(results[-1])
-    return results, {"digest": harness, "requirements": requirements, **_machine()}
+    return results, {"digest": harness, "requirements": requirements, **machine()}
 
 
 def _one(
@@ -70,6 +84,12 @@ def _one(
         return launch.check(asker, upstream, ours, plan.jobs)
     if name == "arguments":
         return arguments.check(asker, upstream, ours, corpus.read(), declared.read())
+    if name == "parts":
+        return parts.check(asker, upstream, ours)
+    if name == "suite":
+        return suites.check(asker, upstream, ours, suite.read(), declared.read())
+    if name == "mutations":
+        return mutations.check(asker, upstream, ours, mutation.read(), plan.configurations, plan.cache)
     if name == "forward":
         return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
     return imports.check(asker, upstream, ours, fresh=name == "imports-fresh")
@@ -89,7 +109,8 @@ def _output(output: Output, upstream: Subject, ours: Subject) -> Check:
     return Check("output", cases)
 
 
-def _machine() -> dict[str, str]:
+def machine() -> dict[str, str]:
+    """The system and Python that run the checks."""
     import platform
 
     return {"system": platform.system(), "processor": platform.machine(), "python": platform.python_version()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -9,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
+from verification import suite
 
-#: What of a tree is imported or read when it runs.
-RUNS = ("python/", "sgl-kernel/python/", "sgl-kernel/csrc/")
+#: What of a tree is imported or read when it runs, and upstream's own tests with what they read.
+RUNS = ("python/", "sgl-kernel/python/", "sgl-kernel/csrc/", "examples/chat_template/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,14 @@ def tree_of(folder: Path) -> Tree:
 
 def upstream(tree: Tree, read: Callable[[Iterable[str]], Mapping[str, bytes]], cache: Path) -> Subject:
     """Upstream's tree, as far as it runs, in a folder of the cache; `read` gives bytes by blob id."""
-    folder = cache / "trees" / tree.id
+    wanted = (*RUNS, *(file.path for file in suite.read()))
+    part = hashlib.sha256("\0".join(wanted).encode()).hexdigest()[:8]
+    folder = cache / "trees" / f"{tree.id}-{part}"
     if not folder.is_dir():
-        chosen = {path: entry for path, entry in tree.items() if path.startswith(RUNS)}
+        chosen = {path: entry for path, entry in tree.items() if path.startswith(wanted)}
         regular = {path: entry for path, entry in chosen.items() if entry.mode in (FILE, EXECUTABLE)}
         contents = read({entry.blob for entry in regular.values()})
-        partial = folder.with_name(f"{tree.id}.{os.getpid()}")
+        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
         for path, entry in regular.items():
             file = partial / path
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,9 @@ from builder.errors import GATE_FAILED, Problem, fail
 if TYPE_CHECKING:
     from verification.results import Check
 
-_CHECKS = ("output", "imports", "launch", "arguments", "forward", "imports-fresh")
+_CHECKS = (
+    "output", "parts", "arguments", "launch", "imports", "forward", "suite", "imports-fresh", "mutations",
+)  # fmt: skip
 _SHOWN = 12  # lines of a failed check, for people
 
 

@@ -27,6 +27,7 @@ def declarations(**more: object) -> declared.Declared:
         "lost_flags": {},
         "lost_choices": [],
         "defaults": {},
+        "lost_tests": {},
     }
     return declared.parse(json.dumps({**said, **more}))
 

@@ -46,6 +46,8 @@ def compare(name: str, theirs: Answer, mine: Answer) -> Case:
         "not modelled": mine.values["unmodelled"],
         "unknown numbers read": len(mine.values["unknown"]),
     }
+    if "layers" in mine.values["outcome"]:
+        figures["layers"] = mine.values["outcome"]["layers"]
     lines = [*_outcomes(theirs.values, mine.values), *first_difference(theirs.values, mine.values)]
     if not lines and not _worked(mine.values):
         return Case(name, FAILED, ("nothing was recorded, or the numbers are not finite",), figures)

@@ -18,6 +18,7 @@ ABSENT: dict[str, str] = {
 }  # fmt: skip
 #: What a machine may lack besides, where nobody installs requirements.txt.
 _MAY_BE_ABSENT = ("llguidance", "outlines", "outlines_core", "pycountry", "torch_memory_saver")
+_WITH_KERNELS = ("deep_ep", "deep_gemm", "flashinfer", "tvm_ffi")
 _ENVIRONMENT = {
     "CUDA_HOME": "/absent/cuda",
     "HF_HUB_OFFLINE": "1",
@@ -54,17 +55,16 @@ def pretend(
 
 
 def on_device(tree: Path) -> None:
-    """The same on a machine with a GPU: Triton and torch are real, sgl_kernel's operators are the references.
+    """The same on a machine with a GPU: torch and Triton are real, sgl_kernel's operators are the references.
 
-    Packages that are neither here nor of the machine's own are absent, as they are elsewhere.
+    Packages that are not there are absent, as elsewhere; those with kernels of their own always are.
     """
-    environment(numbers=False)
-    os.environ.pop("CUDA_HOME")
-    absent_here = {name: version for name, version in ABSENT.items() if name != "tvm_ffi" or not _is_here(name)}
-    for name in _MAY_BE_ABSENT:
-        if not _is_here(name):
-            absent_here[name] = ""
-    _packages(tree, tree / "sgl-kernel", ("CPU", "CUDA"), True, absent_here)
+    os.environ.update({key: value for key, value in _ENVIRONMENT.items() if key != "CUDA_HOME"})
+    missing = {
+        name: version for name, version in ABSENT.items() if name in _WITH_KERNELS or not _is_here(name)
+    }
+    missing.update({name: "" for name in _MAY_BE_ABSENT if not _is_here(name)})
+    _packages(tree, tree / "sgl-kernel", ("CPU", "CUDA"), True, missing)
 
 
 def _is_here(name: str) -> bool:
@@ -86,6 +86,5 @@ def _packages(
     flashinfer.install()
     deep_gemm.install(numbers)
     deep_ep.install()
-    if "tvm_ffi" in missing:
-        tvm_ffi.install(numbers)
+    tvm_ffi.install(numbers)
     sys.path.insert(0, str(tree / "python"))

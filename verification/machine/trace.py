@@ -21,6 +21,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 SILENT = frozenset({"prim.device.default", "aten.lift_fresh.default"})
 #: Addresses are kept in tensors of this type; they differ from process to process.
 ADDRESSES = torch.uint64
+#: Larger tensors are not read (bytes): they are weights at their full width.
+LARGEST = 1 << 28
 
 
 class Trace:
@@ -127,6 +129,8 @@ class Trace:
 def digest_of(tensor: torch.Tensor) -> str:
     """The first 16 digits of the SHA-256 of a tensor's bytes; nothing for what has no comparable bytes."""
     if isinstance(tensor, FakeTensor) or tensor.is_meta or tensor.dtype == ADDRESSES:
+        return ""
+    if tensor.nbytes > LARGEST:
         return ""
     flat = tensor.detach().contiguous().cpu().reshape(-1)
     if flat.is_complex():

@@ -28,7 +28,9 @@ class World:
 
     mode: str
     fake: FakeDevice | None = None
-    unmodelled: list[str] = field(default_factory=list)  # calls of absent packages that got a plausible answer
+    unmodelled: list[str] = field(
+        default_factory=list
+    )  # calls of absent packages that got a plausible answer
 
     @property
     def numbers(self) -> bool:

@@ -17,9 +17,7 @@ def _draw(*shape: int, seed: int, dtype: torch.dtype = torch.bfloat16) -> torch.
 
 
 def _told(*tensors: Any) -> list[Any]:
-    return [
-        [str(each.dtype)[6:], list(each.shape), digest_of(each)] for each in tensors if each is not None
-    ]
+    return [[str(each.dtype)[6:], list(each.shape), digest_of(each)] for each in tensors if each is not None]
 
 
 def _error(back: torch.Tensor, x: torch.Tensor) -> float:
@@ -194,7 +192,10 @@ def skipped_layers() -> Found:
     """Which layers a checkpoint leaves unquantized, also where upstream fuses several into one."""
     from sglang.srt.layers.quantization.utils import is_layer_skipped
 
-    fused = {"gate_up_proj": ["gate_proj", "up_proj"], "fused_qkv_a_proj_with_mqa": ["q_a_proj", "kv_a_proj_with_mqa"]}
+    fused = {
+        "gate_up_proj": ["gate_proj", "up_proj"],
+        "fused_qkv_a_proj_with_mqa": ["q_a_proj", "kv_a_proj_with_mqa"],
+    }
     ignored = ["model.layers.0.mlp.gate_proj", "model.layers.0.mlp.up_proj", "lm_head"]
     names = ("lm_head", "model.layers.0.mlp.gate_up_proj", "model.layers.1.mlp.gate_up_proj")
     skipped = [is_layer_skipped(name, ignored, fused) for name in names]

@@ -1,4 +1,4 @@
-"""Routing: which experts a token gets, with which weights, twice the same, and how many tokens an expert gets."""
+"""Routing: which experts a token gets, with which weights, twice the same, and the load of an expert."""
 
 from __future__ import annotations
 

@@ -11,21 +11,26 @@ from typing import Any
 from verification.models import configuration, tokenizer
 from verification.parts.registry import Found, part
 
-_SAMPLES = ("Hello, world", "  naïve café — 你好 \n\t", f"{tokenizer.USER}why?{tokenizer.ASSISTANT}<think>", "")
+_SAMPLES = (
+    "Hello, world",
+    "  naïve café — 你好 \n\t",
+    f"{tokenizer.USER}why?{tokenizer.ASSISTANT}<think>",
+    "",
+)
 _CALL = (
     "Let me look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{head}{name}{middle}{arguments}{tail}"
     "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
 )
+_CITY = '{"city": "Paris"}'
 _ANSWERS = {
     "deepseekv3": _CALL.format(
-        head="function<｜tool▁sep｜>", name="weather", middle="\n```json\n", arguments='{"city": "Paris"}', tail="\n```"
+        head="function<｜tool▁sep｜>", name="weather", middle="\n```json\n", arguments=_CITY, tail="\n```"
     ),
-    "deepseekv31": _CALL.format(
-        head="", name="weather", middle="<｜tool▁sep｜>", arguments='{"city": "Paris"}', tail=""
-    ),
+    "deepseekv31": _CALL.format(head="", name="weather", middle="<｜tool▁sep｜>", arguments=_CITY, tail=""),
     "deepseekv32": (
-        'Let me look.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="weather">\n<｜DSML｜parameter name="city" '
-        'string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>'
+        'Let me look.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="weather">\n'
+        '<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n'
+        "</｜DSML｜invoke>\n</｜DSML｜function_calls>"
     ),
 }
 _THOUGHTS = (
@@ -36,9 +41,9 @@ _THOUGHTS = (
 
 def _pieces(text: str, size: int = 5) -> Iterator[str]:
     """As a model says it: a mark is one token, the rest comes in small pieces."""
-    for part in re.split(r"(<｜[^<>]*｜>|</?think>)", text):
-        whole = part.startswith("<") and part.endswith(">")
-        yield from [part] if whole else (part[start : start + size] for start in range(0, len(part), size))
+    for run in re.split(r"(<｜[^<>]*｜>|</?think>)", text):
+        whole = run.startswith("<") and run.endswith(">")
+        yield from [run] if whole else (run[start : start + size] for start in range(0, len(run), size))
 
 
 @part("tokenizer")
@@ -50,7 +55,11 @@ def tokens() -> Found:
     tokenizer.write(folder)
     made = get_tokenizer(str(folder), trust_remote_code=True)
     encoded = {text: made.encode(text) for text in _SAMPLES}
-    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes"}, {"role": "user", "content": "?"}]
+    talk = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Yes"},
+        {"role": "user", "content": "?"},
+    ]
     chat = made.apply_chat_template(talk, tokenize=True, add_generation_prompt=True, return_dict=False)
     return Found(
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import Counter
 from typing import Any
 
 
@@ -60,7 +61,13 @@ def run(args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool) ->
         if step + 1 < steps:
             batch.output_ids = tokens
             batch.prepare_for_decode()
-    return {"started": started, "outcome": {"passes": passes, "cache": _cache(runner, numbers)}}
+    outcome = {"passes": passes, "cache": _cache(runner, numbers), "layers": _layers(runner.model)}
+    return {"started": started, "outcome": outcome}
+
+
+def _layers(model: Any) -> dict[str, int]:
+    """How many layers have which kind of feed-forward part."""
+    return dict(Counter(type(layer.mlp).__name__ for layer in model.model.layers))
 
 
 def _synchronize(batch: Any, runner: Any) -> None:

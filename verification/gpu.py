@@ -1,0 +1,153 @@
+"""The same comparison on a machine with an NVIDIA GPU: `python -m verification.gpu --pack DIR --out DIR`.
+
+Triton's kernels are compiled and run; sgl_kernel's operators are the references, so that any driver does.
+The Python that runs this has torch for the GPU and the packages of requirements.txt. Upstream runs twice:
+only what it repeats bit for bit can show a difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from verification import asking, matrix, pack, run
+from verification.checks import forward, parts
+from verification.evidence import NAME, statement
+from verification.results import FAILED, NOT_RUN, Case, Check
+from verification.subjects import Output, Subject
+
+#: What CUDA's libraries and compilers read.
+PASSED = frozenset(
+    ("PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "NCCL_NVLS_ENABLE",
+     "TORCH_SYMM_MEM_DISABLE_MULTICAST", "NVSHMEM_DISABLE_NVLS")
+)  # fmt: skip
+_EACH = 240  # seconds for one run
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pack", type=Path, required=True, help="a folder of verification.pack")
+    parser.add_argument("--out", type=Path, required=True, help="where the evidence goes")
+    parser.add_argument("--work", type=Path, default=Path("/tmp/verification-gpu"), help="logs and answers")
+    parser.add_argument("--only", nargs="*", default=(), help="runs whose name starts so")
+    parser.add_argument("--seconds", type=int, default=540, help="start no run after this time")
+    parser.add_argument("--jobs", type=int, default=6, help="configurations at a time")
+    given = parser.parse_args()
+    deadline = time.monotonic() + given.seconds
+    output, trees = unpack(given.pack, given.work / "trees")
+    asker = asking.Asker(
+        Path(sys.executable),
+        given.work / "runs",
+        given.work / "kept",
+        asking.digest_of_answers(),
+        _EACH,
+        PASSED,
+    )
+    upstream, ours = trees
+    configurations = [
+        each for each in matrix.on_device() if not given.only or each.name.startswith(tuple(given.only))
+    ]
+    checks = [parts.check(asker, upstream, ours, "device")] if not given.only else []
+    _tell(checks)
+    checks.append(check(asker, upstream, ours, configurations, deadline, given.jobs))
+    _tell(checks[-1:])
+    left_out = {} if not given.only else {"forward: configurations": "only some were asked for"}
+    harness = {
+        "digest": asking.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **machine(),
+        "command": " ".join(["python -m verification.gpu", *sys.argv[1:]]),
+    }  # fmt: skip
+    given.out.mkdir(parents=True, exist_ok=True)
+    (given.out / NAME).write_bytes(statement(output, upstream, ours, checks, left_out, harness))
+    sys.exit(any(each.verdict == FAILED for each in checks))
+
+
+def unpack(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
+    """The two trees of a folder of packs. Raises ValueError for a pack that is not the one that it was."""
+    said = json.loads((packs / "subjects.json").read_text())
+    output = Output(**said["output"])
+    found = []
+    for name, tree in zip(pack.NAMES, (output.upstream_tree, output.tree), strict=True):
+        data = packs / f"{name}.tar.gz"
+        if hashlib.sha256(data.read_bytes()).hexdigest() != said["packs"][name]:
+            raise ValueError(f"{data} is another file than subjects.json says")
+        shutil.rmtree(folder / name, ignore_errors=True)
+        with tarfile.open(data) as tar:
+            tar.extractall(folder / name, filter="data")
+        found.append(Subject(name, (folder / name).resolve(), tree))
+    return output, (found[0], found[1])
+
+
+def check(
+    asker: asking.Asker,
+    upstream: Subject,
+    ours: Subject,
+    configurations: Iterable[matrix.Configuration],
+    deadline: float,
+    jobs: int,
+) -> Check:
+    """Upstream twice and ours once in every configuration, `jobs` configurations at a time."""
+
+    def one(configuration: matrix.Configuration) -> Case:
+        if time.monotonic() > deadline:
+            return Case(configuration.name, NOT_RUN, ("there was no time left",))
+        name, theirs = configuration.name, configuration.question(True)
+        first = asker.ask("forward", upstream, name, theirs)
+        second = asker.ask("forward", upstream, name, theirs, again=True)
+        mine = asker.ask("forward", ours, name, configuration.question(False))
+        found = forward.compare(name, first, mine)
+        repeated = forward.compare(name, first, second)
+        if first.values is not None and repeated.verdict == FAILED:
+            lines = ("upstream does not repeat itself", *repeated.lines)
+            found = Case(name, NOT_RUN, lines, {"ours": _same(first.values, mine.values)})
+        print(f"{found.verdict:8} {name} {' | '.join(found.lines[:6])}", flush=True)
+        return found
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return Check("forward", tuple(pool.map(one, configurations)))
+
+
+def _same(theirs: Mapping[str, Any], mine: Mapping[str, Any] | None) -> str:
+    if mine is None:
+        return "failed"
+    same = theirs["outcome"] == mine["outcome"]
+    return "the same results in other steps" if same else "other results"
+
+
+def machine() -> dict[str, str]:
+    """What is to be known of the machine: its GPU, driver and versions."""
+    import importlib.metadata
+
+    fields = "name,driver_version,memory.total"
+    asked = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"]
+    try:
+        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        told = "no nvidia-smi"
+    versions = {}
+    for name in ("torch", "triton", "transformers", "numpy", "flashinfer-python", "sglang-kernel"):
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {"gpu": told.replace("\n", "; "), **versions, **run.machine()}
+
+
+def _tell(checks: Iterable[Check]) -> None:
+    for each in checks:
+        print(f"{each.verdict:8} {each.name}: {each.counts}", flush=True)
+        for line in run.problems([each])[:12]:
+            print(f"         {line}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

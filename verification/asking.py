@@ -62,7 +62,10 @@ class Asker:
     def ask(
         self, probe: str, subject: Subject, name: str, question: Mapping[str, Any], again: bool = False
     ) -> Answer:
-        """Ask `probe` about a tree; `again`: whatever is kept. Upstream's answers are kept; they depend on nothing but the inputs."""
+        """Ask `probe` about a tree. Upstream's answers are kept: they depend on nothing but the inputs.
+
+        `again`: ask whatever is kept.
+        """
         text = json.dumps(question, sort_keys=True)
         key = hashlib.sha256(f"{probe}\0{subject.tree}\0{self.harness}\0{text}".encode()).hexdigest()
         stored = self.kept / f"{key}.json.gz"

@@ -24,9 +24,15 @@ _CALL = (
 _CITY = '{"city": "Paris"}'
 _ANSWERS = {
     "deepseekv3": _CALL.format(
-        head="function<｜tool▁sep｜>", name="weather", middle="\n```json\n", arguments=_CITY, tail="\n```"
+        head="function<｜tool▁sep｜>",
+        name="weather",
+        middle="\n```json\n",
+        arguments=_CITY,
+        tail="\n```",
     ),
-    "deepseekv31": _CALL.format(head="", name="weather", middle="<｜tool▁sep｜>", arguments=_CITY, tail=""),
+    "deepseekv31": _CALL.format(
+        head="", name="weather", middle="<｜tool▁sep｜>", arguments=_CITY, tail=""
+    ),  # fmt: skip
     "deepseekv32": (
         'Let me look.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="weather">\n'
         '<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n'

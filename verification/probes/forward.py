@@ -72,7 +72,8 @@ def _drive(asked: dict[str, Any], model: Path, numbers: bool) -> dict[str, Any]:
 
     defaults = {
         "model_path": str(model), "load_format": "auto" if asked["checkpoint"] else "dummy", "device": "cuda",
-        "dtype": "bfloat16", "trust_remote_code": True, "disable_cuda_graph": True, "skip_tokenizer_init": True,
+        "dtype": "bfloat16", "trust_remote_code": True, "disable_cuda_graph": True,
+        "skip_tokenizer_init": True,
         "mem_fraction_static": 0.8, "max_total_tokens": 2048, "max_running_requests": 8,
         "random_seed": _SEED, "disable_custom_all_reduce": True, "cuda_graph_max_bs": 8,
         "chunked_prefill_size": 2048, "disable_flashinfer_autotune": True,

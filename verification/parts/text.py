@@ -30,9 +30,7 @@ _ANSWERS = {
         arguments=_CITY,
         tail="\n```",
     ),
-    "deepseekv31": _CALL.format(
-        head="", name="weather", middle="<｜tool▁sep｜>", arguments=_CITY, tail=""
-    ),  # fmt: skip
+    "deepseekv31": _CALL.format(head="", name="weather", middle="<｜tool▁sep｜>", arguments=_CITY, tail=""),
     "deepseekv32": (
         'Let me look.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="weather">\n'
         '<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n'
@@ -40,8 +38,8 @@ _ANSWERS = {
     ),
 }
 _THOUGHTS = (
-    "<think>First this, then that.</think>The answer is 4.", "no thoughts at all", "thoughts first</think>done",
-    "<think>never ends", "<think></think>", "a < b and <thin air",
+    "<think>First this, then that.</think>The answer is 4.", "no thoughts at all",
+    "thoughts first</think>done", "<think>never ends", "<think></think>", "a < b and <thin air",
 )  # fmt: skip
 
 

@@ -168,7 +168,7 @@ def _options(view: View, batch: str) -> Iterator[Option]:
             v.data for v in item.items("absent") if v.data is None or isinstance(v.data, (bool, int, str))
         )
         optional, models = item.optional_text("optional"), item.data.get("removed_models") is True
-        yield Option(item.texts("names"), values, item.mark, batch, optional, models)
+        yield Option(item.texts("names"), values, item.mark, batch, optional, models, item.texts("among"))
 
 
 def _absent(view: View, batch: str) -> Iterator[Absent]:
@@ -217,6 +217,9 @@ def _edit(view: View, batch: str, why: str, findings: Findings) -> Edit:
     if view.has("replace"):
         match, by = findings.expression(view.at("replace")), findings.expression(view.at("by"))
         return Edit("replace", scope, view.mark, batch, reason, match, by, count, optional)
+    if view.has("reword"):
+        phrase, words = view.text("reword"), view.text("by")
+        return Edit("reword", scope, view.mark, batch, reason, phrase, words, count, optional)
     overlay = findings.overlay(view.at("from"))
     return Edit("body", view.text("body"), view.mark, batch, reason, None, overlay, count, optional)
 

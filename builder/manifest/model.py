@@ -78,7 +78,8 @@ class Option:
     """Absent values of an option: in an expression whose last name matches `names`
     (fnmatch patterns: `*attention_backend*`), or anywhere for `*`, `values` never occur.
 
-    `removed_models`: the values are the architectures of the model files that leave.
+    `removed_models`: the values are the architectures of the model files that leave. `among`: if given,
+    every other text never occurs under these names.
     """
 
     names: tuple[str, ...]
@@ -87,6 +88,11 @@ class Option:
     batch: str
     optional: str | None = None
     removed_models: bool = False
+    among: tuple[str, ...] = ()
+
+    def has_not(self, value: Scalar) -> bool:
+        """Does this value never occur?"""
+        return value in self.values or (bool(self.among) and value not in self.among)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +141,21 @@ class Edit:
     drop-entry      scope                           entry, as source         -
     drop-statement  scope                           statement, as source     -
     replace         scope                           expression, as source    expression, as source
+    reword          scope                           phrase of a string       phrase
     body            function or method              -                        overlay file with the new body
     """
 
     kind: Literal[
-        "drop", "stub", "set", "drop-import", "add-import", "drop-entry", "drop-statement", "replace", "body"
+        "drop",
+        "stub",
+        "set",
+        "drop-import",
+        "add-import",
+        "drop-entry",
+        "drop-statement",
+        "replace",
+        "reword",
+        "body",
     ]
     target: str
     mark: Mark

@@ -36,8 +36,8 @@ def place(
         if wrong is not None:
             problems.append(wrong)
             continue
-        if item.preimage and item.path not in entries:
-            continue  # optional, and upstream has no such file
+        if item.preimage and (item.path not in entries or entries[item.path].blob not in item.preimage):
+            continue  # optional, and upstream has no such file, or another one
         first[item.path] = item
         out[item.path] = overlays[item.overlay]
         before = contents[item.path] if item.path in entries else None
@@ -64,7 +64,7 @@ def _wrong(
         message = f"{item.path} is stated to be new, and upstream has it as blob {entry.blob}."
         hint = "Compare it with the overlay, then state the blob as `preimage`."
         return Problem("R006", message, item.mark, Mark(item.path), hint=hint)
-    if entry.blob not in item.preimage:
+    if entry.blob not in item.preimage and not item.optional:
         message = f"{item.path} is blob {entry.blob}, and the overlay replaces {expected}."
         hint = "Upstream changed the file: carry the change over, then add the new blob to `preimage`."
         return Problem("R006", message, item.mark, Mark(item.path), hint=hint)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from builder.manifest.model import Edit
 from builder.overlay import matching
 from builder.overlay.locate import Binding, Target, package_of, suggest
+from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
 
@@ -140,6 +141,21 @@ def _default(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str
         raise Wrong("R005", f"The parameter `{name}` of `{edit.target}` has no default.", node)
     message = f"`{edit.target.partition(':')[0]}` has no parameter `{name}`."
     raise Wrong("R005", message, node, suggest(name, every), absent=True)
+
+
+def reword(module: Module, edit: Edit, scopes: Sequence[ast.AST]) -> list[Hit]:
+    """String literals that hold a phrase once get another in its place."""
+    hits: dict[int, Hit] = {}
+    for scope in scopes:
+        for node, quoted in matching.walk(scope):
+            holds = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if quoted or not holds or (edit.match or "") not in node.value:  # type: ignore[attr-defined]
+                continue
+            by = reworded(module.text(node), edit.match or "", edit.by or "")
+            if by is None:
+                raise Wrong("R008", "The phrase stands here more than once, or not in plain literals.", node)
+            hits[id(node)] = Hit(node, (Replace(node, by),), by)
+    return list(hits.values())
 
 
 def in_scope(edit: Edit, target: Target, scopes: Sequence[ast.AST]) -> list[Hit]:

@@ -99,6 +99,8 @@ def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byt
     if not target.path:
         if edit.kind in ("drop", "stub", "set", "body"):
             raise _unknown_module_part(edit, target)
+        if edit.kind == "reword":
+            return kinds.reword(module, edit, [module.tree])
         return kinds.in_scope(edit, target, [module.tree])
     found, scopes = find(module.tree, target.path)
     if not found:
@@ -117,6 +119,8 @@ def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byt
     if edit.kind == "set":
         return kinds.assign(edit, target, found)
     unique = {id(b.statement): b.statement for b in found}
+    if edit.kind == "reword":
+        return kinds.reword(module, edit, list(unique.values()))
     return kinds.in_scope(edit, target, list(unique.values()))
 
 

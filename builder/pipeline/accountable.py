@@ -34,7 +34,7 @@ def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
                 yield f"The {fact.kind}", name.rpartition(".")[2], fact.mark
         for option in batch.options:
             if not option.optional:
-                for value in option.values:
+                for value in (*option.values, *option.among):
                     if isinstance(value, str):
                         yield "The option value", value, option.mark
         for absent in batch.absent:

@@ -6,7 +6,7 @@ import ast
 import keyword
 import re
 
-from builder.source.ops import DropAnnotation, Operands, Replace
+from builder.source.ops import DropAnnotation, Operands, Replace, by_itself
 from builder.source.parse import Module, own_parentheses
 from builder.source.precedence import binds, wanted
 from builder.source.spans import Span
@@ -31,7 +31,9 @@ def replace_spans(module: Module, op: Replace) -> list[Span]:
 def _by_text(module: Module, node: ast.expr, by: str) -> list[Span]:
     start, end = module.start(node), module.end(node)
     text = by.encode()
-    new = ast.parse(by, mode="eval").body
+    new = by_itself(by)
+    if isinstance(node, ast.Constant) and isinstance(new, ast.Constant) and "\n" in by:
+        return [(start, end, text)]  # one string for another: the lines of both hang together alike
     grouped = _grouping(module, node, start, end)
     if _is_only_argument(module, node):
         return [(start, end, b"(" + text + b")")]

@@ -89,3 +89,11 @@ class Body:
 
 
 Op = Remove | Decide | Unwrap | Replace | Operands | DropItem | DropAnnotation | Body
+
+
+def by_itself(source: str) -> ast.expr:
+    """The expression that new source is; strings side by side may stand on lines of their own."""
+    try:
+        return ast.parse(source, mode="eval").body
+    except SyntaxError:
+        return ast.parse(f"(\n{source}\n)", mode="eval").body

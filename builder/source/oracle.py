@@ -10,7 +10,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Operands, Remove, Replace, Unwrap
+from builder.source.ops import (
+    Body,
+    Decide,
+    DropAnnotation,
+    DropItem,
+    Op,
+    Operands,
+    Remove,
+    Replace,
+    Unwrap,
+    by_itself,
+)
 from builder.source.parse import documentation
 
 
@@ -85,7 +96,7 @@ class Oracle:
         op = self.expressions.get(node)
         if isinstance(op, Replace):
             if isinstance(op.by, str):
-                return ast.parse(op.by, mode="eval").body
+                return by_itself(op.by)
             return self.expression(op.by)
         if isinstance(op, Operands):
             assert isinstance(node, ast.BoolOp)

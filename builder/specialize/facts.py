@@ -134,7 +134,7 @@ class Facts:
             return None
         names = tuple(names)
         for option in self.options:
-            if value in option.values and any(_matches(option.names, name) for name in names or ("",)):
+            if option.has_not(value) and any(_matches(option.names, name) for name in names or ("",)):
                 return option
         return None
 
@@ -151,6 +151,7 @@ class Facts:
         found.update(self.environment)
         found.update(name.rpartition(".")[2] for name in self.attributes)
         found.update(v for o in self.options for v in o.values if isinstance(v, str))
+        found.update(n.strip("*") for o in self.options if o.among for n in o.names)
         return frozenset(found)
 
 

@@ -35,6 +35,10 @@ def completion_template_exists(template_name: str) -> bool:
     return False
 
 
+def set_completion_template(template_name: str) -> None:
+    """Nothing: there are no templates."""
+
+
 def is_completion_template_defined() -> bool:
     """False: there are no templates."""
     return False

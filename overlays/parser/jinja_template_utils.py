@@ -60,10 +60,12 @@ def process_content_for_template_format(
     video_data: list,
     audio_data: list,
     modalities: list,
+    use_dpsk_v32_encoding: bool = False,
 ) -> dict:
     """The message in the template's format, without the keys that are None.
 
     Media go into the lists and leave a part that names their kind; a `string` template drops them.
+    The encoder of DeepSeek-V3.2 (`use_dpsk_v32_encoding`) takes a string and the lists.
     Raises ValueError for another format.
     """
     message = {k: v for k, v in msg_dict.items() if v is not None}
@@ -71,10 +73,10 @@ def process_content_for_template_format(
         return message
 
     parts = [part for part in msg_dict["content"] if isinstance(part, dict)]
-    if content_format == "string":
+    if content_format == "string" and not use_dpsk_v32_encoding:
         texts = [part["text"] for part in parts if part.get("type") == "text"]
         return {**message, "content": " ".join(texts)}
-    if content_format != "openai":
+    if content_format != "openai" and not use_dpsk_v32_encoding:
         raise ValueError(f"Invalid content format: {content_format}")
 
     lists = {"image_url": image_data, "video_url": video_data, "audio_url": audio_data}
@@ -90,6 +92,9 @@ def process_content_for_template_format(
         content.append({"type": kind.removesuffix("_url")})
     # The content comes last, as templates that print a message expect.
     message.pop("content")
+    if use_dpsk_v32_encoding:
+        texts = [part["text"] for part in content if part.get("type") == "text"]
+        return {**message, "content": " ".join(texts)}
     return {**message, "content": content}
 
 

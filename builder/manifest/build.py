@@ -215,7 +215,7 @@ def _edit(view: View, batch: str, why: str, findings: Findings) -> Edit:
         match = findings.statement(view.at("drop_statement"))
         return Edit("drop-statement", scope, view.mark, batch, reason, match, None, count, optional)
     if view.has("replace"):
-        match, by = findings.expression(view.at("replace")), findings.expression(view.at("by"))
+        match, by = findings.value(view.at("replace")), findings.value(view.at("by"))
         return Edit("replace", scope, view.mark, batch, reason, match, by, count, optional)
     if view.has("reword"):
         phrase, words = view.text("reword"), view.text("by")

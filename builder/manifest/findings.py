@@ -60,6 +60,11 @@ class Findings:
             self.add("M004", f"`{_shown(view.word)}` is not a Python expression.", view.mark)
         return view.word
 
+    def value(self, view: View) -> str:
+        """Python source of an expression or of an assignment; M004."""
+        assignment = _parses(view.word, "exec") and isinstance(ast.parse(view.word).body[0], ast.Assign)
+        return view.word if view.word and assignment else self.expression(view)
+
     def statement(self, view: View) -> str:
         """Python source of a statement; M004."""
         if view.word and not _parses(view.word, "exec"):

@@ -148,8 +148,9 @@ def reword(module: Module, edit: Edit, scopes: Sequence[ast.AST]) -> list[Hit]:
     hits: dict[int, Hit] = {}
     for scope in scopes:
         for node, quoted in matching.walk(scope):
-            holds = isinstance(node, ast.Constant) and isinstance(node.value, str)
-            if quoted or not holds or (edit.match or "") not in node.value:  # type: ignore[attr-defined]
+            if quoted or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+                continue
+            if (edit.match or "") not in node.value:
                 continue
             by = reworded(module.text(node), edit.match or "", edit.by or "")
             if by is None:
@@ -186,6 +187,10 @@ def _search(edit: Edit, target: Target, scope: ast.AST) -> Iterator[Hit]:
         for node, _ in matching.walk(scope):
             if isinstance(node, ast.stmt) and node is not scope and matching.same(node, wanted):
                 yield Hit(node, (Remove(node),))
+    elif (pair := matching.assignments(edit.match, edit.by)) is not None:
+        for node, _ in matching.walk(scope):
+            if isinstance(node, ast.Assign) and matching.same(node, pair[0]):
+                yield _replaced(node.value, ast.unparse(pair[1].value))
     else:
         sought = matching.expression(_source(edit, edit.match, "match"))
         by = _source(edit, edit.by, "by")

@@ -34,6 +34,18 @@ def statement(source: str) -> ast.stmt:
     return body[0]
 
 
+def assignments(match: str, by: str | None) -> tuple[ast.Assign, ast.Assign] | None:
+    """Two assignments to the same targets; None when these are expressions. Raises SyntaxError."""
+    try:
+        expression(match)
+    except SyntaxError:
+        old, new = statement(match), statement(by or "")
+        if isinstance(old, ast.Assign) and isinstance(new, ast.Assign) and same(old.targets, new.targets):
+            return old, new
+        raise
+    return None
+
+
 class Entry:
     """What `drop-entry` looks for: an expression, a keyword argument, or a key with its value."""
 

@@ -12,6 +12,7 @@ from builder.overlay import kinds
 from builder.overlay.kinds import Hit, Wrong
 from builder.overlay.locate import Target, find, imports, names, resolve, suggest
 from builder.overlay.record import Record, digest
+from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
 
@@ -146,7 +147,12 @@ def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op]
             if key not in changed:
                 changed[key] = (op, edit)
                 ops.append(op)
-            elif changed[key][0] != op:
+            elif changed[key][0] == op:
+                continue
+            elif both := _both(changed[key], edit, op):
+                ops[ops.index(changed[key][0])] = both
+                changed[key] = (both, edit)
+            else:
                 other = changed[key][1]
                 message = f"`{edit.target}` is changed in two ways; the other edit is at {other.mark}."
                 problems.append(Problem("M011", message, edit.mark, _mark(module, op.node)))
@@ -169,6 +175,17 @@ def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op]
         group.sort(key=_index)
         ops += group
     return ops, problems
+
+
+def _both(first: tuple[Op, Edit], edit: Edit, op: Op) -> Replace | None:
+    """One string reworded by two edits, in whatever order: both phrases change."""
+    done, other = first
+    if not (isinstance(done, Replace) and isinstance(op, Replace) and edit.kind == other.kind == "reword"):
+        return None
+    if not isinstance(done.by, str):
+        return None
+    text = reworded(done.by, edit.match or "", edit.by or "")
+    return Replace(done.node, text) if text is not None else None
 
 
 def _index(op: DropItem) -> int:

@@ -248,10 +248,10 @@ class Expressions:
     def registers_absent(self, node: ast.Call, scope: Scope) -> bool:
         """Is this a registration of an absent option value: `register("fa3", ...)`, `@backend("fa3")`?
 
-        So is `add_argument("--flag")`, whose default may be gone as well.
+        So are `add_argument("--flag")`, whose default may be gone as well, and `add_parser("command")`.
         """
         name = names_of(node.func)
-        argument = name[:1] == ("add_argument",)
+        argument = name[:1] in (("add_argument",), ("add_parser",))
         if argument and any(
             k.arg == "default" and isinstance(self.evaluator.value(k.value, scope), Gone)
             for k in node.keywords

@@ -65,7 +65,8 @@ class Unused:
                 if not gone[name]:
                     read[name] = count
             # a predicate that the facts decide has no use left, whether or not upstream used it here
-            if gone[name] and (bound.node.names[bound.index].name in predicates or loads(before, name)):
+            unread = gone[name] or (bound.public and _shadowed(unit, name))
+            if unread and (bound.node.names[bound.index].name in predicates or loads(before, name)):
                 yield bound
 
     def _taken_elsewhere(self, world: World, unit: Unit, name: str) -> bool:
@@ -108,6 +109,31 @@ class Unused:
             bindings = scope.names.get(name, [])
             if name not in scope.outer and len(bindings) == 1 and bindings[0].kind == "assign":
                 yield stmt
+
+
+def _shadowed(unit: Unit, name: str) -> bool:
+    """Does every function that reads a name of the module import its own?"""
+    inner = unit.cache.get("inner imports")
+    if not isinstance(inner, frozenset):
+        inner = frozenset(b.name for b in imported(unit.module.tree.body) if not b.public)
+        unit.cache["inner imports"] = inner
+    if name not in inner:
+        return False
+    for node in nodes_on(unit, name):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and name in node.value:
+            return False
+        if not isinstance(node, ast.Name) or node.id != name or isinstance(node.ctx, ast.Store):
+            continue
+        below: ast.AST = node
+        at = unit.module.parents.get(node)
+        while at is not None and not (
+            isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)) and below in at.body
+        ):
+            below, at = at, unit.module.parents.get(at)
+        owner = unit.scopes.of(at).find(name) if at is not None else None
+        if owner is None or owner.kind == "module":
+            return False
+    return True
 
 
 def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:

@@ -144,8 +144,8 @@ class World:
 
     def _canonical(self, module: str, name: str) -> str | Gone | None:
         full = f"{module}.{name}"
-        if full in self.facts.values:  # a constant whose home is gone keeps the value that is stated
-            return full
+        if full in self.facts.values or full in self.facts.predicates:
+            return full  # what a fact states of a name holds, though its home is gone
         if self.module_gone(module) is not None:
             return Gone(module)
         if self.is_gone(full):

@@ -20,7 +20,6 @@ from verification.kernels import registry
 _EXTENSIONS = ("common_extension.cc", "flash_extension.cc", "flashmla_extension.cc", "spatial_extension.cc")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DEFINITION = re.compile(r'm\.def\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
-_SHAPED = re.compile(r'register_fake\(\s*"sgl_kernel::(\w+)"')
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 #: Operators whose schema upstream leaves to C++ to infer.
 _INFERRED = {
@@ -53,24 +52,15 @@ def install(kernel: Path, keys: tuple[str, ...] = ("CPU",)) -> int:
                 continue
             defined[name] = schema if "(" in schema else _INFERRED.get(name, f"{name}() -> int")
             library.define(defined[name])
-    own = shaped(kernel.parent / "python" / "sglang")
     for name, schema in defined.items():
         for key in keys if name in registry.REFERENCES else ():
             library.impl(name, registry.REFERENCES[name], key)
-        if name in own:
-            continue
         if name in registry.SHAPES:
             library._register_fake(name, registry.SHAPES[name])
         elif schema.rstrip().endswith("-> ()"):
             library._register_fake(name, lambda *args, **kwargs: None)
     _no_binaries()
     return len(defined)
-
-
-def shaped(package: Path) -> frozenset[str]:
-    """The operators whose shapes the tree's own Python states: a second statement is an error in torch."""
-    texts = (path.read_text("utf-8", "replace") for path in sorted(package.rglob("*.py")))
-    return frozenset(name for text in texts if "register_fake" in text for name in _SHAPED.findall(text))
 
 
 def _no_binaries() -> None:

@@ -6,6 +6,8 @@ no longer binds an operator no longer has it.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import sys
 import types
@@ -59,8 +61,16 @@ def install(kernel: Path, keys: tuple[str, ...] = ("CPU",)) -> int:
             library._register_fake(name, registry.SHAPES[name])
         elif schema.rstrip().endswith("-> ()"):
             library._register_fake(name, lambda *args, **kwargs: None)
+    _overridable()
     _no_binaries()
     return len(defined)
+
+
+def _overridable() -> None:
+    """Let the tree's own Python state the shapes of operators again: newer versions of torch allow it."""
+    original = torch.library.register_fake
+    if inspect.signature(original).parameters["allow_override"].default is False:
+        torch.library.register_fake = functools.partial(original, allow_override=True)
 
 
 def _no_binaries() -> None:

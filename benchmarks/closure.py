@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -289,21 +289,36 @@ def main() -> int:
     )
     parser.add_argument("--python", default=sys.executable, help="a Python with pip whose markers count")
     parser.add_argument("--out", type=Path, default=ROOT / "docs/closure.md")
+    parser.add_argument("--render", action="store_true", help="only make the page again, from the figures")
     given = parser.parse_args()
-    try:
-        sections = [section(pin, given.python) for pin in given.pins]
-    except Unresolved as error:
-        print(f"pip finds no solution: {_public(str(error))}", file=sys.stderr)
-        return 1
-    asked = [*given.pins, *([] if given.python == sys.executable else ["--python", f"python{PYTHON}"])]
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(page(shlex.join(["python", "benchmarks/closure.py", *asked]), sections))
+    figures = given.out.with_suffix(".json")
+    if not given.render:
+        try:
+            found = [measure(pin, given.python) for pin in given.pins]
+        except Unresolved as error:
+            print(f"pip finds no solution: {_public(str(error))}", file=sys.stderr)
+            return 1
+        asked = [*given.pins, *([] if given.python == sys.executable else ["--python", f"python{PYTHON}"])]
+        command = shlex.join(["python", "benchmarks/closure.py", *asked])
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        figures.write_text(json.dumps({"command": command, "pins": found}, indent=1) + "\n")
+    given.out.write_text(from_figures(json.loads(figures.read_bytes())))
     print(given.out)
     return 0
 
 
-def section(pin: str, python: str) -> str:
-    """The section of one upstream, resolved and weighed now. Raises Unresolved."""
+def from_figures(figures: Mapping[str, Any]) -> str:
+    """The page of what was measured, which stands beside it as JSON."""
+    return page(figures["command"], [_section(pin) for pin in figures["pins"]])
+
+
+def _section(found: Mapping[str, Any]) -> str:
+    sides = Sides(*(Closure(**found[side]) for side in ("before", "after")), found["left_out"])
+    return render(sides, found["requirements"], found["bytes"], found["unprovided"], found["about"])
+
+
+def measure(pin: str, python: str) -> dict[str, Any]:
+    """The figures of one upstream, resolved and weighed now. Raises Unresolved."""
     from builder.gates.distributions import provided_by
 
     wanted = _requirements(pin)
@@ -312,14 +327,20 @@ def section(pin: str, python: str) -> str:
         changed = set(sides.before.packages) ^ set(sides.after.packages)
         every = {**sides.before.packages, **sides.after.packages}
         sizes = weigh(python, {n: every[n] for n in sorted(changed)}, Path(name))
-    about = {
-        "pin": pin,
-        "upstream": wanted.upstream,
-        "pip": _told(python, "import pip; print(pip.__version__)"),
-        "markers": _told(python, "import platform; print(platform.python_version())"),
+    return {
+        "about": {
+            "pin": pin,
+            "upstream": wanted.upstream,
+            "pip": _told(python, "import pip; print(pip.__version__)"),
+            "markers": _told(python, "import platform; print(platform.python_version())"),
+        },
+        "requirements": list(wanted.before),
+        "before": asdict(sides.before),
+        "after": asdict(sides.after),
+        "left_out": {name: _public(reason) for name, reason in sides.left_out.items()},
+        "bytes": dict(sorted(sizes.items())),
+        "unprovided": lost(sides, {module: provided_by(module) for module in wanted.imports}),
     }
-    unprovided = lost(sides, {module: provided_by(module) for module in wanted.imports})
-    return render(sides, wanted.before, sizes, unprovided, about)
 
 
 def _told(python: str, code: str) -> str:

@@ -1,0 +1,207 @@
+"""What the distribution saves over upstream, both sides measured in one run on one machine.
+
+    SGLANG_MIRROR=/path/to/sglang.git python benchmarks/gains.py seed release --python PYTHON [--path FOLDER]
+
+PYTHON is one in which both trees can be imported, with FOLDER before its packages if one is given; no GPU is
+needed. Imports take turns, upstream's tree and the output, with compiled modules; figures are medians. Both
+wheels are made by the same writer from the same kind of tree, so that their bytes compare. A summary that
+`kernel-wheel --format json` printed is taken in with --kernel. Writes docs/gains.md and docs/gains.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+SIDES = ("upstream", "output")
+MODULE = "sglang.srt.server_args"
+TIMEOUT_S = 900
+_IMPORT = f"""
+import json, resource, sys, time
+began = time.perf_counter()
+import {MODULE}
+taken = time.perf_counter() - began
+own = sum(name.partition(".")[0] == "sglang" for name in sys.modules)
+print(json.dumps({{"seconds": taken, "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                  "modules": len(sys.modules), "own": own}}))
+"""
+
+
+def imported(python: str, folders: Iterable[Path], scratch: Path) -> dict[str, float]:
+    """One import in a process of its own. Raises SystemExit with its output when it fails."""
+    path = os.pathsep.join(map(str, folders))
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    env |= {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore", "PYTHONPYCACHEPREFIX": str(scratch / "compiled")}
+    done = subprocess.run(
+        [python, "-c", _IMPORT], capture_output=True, text=True, env=env, cwd=scratch, timeout=TIMEOUT_S
+    )
+    if done.returncode:
+        sys.exit(f"{MODULE} of {path} cannot be imported:\n{done.stderr[-2000:]}")
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {key: median(run[key] for run in runs) for key in runs[0]}
+
+
+def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str, Any]:
+    """The figures of one upstream: lines, files, wheels, and what an import takes on both sides."""
+    from builder.emit import figures
+    from builder.emit.wheel import build_wheel
+    from builder.manifest.load import load
+    from builder.pipeline.build import measure as measured
+    from builder.pipeline.build import version_of
+    from builder.pipeline.cut import cut
+    from builder.upstream.cache import default_cache
+    from builder.upstream.model import Sources, snapshot
+    from builder.upstream.resolve import resolve
+
+    manifest = load(ROOT / "manifest.yaml")
+    mirror = os.environ.get("SGLANG_MIRROR")
+    place = Path(mirror) if mirror else None
+    where = Sources(place, default_cache(), manifest.upstream.repository, False, manifest.upstream.pins)
+    upstream = resolve(pin, where)
+    done = cut(snapshot(upstream), manifest)
+    lines = measured(done, manifest).lines[figures.CODE]
+    trees = dict(zip(SIDES, (done.upstream, done.output), strict=True))
+    version = version_of(upstream, manifest)
+    wheels = {side: build_wheel(tree, version, upstream.commit) for side, tree in trees.items()}
+    with tempfile.TemporaryDirectory(prefix="gains-") as name:
+        scratch = Path(name)
+        for side, tree in trees.items():
+            for path in (p for p in tree if p.startswith("python/") and p.endswith(".py")):
+                (scratch / side / path).parent.mkdir(parents=True, exist_ok=True)
+                (scratch / side / path).write_bytes(tree[path])
+        taken: dict[str, list[dict[str, float]]] = {side: [] for side in SIDES}
+        for number in range(runs + 1):
+            for side in SIDES:
+                one = imported(python, [scratch / side / "python", *more], scratch)
+                if number:  # the first run compiles
+                    taken[side].append(one)
+    return {
+        "pin": pin,
+        "version": version.partition("+")[0],
+        "output_tree": done.output.tree.id,
+        "lines": {"upstream": lines["before"], "output": lines["after"]},
+        "files": {side: len(tree) for side, tree in trees.items()},
+        "wheel": {side: {"bytes": len(w.data), "files": w.files} for side, w in wheels.items()},
+        "import": {side: medians(found) for side, found in taken.items()},
+    }
+
+
+def kernel(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page shows of a summary of `kernel-wheel`."""
+    return {
+        "from": summary["from"],
+        "wheel": {key: summary["wheel"][key] for key in ("name", "bytes", "sha256", "content_sha256")},
+        "members": summary["members"],
+        "unpacked_bytes": summary["unpacked_bytes"],
+    }
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """docs/gains.md from docs/gains.json."""
+    machine = found["machine"]
+    parts = [
+        "# What the distribution saves\n",
+        "<!-- Made by benchmarks/gains.py from docs/gains.json: run it again, do not edit. -->\n",
+        f"Both sides in one run, imports taking turns, medians of {found['runs']}: Python {machine['python']} "
+        f"on {machine['system']}, {machine['cores']} cores, no GPU. Only the ratios mean anything elsewhere.\n",
+    ]
+    parts += [note + "\n" for note in found["notes"]]
+    for pin in found["pins"]:
+        parts += [f"## {pin['pin']} ({pin['version']})\n", _table(_rows(pin))]
+    if found["kernels"]:
+        parts += ["## The published kernel wheel, repacked\n", _table(_kernels(found["kernels"]))]
+    return "\n".join(parts)
+
+
+def _rows(pin: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    yield "", "upstream", "output", "ratio"
+    for title, figures, show in (
+        ("lines of code", pin["lines"], _count),
+        ("files of the tree", pin["files"], _count),
+        ("files of the wheel", _of(pin["wheel"], "files"), _count),
+        ("bytes of the wheel", _of(pin["wheel"], "bytes"), _count),
+        (f"`import {MODULE}`, seconds", _of(pin["import"], "seconds"), "{:.2f}".format),
+        ("its peak memory, MB", _of(pin["import"], "mb"), "{:.0f}".format),
+        ("modules it loads", _of(pin["import"], "modules"), _count),
+        ("of these, SGLang's own", _of(pin["import"], "own"), _count),
+    ):
+        before, after = figures["upstream"], figures["output"]
+        yield title, show(before), show(after), f"{after / before:.2f}"
+
+
+def _kernels(kernels: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
+    yield "wheel", "bytes before", "after", "ratio", "installed before", "after", "members before", "after"
+    for one in kernels:
+        before, after = one["from"]["bytes"], one["wheel"]["bytes"]
+        sizes = (
+            _count(one[key][side]) for key in ("unpacked_bytes", "members") for side in ("before", "after")
+        )
+        yield f"`{one['wheel']['name']}`", _count(before), _count(after), f"{after / before:.2f}", *sizes
+
+
+def _of(sides: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, Any]:
+    return {side: sides[side][key] for side in SIDES}
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    head, *body = rows
+    lines = [f"| {' | '.join(head)} |", "| --- |" + " ---: |" * (len(head) - 1)]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in body)]) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("pins", nargs="*", default=["seed", "release"], help="upstreams")
+    parser.add_argument(
+        "--python", default=sys.executable, help="a Python in which both trees can be imported"
+    )
+    parser.add_argument("--path", type=Path, action="append", default=[], help="a folder before its packages")
+    parser.add_argument("--note", action="append", default=[], help="what is special about it, for the page")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--kernel", type=Path, action="append", default=[], help="a summary of kernel-wheel")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs/gains.md")
+    parser.add_argument("--render", action="store_true", help="only make the page again, from the figures")
+    given = parser.parse_args()
+    figures = given.out.with_suffix(".json")
+    if not given.render:
+        version = subprocess.run([given.python, "-V"], capture_output=True, text=True, check=True).stdout
+        machine = {
+            "python": version.split()[-1],
+            "system": f"{platform.system()} {platform.machine()}",
+            "cores": os.cpu_count(),
+        }
+        record = {
+            "runs": given.runs,
+            "machine": machine,
+            "notes": given.note,
+            "pins": [measure(pin, given.python, given.path, given.runs) for pin in given.pins],
+            "kernels": [kernel(json.loads(path.read_bytes())) for path in given.kernel],
+        }
+        figures.write_text(json.dumps(record, indent=1) + "\n")
+    given.out.write_text(page(json.loads(figures.read_bytes())))
+    print(given.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -56,11 +56,13 @@ sweep: $(STAMP)
 doctor: $(STAMP)
 	$(BUILDER) doctor $(ARGS) -- "$$UPSTREAM"
 
-# The pages that are made from the schema, the table of errors, the manifest and its lock.
+# The pages that are made from the schema, the table of errors, the manifest and its lock, and figures.
 docs: $(STAMP)
 	$(BUILDER) schema --reference > docs/manifest.md
 	$(BUILDER) explain --markdown > docs/errors.md
 	$(BUILDER) scope > docs/scope.md
+	$(BIN)/python benchmarks/closure.py --render
+	$(BIN)/python benchmarks/gains.py --render
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -118,8 +118,9 @@ def page(found: Mapping[str, Any]) -> str:
     parts = [
         "# What the distribution saves\n",
         "<!-- Made by benchmarks/gains.py from docs/gains.json: run it again, do not edit. -->\n",
-        f"Both sides in one run, imports taking turns, medians of {found['runs']}: Python {machine['python']} "
-        f"on {machine['system']}, {machine['cores']} cores, no GPU. Only the ratios mean anything elsewhere.\n",
+        f"Both sides in one run, imports taking turns, medians of {found['runs']}: Python "
+        f"{machine['python']} on {machine['system']}, {machine['cores']} cores, no GPU. Only the ratios "
+        "mean anything elsewhere.\n",
     ]
     parts += [note + "\n" for note in found["notes"]]
     for pin in found["pins"]:

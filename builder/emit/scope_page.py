@@ -133,6 +133,7 @@ class _Page:
     def _took(self, ids: Iterable[str]) -> Iterator[str]:
         """What batches did to each proven pin; an edited file counts for the batch of most of its lines."""
         ids = list(ids)
+        said = "all of these batches at " if len(ids) > 1 else ""
         for pin, found in self.shown.items():
             known = [found["batches"][name] for name in ids if name in found["batches"]]
             if not known:
@@ -140,7 +141,10 @@ class _Page:
             sums = {key: sum(one[key] for one in known) for key in ("removed", "edited", "added", "lines")}
             files = [f"{sums[key]:,} {key}" for key in ("removed", "edited", "added") if sums[key]]
             if files:
-                yield f"{pin}: files {', '.join(files)}; {sums['lines']:,} lines less"
+                more = (
+                    f"{-sums['lines']:,} lines more" if sums["lines"] < 0 else f"{sums['lines']:,} lines less"
+                )
+                yield f"{said}{pin}: files {', '.join(files)}; {more}"
 
     def texts(self) -> Iterator[str]:
         """The guarantees of absence with their exceptions."""

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft7Validator
-from small_world import FILES, ROOT, World, small_world
+from small_world import FILES, ROOT, World, codes, small_world
 from upstream_repo import git
 
+from builder.errors import GATE_FAILED
 from builder.tree import blob_id
 
 
@@ -325,3 +326,18 @@ def test_the_emitted_package_imports_and_runs(world: World) -> None:
     )
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] == "acme plain even"
+
+
+def test_a_pin_with_more_lines_than_its_scope_allows_stops(tmp_path: Path) -> None:
+    world = small_world(tmp_path)
+    world.good("dist")
+    lines = json.loads((world.home / "dist/build.json").read_bytes())["lines"]["code"]["after"]
+    item = "{id: small, what: Size, decision: Small., lines: {seed: %d}}"
+    world.change("guarantees:\n", f"scope:\n  guarantees:\n    - {item % lines}\n\nguarantees:\n")
+    world.good("dist")
+    world.change(f"seed: {lines}", f"seed: {lines - 1}")
+    failed = world.run("dist")
+    assert failed.returncode == GATE_FAILED and codes(failed.stderr) == ["G007"]
+    assert f"{lines:,}" in failed.stderr
+    # a batch that is switched off gives lines back, which nobody promised away
+    world.good("dist", "--without", "tests")

@@ -137,3 +137,9 @@ def test_a_conflict_stops_it(tmp_path: Path) -> None:
 def test_its_help_needs_no_builder_and_no_network() -> None:
     done = subprocess.run([sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "seed release" in done.stdout
+
+
+def test_the_page_in_docs_is_that_of_its_figures() -> None:
+    docs = SCRIPT.parents[1] / "docs"
+    figures = json.loads((docs / "closure.json").read_bytes())
+    assert (docs / "closure.md").read_text() == closure.from_figures(figures)

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from builder.emit.lock import Proof, compare, from_bytes, require, to_bytes, update
+from builder.emit.lock import Proof, compare, figures_of, from_bytes, require, to_bytes, update
 from builder.errors import BuildError
 
 PROOF = Proof(
@@ -102,3 +102,26 @@ def test_a_pin_that_is_not_locked_and_batches_that_are_off_are_drift() -> None:
 def test_a_lock_that_cannot_be_read_is_a_coded_error(data: bytes) -> None:
     with pytest.raises(BuildError, match=r"M008 The lock 'manifest\.lock' cannot be read"):
         from_bytes(data)
+
+
+def test_the_figures_of_a_lock_are_those_of_build_json_and_decide_nothing() -> None:
+    record = {
+        "lines": {"py": {"before": 9, "after": 4}, "code": {"before": 10, "after": 4}},
+        "batches": [
+            {
+                "id": "awq",
+                "files": {"removed": 2, "edited": 1, "added": 0},
+                "lines": {"removed": 5, "edited_away": 2, "added": 1},
+            }
+        ],
+        "wheel": {"name": "x.whl", "bytes": 99, "files": 3},
+        "surface": {"flag": {"before": 3, "after": 2}},
+        "units": None,
+    }
+    found = figures_of(record)
+    assert found["lines"] == {"before": 10, "after": 4}
+    assert found["batches"] == {"awq": {"removed": 2, "edited": 1, "added": 0, "lines": 6}}
+    assert found["wheel"] == {"bytes": 99, "files": 3}
+    lock = {"seed": replace(PROOF, figures=found)}
+    assert from_bytes(to_bytes(lock)) == lock
+    assert compare(lock, "seed", PROOF).problems == ()

@@ -1,0 +1,98 @@
+"""The page of gains: made from its figures, with the ratios computed from both sides."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "benchmarks/gains.py"
+
+
+def loaded() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("gains", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["gains"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+gains = loaded()
+
+
+def sides(before: Any, after: Any) -> dict[str, Any]:
+    return {"upstream": before, "output": after}
+
+
+FOUND = {
+    "runs": 3,
+    "machine": {"python": "3.12.1", "system": "Linux x86_64", "cores": 2},
+    "notes": ["Without an operator."],
+    "pins": [
+        {
+            "pin": "seed",
+            "version": "1.0",
+            "output_tree": "0" * 40,
+            "lines": sides(1000, 380),
+            "files": sides(40, 10),
+            "wheel": sides({"bytes": 5000, "files": 30}, {"bytes": 2000, "files": 9}),
+            "import": sides(
+                {"seconds": 8.0, "mb": 400.4, "modules": 3000, "own": 200},
+                {"seconds": 4.0, "mb": 300.0, "modules": 2500, "own": 150},
+            ),
+        }
+    ],
+    "kernels": [
+        {
+            "from": {"name": "k-1.whl", "bytes": 500, "sha256": "0"},
+            "wheel": {"name": "k-1+x.whl", "bytes": 125, "sha256": "1", "content_sha256": "2"},
+            "members": {"before": 20, "after": 5},
+            "unpacked_bytes": {"before": 900, "after": 300},
+        }
+    ],
+}
+
+
+def test_every_ratio_is_that_of_its_row() -> None:
+    page = gains.page(FOUND)
+    assert "| lines of code | 1,000 | 380 | 0.38 |" in page
+    assert "| bytes of the wheel | 5,000 | 2,000 | 0.40 |" in page
+    assert "| `import sglang.srt.server_args`, seconds | 8.00 | 4.00 | 0.50 |" in page
+    assert "| `k-1+x.whl` | 500 | 125 | 0.25 | 900 | 300 | 20 | 5 |" in page
+    assert "Without an operator." in page and "medians of 3" in page
+
+
+def test_medians_are_taken_figure_by_figure() -> None:
+    runs = [{"seconds": s, "mb": m} for s, m in ((1.0, 30.0), (9.0, 10.0), (2.0, 20.0))]
+    assert gains.medians(runs) == {"seconds": 2.0, "mb": 20.0}
+
+
+def package(folder: Path, text: str) -> Path:
+    home = folder / "sglang/srt"
+    home.mkdir(parents=True)
+    (home / "server_args.py").write_text(text)
+    return folder
+
+
+def test_an_import_is_timed_in_a_process_of_its_own(tmp_path: Path) -> None:
+    tree = package(tmp_path / "tree", "import time\ntime.sleep(0.2)\n")
+    found = gains.imported(sys.executable, [tree], tmp_path)
+    assert found["seconds"] >= 0.2 and found["own"] == 3 and found["mb"] > 1
+
+
+def test_a_tree_that_cannot_be_imported_stops_it_with_the_reason(tmp_path: Path) -> None:
+    tree = package(tmp_path / "tree", "import not_there_at_all\n")
+    with pytest.raises(SystemExit, match="not_there_at_all"):
+        gains.imported(sys.executable, [tree], tmp_path)
+
+
+def test_the_page_in_docs_is_that_of_its_figures() -> None:
+    figures = json.loads((ROOT / "docs/gains.json").read_bytes())
+    assert (ROOT / "docs/gains.md").read_text() == gains.page(figures)

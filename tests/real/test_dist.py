@@ -80,6 +80,36 @@ def test_the_lines_in_build_json_are_those_of_the_trees(built: Built) -> None:
         assert built.record["lines"][name] == {"before": before[name], "after": after[name]}
 
 
+def test_the_branch_has_a_commit_for_each_batch_that_edits_and_each_of_its_trees_parses(
+    built: Built, tmp_path: Path
+) -> None:
+    if built.pin != "seed":
+        pytest.skip("a release has no commit to build on")
+    folder = tmp_path / "branch.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", str(folder)], check=True)
+    (folder / "objects/info/alternates").write_text(f"{Path(MIRROR or '').resolve()}/objects\n")
+    git = ["git", f"--git-dir={folder}"]
+    dist("seed", built.out, "--branch", "cut", "--repo", str(folder))
+
+    def said(*words: str) -> str:
+        return subprocess.run([*git, *words], check=True, capture_output=True, text=True).stdout
+
+    upstream = built.record["upstream"]["commit"]
+    commits = said("rev-list", "--reverse", f"{upstream}..cut").split()
+    rows = [json.loads(line) for line in (built.out / "ledger.jsonl").read_text().splitlines()]
+    doing = {row["batch"] for row in rows if row["verdict"] != "kept"}
+    assert {c["id"] for c in built.record["batches"]} >= doing and "facts" not in doing
+    assert [said("log", "-1", "--format=%s", c).strip() for c in commits] == [
+        f"Cut {batch['id']}" for batch in built.record["batches"] if batch["id"] in doing
+    ]
+    assert said("rev-parse", "cut^{tree}").strip() == built.record["output"]["tree"]
+    for commit in commits:
+        for line in said("diff-tree", "-r", "--no-commit-id", "--diff-filter=AM", commit).splitlines():
+            facts, path = line.split("\t")
+            if path.endswith(".py"):
+                compile(said("cat-file", "blob", facts.split()[3]), path, "exec", dont_inherit=True)
+
+
 def test_plain_git_turns_the_pin_and_the_diff_into_the_same_tree(built: Built, tmp_path: Path) -> None:
     def git(*arguments: str, data: bytes | None = None) -> str:
         done = subprocess.run(["git", *arguments], cwd=tmp_path, input=data, capture_output=True, check=True)

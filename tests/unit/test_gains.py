@@ -84,7 +84,7 @@ def package(folder: Path, text: str) -> Path:
 def test_an_import_is_timed_in_a_process_of_its_own(tmp_path: Path) -> None:
     tree = package(tmp_path / "tree", "import time\ntime.sleep(0.2)\n")
     found = gains.imported(sys.executable, [tree], tmp_path)
-    assert found["seconds"] >= 0.2 and found["own"] == 3 and found["mb"] > 1
+    assert found["seconds"] >= 0.2 and found["own"] == 3 and 1 < found["mb"] < 200
 
 
 def test_a_tree_that_cannot_be_imported_stops_it_with_the_reason(tmp_path: Path) -> None:

@@ -254,6 +254,7 @@ def _toml(view: View, batch: str, why: str, findings: Findings) -> TomlEdit:
         batch,
         view.text("why") or why,
         view.optional_text("optional"),
+        view.optional_text("by"),
     )
 
 

@@ -197,8 +197,8 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class TomlEdit:
-    """remove: a key, or the array items equal to or (requirements) named `value`; set: a key;
-    add: an array item."""
+    """remove: a key, or the array items equal to or (requirements) named `value`, with the text `by` in
+    their place; set: a key; add: an array item."""
 
     file: str
     op: Literal["remove", "set", "add"]
@@ -208,6 +208,7 @@ class TomlEdit:
     batch: str
     why: str
     optional: str | None = None
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

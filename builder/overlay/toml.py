@@ -140,9 +140,13 @@ def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple
         known = [v for v in array if isinstance(v, str)]
         hint = suggest(str(item.value), known + [n.lower() for n in map(_requirement, known) if n])
         raise _Wrong("R004", f"`{item.key}` holds no item `{item.value}`.", hint, absent=True)
-    expected = copy.deepcopy(data)
+    expected, spans = copy.deepcopy(data), items(layout.scanned, pair)
+    if item.by is not None:
+        _array(expected, key, item)[:] = [item.by if i in doomed else v for i, v in enumerate(array)]
+        rendered = _render(item, item.by)
+        return [Cut(*spans[index], rendered) for index in sorted(doomed)], expected
     _array(expected, key, item)[:] = [v for i, v in enumerate(array) if i not in doomed]
-    return _item_cuts(layout, items(layout.scanned, pair), doomed), expected
+    return _item_cuts(layout, spans, doomed), expected
 
 
 def _item_cuts(layout: Layout, spans: list[tuple[int, int]], doomed: set[int]) -> list[Cut]:
@@ -193,7 +197,7 @@ def _add(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut
     if any(type(v) is type(item.value) and v == item.value for v in array):
         raise _Wrong("R004", f"`{item.key}` holds `{item.value}` already.")
     pair, text = _pair(layout, key, item), layout.scanned.text
-    spans, rendered = items(layout.scanned, pair), _render(item)
+    spans, rendered = items(layout.scanned, pair), _render(item, item.value)
     expected = copy.deepcopy(data)
     _array(expected, key, item).append(copy.deepcopy(item.value))
     if not spans:
@@ -220,7 +224,7 @@ def _add(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut
 
 
 def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
-    expected, rendered = copy.deepcopy(data), _render(item)
+    expected, rendered = copy.deepcopy(data), _render(item, item.value)
     parent = _lookup(expected, key[:-1], item) if len(key) > 1 else expected
     if not isinstance(parent, dict):
         raise _Wrong("R005", f"`{'.'.join(key[:-1])}` is not a table.")
@@ -244,17 +248,17 @@ def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut
     return [Cut(at, at, line if text[:at].strip() else line + newline)], expected
 
 
-def _render(item: TomlEdit) -> str:
+def _render(item: TomlEdit, value: object) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
     try:
-        rendered: str = tomlkit.item(item.value).as_string()
+        rendered: str = tomlkit.item(value).as_string()
     except (TOMLKitError, ValueError, TypeError):
         raise _Wrong("M004", f"The value of `{item.key}` cannot be written as TOML.") from None
-    if isinstance(item.value, dict):
+    if isinstance(value, dict):
         table = tomlkit.inline_table()
-        table.update(item.value)
+        table.update(value)
         rendered = table.as_string()
     return rendered.encode("utf-8").decode("latin-1")
 

@@ -164,3 +164,13 @@ def test_any_item_leaves_any_array(parts: list[tuple[str, str]], closed: bool, d
     text = after(source, change("remove", "a", gone))
     assert tomlkit.parse(text)["a"].unwrap() == [v for v in values if v != gone]
     assert text.startswith("# c\na = [") and text.endswith("]\n\n[t]\nb = 1 # x\n")
+
+
+def test_an_item_can_leave_for_another_in_its_place() -> None:
+    item = change("remove", "project.dependencies", "b", by="b[extra]>=2,<3")
+    data, problems, records = edit("p.toml", SOURCE.encode(), [item])
+    assert not problems and len(records) == 1
+    old = "\"b[extra]>=2 ; python_version > '3'\""
+    assert data.decode() == SOURCE.replace(old, '"b[extra]>=2,<3"')
+    gone = change("remove", "project.dependencies", "absent", by="x", optional="not everywhere")
+    assert edit("p.toml", SOURCE.encode(), [gone]) == (SOURCE.encode(), [], [])

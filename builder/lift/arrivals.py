@@ -23,7 +23,7 @@ class New:
     """A path that came and that the distribution would hold.
 
     `evidence` says in clauses what is known; `batch` is the one that it belongs to, if that is not kept;
-    `verdict` is what is proposed: keep, remove, prune or unreached.
+    `verdict` is what is proposed: keep, remove, prune or unreached. `empty`: it goes with its folder.
     """
 
     path: str
@@ -32,6 +32,7 @@ class New:
     verdict: str
     batch: str
     open: bool  # somebody has to decide
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Group:
     evidence: tuple[str, ...]
     came: str  # the commits, in words
     undecided: bool  # no rule knows them
-    proposal: Proposal
+    proposal: Proposal | None  # None: what it says is to go, not the path
 
     @property
     def sentence(self) -> str:
@@ -151,7 +152,11 @@ class _Look:
             evidence.append(f"`{word}` still stands on {lines} of it (batch {self.markers.facts[word]})")
         if not evidence:
             evidence.append("nothing speaks against it")
-        return New(path, arrival, tuple(evidence), verdict, batch, undecided or doubt or said is not None)
+        cut = self.trial.cut
+        empty = cut is not None and not cut.upstream[path].strip()
+        return New(
+            path, arrival, tuple(evidence), verdict, batch, undecided or doubt or said is not None, empty
+        )
 
     def _said(self, path: str) -> tuple[str, int] | None:
         """The word of a fact that the output's text of a source file still holds."""
@@ -229,25 +234,38 @@ def _groups(
     kept: Sequence[New],
     history: History,
 ) -> Iterable[Group]:
-    """Paths of one new folder with one verdict become one rule; every other path its own."""
+    """The paths of one new folder, where all of them are open, become one rule; every other path its own."""
     old_folders = {folder for path in known for folder in _folders(path)}
-    apart = {item.path for item in kept}
+    apart = {item.path for item in kept if not item.empty}
+    empty = {item.path for item in kept if item.empty}
     by_folder: dict[str, list[New]] = {}
     for item in items:
         fresh = [f for f in _folders(item.path) if f not in old_folders]
         by_folder.setdefault(f"{fresh[-1]}/" if fresh else item.path, []).append(item)
     for pattern, inside in sorted(by_folder.items()):
-        same = len({(i.verdict, i.batch) for i in inside}) == 1
-        whole = {p for p in new if p.startswith(pattern)} == {i.path for i in inside}
-        if pattern.endswith("/") and same and whole and not any(p.startswith(pattern) for p in apart):
+        here = {path for path in new if path.startswith(pattern)} if pattern.endswith("/") else set()
+        whole = here - empty == {item.path for item in inside} and not here & apart
+        if here and whole and _agreed(inside) is not None:
             yield _group(pattern, inside, undecided)
         else:
             for item in inside:
                 yield _group(item.path, [item], undecided)
 
 
+def _agreed(items: Sequence[New]) -> New | None:
+    """The item whose verdict a whole folder takes: that of all, or one of removal that most have and that
+    the others, which nothing reaches, do not contradict."""
+    counts = Counter((item.verdict, item.batch) for item in items)
+    (verdict, batch), count = max(counts.items(), key=lambda row: (row[1], row[0]))
+    if len(counts) > 1 and (verdict != "remove" or 2 * count <= len(items)):
+        return None
+    if len(counts) > 1 and any(item.verdict == "keep" for item in items):
+        return None
+    return next(item for item in items if (item.verdict, item.batch) == (verdict, batch))
+
+
 def _group(pattern: str, items: Sequence[New], undecided: set[str]) -> Group:
-    first = items[0]
+    first = _agreed(items) or items[0]
     clauses = Counter(clause for item in items for clause in item.evidence)
     evidence = [
         clause if len(items) == 1 or count == len(items) else f"{clause} ({count} of {len(items)})"
@@ -258,10 +276,12 @@ def _group(pattern: str, items: Sequence[New], undecided: set[str]) -> Group:
     rooted = pattern if "/" in pattern.rstrip("/") else f"/{pattern}"
     why = f"came with {came}" if came else "came after the pin"
     verdict, batch = first.verdict, first.batch
-    proposal = Proposal("rule", batch, why, key=verdict, text=rooted)
+    unknown = any(item.path in undecided for item in items)
+    proposal = (
+        Proposal("rule", batch, why, key=verdict, text=rooted) if unknown or verdict != "keep" else None
+    )
     return Group(
-        rooted, tuple(i.path for i in items), verdict, batch, tuple(evidence[:4]), came,
-        any(i.path in undecided for i in items), proposal,
+        rooted, tuple(i.path for i in items), verdict, batch, tuple(evidence[:4]), came, unknown, proposal,
     )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def lost(path: str, matches: Callable[[bytes], bool], history: History) -> tuple
     if gone is None:
         high = len(commits) - 1
         if matches_at(commits[high], names, matches, history):
-            return None, names[-1]
+            return (renames[0][0] if renames else None), names[-1]  # only its name is another
     while high - low > 1:
         middle = (low + high) // 2
         if matches_at(commits[middle], names, matches, history):
@@ -71,6 +71,27 @@ def matches_at(
         if data is not None:
             return matches(data)
     return False
+
+
+def wrote(path: str, there: Callable[[bytes], bool], history: History) -> Commit | None:
+    """The commit with which a file of the new upstream came to hold something; None when it always did.
+
+    The commits that changed the file are bisected, under the names that it had.
+    """
+    commits = history.touching_backwards(path)
+    arrival = history.arrival(path)
+    names = [arrival.source, path] if arrival and arrival.source else [path]
+    before = history.blob(history.old, names[0])
+    if not commits or (before is not None and there(before)):
+        return None
+    low, high = -1, len(commits) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if matches_at(commits[middle], names, there, history):
+            high = middle
+        else:
+            low = middle
+    return commits[high]
 
 
 def matcher(

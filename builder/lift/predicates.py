@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.graph.modules import path_of
+from builder.lift import culprit
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
 from builder.manifest.model import Fact, Manifest
 from builder.source.parse import parse
-from builder.surface.model import Key, Surface
+from builder.surface.model import Key, Place, Surface
 from builder.tree import Snapshot
 
 _NAMED = re.compile(r"_?(?:is|use|has|support|supports)_\w+|\w+_(?:available|supported|support)")
@@ -32,7 +33,7 @@ class NewFact:
     `open`: somebody has to say what it is. `uses`: how often the output says its name (its definition aside).
     """
 
-    kind: str  # predicate, platform, choice, member
+    kind: str  # predicate, platform, choice
     name: str
     path: str
     line: int
@@ -61,7 +62,19 @@ def predicates(
                 full = f"{module}.{name}"
                 if name not in before and full not in known and _NAMED.fullmatch(name):
                     commit = _came(path, name, history)
-                    found.append(_predicate(full, path, line, body, words[name], facts, markers, commit))
+                    found.append(
+                        _predicate(
+                            full,
+                            path,
+                            line,
+                            body,
+                            max(0, words[name] - 1),
+                            bool(words[name]),
+                            facts,
+                            markers,
+                            commit,
+                        )
+                    )
     return found
 
 
@@ -71,6 +84,7 @@ def _predicate(
     line: int,
     body: str,
     uses: int,
+    left: bool,
     facts: Iterable[Fact],
     markers: Markers,
     commit: Commit | None,
@@ -78,6 +92,9 @@ def _predicate(
     name = full.rpartition(".")[2]
     word = name.removeprefix("is_").removeprefix("use_")
     mine = markers.facts.get(word)
+    if not left:
+        evidence = "the facts decide it: the output has no such function any more"
+        return NewFact("predicate", full, path, line, uses, evidence, False, commit)
     said = _OURS.search(body)
     if mine is None and said is not None:
         evidence = f"it reads `{said[0]}`, so it is about a platform that stays"
@@ -107,46 +124,59 @@ def platform_methods(old: Snapshot, new: Snapshot, output: Snapshot) -> list[New
 
 
 def choices(old: Surface, new: Surface, manifest: Manifest, output: Surface) -> list[NewFact]:
-    """New choices of an option, and new members of a registry or enum, beside a value that is absent."""
+    """New choices of an option, and new members of a registry or enum, beside a value that is absent.
+
+    A value that came in several places is one.
+    """
     absent = {v for b in manifest.batches for o in b.options for v in o.values if isinstance(v, str)}
-    found: list[NewFact] = []
+    found: dict[str, list[tuple[Key, Place, list[str]]]] = {}
+    for key, place, value, beside in (
+        *_choices(old, new, output, absent),
+        *_members(old, new, output, absent, manifest),
+    ):
+        found.setdefault(value, []).append((key, place, beside))
+    return [_value(value, places) for value, places in sorted(found.items())]
+
+
+def _value(value: str, places: list[tuple[Key, Place, list[str]]]) -> NewFact:
+    where = list(dict.fromkeys(key.group if key.kind == "registry" else key.name for key, _, _ in places))
+    beside = list(dict.fromkeys(name for _, _, names in places for name in names))
+    more = f" and {len(where) - 4} more" if len(where) > 4 else ""
+    evidence = f"a new value of {', '.join(where[:4])}{more}, beside {', '.join(beside[:4])}"
+    place = places[0][1]
+    return NewFact("choice", value, place.path, place.line, len(places), evidence, True, None)
+
+
+_Found = tuple[Key, Place, str, list[str]]
+
+
+def _choices(old: Surface, new: Surface, output: Surface, absent: set[str]) -> Iterator[_Found]:
     for key, item in output.items():
-        was, now, all_now = old.get(key), item.details.get("choices"), new.get(key)
-        if was is None or all_now is None or not isinstance(now, tuple):
+        was, upstream, now = old.get(key), new.get(key), item.details.get("choices")
+        if was is None or upstream is None or not isinstance(now, tuple):
             continue
-        before, upstream = was.details.get("choices"), all_now.details.get("choices")
-        if not isinstance(before, tuple) or not isinstance(upstream, tuple):
-            continue
-        beside = sorted(v for v in (*before, *upstream) if isinstance(v, str) and v in absent)
-        for value in now:
-            if isinstance(value, str) and beside and value not in before and value not in absent:
-                evidence = f"a new choice of {key} beside {', '.join(dict.fromkeys(beside[:4]))}"
-                place = item.places[0]
-                found.append(
-                    NewFact("choice", f"{key.name} {value}", place.path, place.line, 1, evidence, True, None)
-                )
-    return found + list(_members(old, new, output, absent, manifest))
+        before, after = was.details.get("choices"), upstream.details.get("choices")
+        if isinstance(before, tuple) and isinstance(after, tuple):
+            beside = sorted({v for v in (*before, *after) if isinstance(v, str) and v in absent})
+            for value in now if beside else ():
+                if isinstance(value, str) and value not in before and value not in absent:
+                    yield key, item.places[0], value, beside
 
 
 def _members(
     old: Surface, new: Surface, output: Surface, absent: set[str], manifest: Manifest
-) -> Iterator[NewFact]:
+) -> Iterator[_Found]:
     gone = {a.name.rpartition(".")[0] for b in manifest.batches for a in b.absent if a.kind == "symbol"}
-    groups: dict[str, list[Key]] = {}
+    groups: dict[str, list[str]] = {}
     for key in old:
         if key.kind == "registry":
-            groups.setdefault(key.group, []).append(key)
+            groups.setdefault(key.group, []).append(key.name)
     for key, item in output.items():
         if key.kind != "registry" or key in old or key not in new or key.group not in groups:
             continue
-        beside = sorted({k.name for k in (*groups[key.group],) if k.name.lower() in absent})
+        beside = sorted({name for name in groups[key.group] if name.lower() in absent})
         if beside or key.group in gone:
-            place = item.places[0]
-            beside = beside or ["one that is absent"]
-            evidence = f"a new entry of {key.group} beside {', '.join(beside[:4])}"
-            yield NewFact(
-                "member", f"{key.group}: {key.name}", place.path, place.line, 1, evidence, True, None
-            )
+            yield key, item.places[0], key.name, beside or ["one that is absent"]
 
 
 def _functions(data: bytes, path: str) -> Mapping[str, tuple[int, str]]:
@@ -189,15 +219,4 @@ def _methods(snapshot: Snapshot) -> dict[str, list[tuple[str, int]]]:
 def _came(path: str, name: str, history: History) -> Commit | None:
     """The commit with which a name came into a file."""
     word = re.compile(rb"\b" + name.encode() + rb"\b")
-    low, commits = -1, history.touching([path])
-    high = len(commits) - 1
-    if high < 0:
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        data = history.blob(commits[middle].id, path)
-        if data is not None and word.search(data):
-            high = middle
-        else:
-            low = middle
-    return commits[high]
+    return culprit.wrote(path, lambda data: word.search(data) is not None, history)

@@ -11,7 +11,7 @@ from builder.lift.history import SHORT
 from builder.lift.lost import Lost
 from builder.lift.overlays import Changed
 from builder.lift.predicates import NewFact
-from builder.lift.survey import Survey
+from builder.lift.survey import Survey, uses
 from builder.report import as_dict, clean, ordered
 from builder.upstream.model import Upstream
 
@@ -38,10 +38,9 @@ def markdown(found: Survey) -> str:
     parts += _section("Surface", [_surface(d) for d in found.surface])
     parts += _section("Dependencies", [_dependency(d) for d in found.dependencies])
     rest = [p for p in found.trial.problems if not _is_told(p, found)]
-    parts += _section("What else stops the build", [_problem(p) for p in rest], most=None)
+    parts += _section("What else stops the build", _told(rest, found), most=None)
     if found.proposed is not None:
-        left = [_problem(p) for p in found.proposed.problems]
-        parts += _section("Left with the proposal", left)
+        parts += _section("Left with the proposal", _told(found.proposed.problems, None))
     parts += _details(found.overlays)
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -179,7 +178,9 @@ def record(found: Survey) -> dict[str, Any]:
              "after": d.after, "open": d.open}
             for d in found.dependencies
         ],
-        "problems": [as_dict(p) for p in ordered(found.trial.problems)],
+        "problems": [
+            {**as_dict(p), "commit": _commit(found.causes.get(p))} for p in ordered(found.trial.problems)
+        ],
         "left": None if found.proposed is None else [as_dict(p) for p in ordered(found.proposed.problems)],
     }  # fmt: skip
 
@@ -246,8 +247,7 @@ def _stays(item: New) -> str:
 
 def _fact(fact: NewFact) -> str:
     commit = f", since {fact.commit}" if fact.commit else ""
-    uses = _count(fact.uses, "use")
-    return f"`{fact.name}` ({fact.path}:{fact.line}, {uses} in the output{commit}): {fact.evidence}."
+    return f"`{fact.name}` ({fact.path}:{fact.line}, {uses(fact)} in the output{commit}): {fact.evidence}."
 
 
 def _changed(item: Changed) -> str:
@@ -277,6 +277,29 @@ def _dependency(row: Any) -> str:
 def _problem(problem: Problem) -> str:
     where = ", ".join(str(m) for m in (problem.mark, problem.upstream) if m)
     return f"**{problem.code}** {problem.message}" + (f" ({where})" if where else "")
+
+
+def _told(problems: Iterable[Problem], found: Survey | None) -> list[str]:
+    """A row for each problem; those of one rule about one file share a row."""
+    groups: dict[object, list[Problem]] = {}
+    for problem in problems:
+        file = problem.upstream.file if problem.upstream else None
+        alike = problem.code == "G007" and problem.mark is not None and file is not None
+        groups.setdefault((problem.code, problem.mark, file) if alike else problem, []).append(problem)
+    return [_row(same, found) for same in groups.values()]
+
+
+def _row(problems: Sequence[Problem], found: Survey | None) -> str:
+    first = problems[0]
+    text = _problem(first)
+    if len(problems) > 1:
+        lines = ", ".join(str(p.upstream.line) for p in problems[1:7] if p.upstream)
+        text += f" And {_count(len(problems) - 1, 'line')} more: {lines}" + (
+            ", ..." if len(problems) > 7 else "."
+        )
+    commits = {c: None for p in problems if found and (c := found.causes.get(p))}
+    since = ", ".join(f"{c} “{c.subject}”" for c in list(commits)[:3])
+    return text + (f" Since {since}." if since else "")
 
 
 def _is_told(problem: Problem, found: Survey) -> bool:

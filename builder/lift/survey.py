@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 
 from builder.errors import BuildError, Mark, Problem
 from builder.graph.modules import summaries
 from builder.graph.resolve import Index
 from builder.lift import arrivals as came
-from builder.lift import insert, overlays, predicates, surface
+from builder.lift import culprit, insert, overlays, predicates, surface
 from builder.lift import lost as losing
 from builder.lift.arrivals import Arrivals
-from builder.lift.history import History
+from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.lift.lost import Lost, Sides
 from builder.lift.markers import learn
@@ -74,7 +75,7 @@ class Survey:
     questions: tuple[Question, ...]
     decided: tuple[tuple[Question, Decision], ...]
     proposed: Proposed | None
-    figures: Mapping[str, int] = field(default_factory=dict)
+    causes: Mapping[Problem, Commit] = field(default_factory=dict)  # which commit brought what a gate finds
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -118,6 +119,7 @@ def survey(
     return Survey(
         old[0], new[0], manifest, history, done, lost, arrived, tuple(facts), tuple(replaced),
         tuple(differences), tuple(needed), questions, tuple(decided), proposed,
+        _causes(done, lost, new[1], history),
     )  # fmt: skip
 
 
@@ -128,6 +130,44 @@ def _old_side(old: Snapshot, manifest: Manifest) -> tuple[Decided, frozenset[Mar
     decided = decide(selection, manifest, index)
     done = overlay(old, decided.kept, decided.removed, manifest, partial_paths(old))
     return decided, frozenset(record.mark for record in done.records)
+
+
+def _causes(done: Trial, lost: Sequence[Lost], new: Snapshot, history: History) -> Mapping[Problem, Commit]:
+    """For problems about a line of upstream, the commit that wrote the line, if it came on the way."""
+    told = {item.problem for item in lost}
+    found: dict[Problem, Commit] = {}
+    for problem in done.problems:
+        place = problem.upstream
+        if place is None or problem in told or place.file not in new:
+            continue
+        if problem.code == "R003":
+            arrival = history.arrival(place.file)
+            commit = arrival.commit if arrival else None
+        else:
+            line = _line(problem, new, done)
+            commit = culprit.wrote(place.file, partial(_holds, line), history) if line else None
+        if commit is not None:
+            found[problem] = commit
+    return found
+
+
+def _line(problem: Problem, new: Snapshot, done: Trial) -> bytes | None:
+    """The text that a problem is about: its excerpt, or its line in the output or upstream."""
+    place = problem.upstream
+    assert place is not None
+    said = (problem.excerpt or "").strip().encode("utf-8", "surrogateescape")
+    if said and b"\n" not in said and said in new[place.file]:
+        return said
+    output = done.cut.output if done.cut else new
+    for side in (output, new):
+        rows = side[place.file].splitlines() if place.file in side else []
+        if 0 < place.line <= len(rows) and (row := rows[place.line - 1].strip()) in new[place.file]:
+            return row if len(row) > 4 else None
+    return None
+
+
+def _holds(line: bytes, data: bytes) -> bool:
+    return line in data
 
 
 def _definitions(done: Trial) -> Mapping[str, tuple[str, ...]]:
@@ -149,14 +189,16 @@ def _questions(
     for group in arrived.groups:
         if group.undecided:
             continue  # R003 stops the build itself
+        name = f"path:{group.pattern}"
         where = "at the top" if group.batch == "base" else f"in batch {group.batch}"
+        rule = f"`{group.verdict}: {group.pattern}` {where}" if group.proposal else "a fact or an edit for it"
         yield Question(
-            f"path:{group.pattern}",
+            name,
             Problem(
                 "L001",
                 f"It came and stays: {group.sentence}",
                 upstream=Mark(group.paths[0]),
-                hint=f"`{group.verdict}: {group.pattern}` {where}, or --decide 'path:{group.pattern}'",
+                hint=f"{rule}, or `--decide '{name}'`",
             ),
         )
     for fact in facts:
@@ -165,9 +207,9 @@ def _questions(
                 f"{fact.kind}:{fact.name}",
                 Problem(
                     "L002",
-                    f"`{fact.name}` came and is used {fact.uses} times in the output: {fact.evidence}.",
+                    f"`{fact.name}` came and has {uses(fact)} in the output: {fact.evidence}.",
                     upstream=Mark(fact.path, fact.line),
-                    hint=f"state it under `facts`, or --decide '{fact.kind}:{fact.name}'",
+                    hint=f"state it under `facts`, or `--decide '{fact.kind}:{fact.name}'`",
                 ),
             )
     for row in needed:
@@ -178,7 +220,7 @@ def _questions(
                     "L003",
                     f"{row.project} asks for {row.after!r}, which it did not before.",
                     upstream=Mark(row.project),
-                    hint=f"remove it by a TOML edit, or --decide 'dependency:{row.name}'",
+                    hint=f"remove it by a TOML edit, or `--decide 'dependency:{row.name}'`",
                 ),
             )
     for item in replaced:
@@ -191,9 +233,15 @@ def _questions(
                     + (f" ({', '.join(str(c) for c in item.commits[-3:])})." if item.commits else "."),
                     Mark(item.overlay),
                     Mark(item.path),
-                    hint=f"carry the change over, or --decide 'body:{item.overlay}:{item.path}'",
+                    hint=f"carry the change over, or `--decide 'body:{item.overlay}:{item.path}'`",
                 ),
             )
+
+
+def uses(fact: NewFact) -> str:
+    """How often the output says a new fact's name, in words."""
+    word = "place" if fact.kind == "choice" else "use"
+    return f"{fact.uses:,} {word}" if fact.uses == 1 else f"{fact.uses:,} {word}s"
 
 
 def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | None:
@@ -213,7 +261,11 @@ def _proposed(
     """The manifest with the proposals, tried. None when nothing is proposed."""
     asked = {q.id for q in questions}
     wanted = [p for item in lost for p in item.proposals]
-    wanted += [g.proposal for g in arrived.groups if g.undecided or f"path:{g.pattern}" in asked]
+    wanted += [
+        g.proposal
+        for g in arrived.groups
+        if g.proposal is not None and (g.undecided or f"path:{g.pattern}" in asked)
+    ]
     wanted += [f.proposal for f in facts if f.proposal is not None and f"{f.kind}:{f.name}" in asked]
     files = dict(manifest.overlays)
     for item in replaced:

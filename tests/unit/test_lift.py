@@ -100,6 +100,18 @@ def test_a_renamed_removed_file_does_not_escape_and_the_proposal_removes_it_agai
     assert f"{{path: {old}, optional: gone since {commit[:9]} (#7)}}" in later.manifest
 
 
+def test_an_edit_follows_a_module_that_was_renamed(later: Later) -> None:
+    files = renamed(later.files, "python/acme/layers/attention.py", "python/acme/layers/attending.py")
+    files = edited(files, SERVER, ("acme.layers.attention", "acme.layers.attending"))
+    commit = later.then("Attending (#6)", files)
+    _, found = later.lift()
+    stub = next(item for item in found["lost"] if item["statement"].startswith("stub "))
+    assert stub["commit"]["commit"] == commit
+    assert stub["moved"] == ["acme.layers.attending.Plain.forward_fancy"]
+    later.lift("--accept")
+    assert "acme.layers.attending.Plain.forward_fancy, optional: moved here by" in later.manifest
+
+
 def test_an_expression_that_moved_is_found_and_edited_where_it_is_now(later: Later) -> None:
     files = edited(
         later.files, SERVER,

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from builder.lift.importers import is_test
 from builder.manifest.model import Fact, Manifest, Rule
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -58,7 +59,7 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
     ordinary = {word for path in kept for word in words(path)}
     counts: dict[str, Counter[Rule]] = {}
     for path, rule in removed.items():
-        for word in words(path):
+        for word in () if is_test(path) else words(path):
             if word not in ordinary:
                 counts.setdefault(word, Counter())[rule] += 1
     facts = dict(_stated(manifest))
@@ -77,19 +78,19 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
 
 
 def words(path: str) -> set[str]:
-    """The words of a path without its suffix, and each two that follow one another, joined by `_`."""
+    """The words of a path without its suffix, and each two that follow one another, joined."""
     found: set[str] = set()
     folder, slash, last = path.lower().rpartition("/")
     for name in f"{folder}{slash}{last.rpartition('.')[0] or last}".split("/"):
         parts = _WORD.findall(name)
         found.update(parts)
-        found.update(f"{a}_{b}" for a, b in itertools.pairwise(parts))
+        found.update(f"{a}{glue}{b}" for a, b in itertools.pairwise(parts) for glue in ("_", ""))
     return found
 
 
 def _text_words(line: str) -> set[str]:
     found = set(re.findall(r"[a-z_][a-z0-9_]*", line))
-    return found | words(line)
+    return found | set(_WORD.findall(line))
 
 
 def _stated(manifest: Manifest) -> Iterator[tuple[str, str]]:

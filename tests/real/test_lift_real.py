@@ -1,0 +1,133 @@
+"""lift on upstream's own history: what came is found and what broke, with the commit that did it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from builder.lift.history import between
+from builder.lift.survey import Survey, survey
+from builder.manifest.load import load, parse, read_schema
+from builder.manifest.model import Manifest
+from builder.tree import Snapshot
+from builder.upstream.cache import default_cache
+from builder.upstream.model import Sources, Upstream, snapshot
+from builder.upstream.resolve import resolve
+
+ROOT = Path(__file__).parents[2]
+MIRROR = os.environ.get("SGLANG_MIRROR")
+pytestmark = [
+    pytest.mark.skipif(not MIRROR, reason="SGLANG_MIRROR is not set: a lift needs upstream's history"),
+    pytest.mark.xdist_group("lift"),
+]
+
+SEED, PR17353 = "f9fc50acd63192d2e3d02a080a88aff57204cd89", "3992a023e65ed68cb203fc90164a6962378f187d"
+
+
+@cache
+def upstream(commit: str) -> tuple[Upstream, Snapshot]:
+    where = Sources(Path(MIRROR or ""), default_cache(), "none", True, {})
+    found = resolve(commit, where)
+    return found, snapshot(found)
+
+
+def without(*texts: str) -> Manifest:
+    """The manifest as if nobody had written the lines that hold one of these texts."""
+    whole = load(ROOT / "manifest.yaml")
+    rows = [row for row in whole.text.splitlines(keepends=True) if not any(text in row for text in texts)]
+    return parse("".join(rows).encode(), whole.file, whole.overlays, read_schema(ROOT))
+
+
+def git(*words: str) -> list[str]:
+    done = subprocess.run(
+        ["git", f"--git-dir={MIRROR}", "-c", "safe.directory=*", *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def lifted() -> Survey:
+    """From the seed to PR #17353, as if the manifest did not know what came with it."""
+    manifest = without(
+        "jit_kernel/flash_attention", "quantization/modelslim", "utils.common.is_musa", "_musa"
+    )
+    old, new = upstream(SEED), upstream(PR17353)
+    return survey(old, new, manifest, between(old[0], new[0]), read_schema(ROOT))
+
+
+def came(found: Survey) -> Mapping[str, tuple[str, str, tuple[str, ...]]]:
+    return {g.pattern: (g.verdict, g.batch, g.paths) for g in found.arrivals.groups}
+
+
+def test_all_first_parent_commits_are_on_the_way(lifted: Survey) -> None:
+    assert [c.id for c in lifted.history.commits] == git(
+        "rev-list", "--first-parent", "--reverse", f"{SEED}..{PR17353}"
+    )
+
+
+def test_what_the_pull_request_vendors_does_not_come_in_unseen(lifted: Survey) -> None:
+    added = git(
+        "diff", "--diff-filter=A", "--name-only", f"{PR17353}^", PR17353, "--", "python/sglang/jit_kernel"
+    )
+    vendored = [path for path in added if "flash_attention" in path and "/tests/" not in path]
+    asked = {path for group in lifted.arrivals.groups for path in group.paths}
+    assert len(vendored) > 30 and set(vendored) <= asked
+    assert lifted.trial.problems or lifted.questions
+    folder = came(lifted)["python/sglang/jit_kernel/flash_attention/"]
+    assert folder[1] == "fa3-fa4" and folder[0] != "keep"
+
+
+def test_a_removed_file_that_moved_into_a_kept_folder_is_caught_by_its_rename(lifted: Survey) -> None:
+    found = {pattern: row for pattern, row in came(lifted).items() if "modelslim" in pattern}
+    assert found and all(row[:2] == ("remove", "npu") for row in found.values())
+
+
+def test_a_platform_that_came_is_asked_about(lifted: Survey) -> None:
+    fact = next(f for f in lifted.facts if f.name.endswith(".is_musa"))
+    assert fact.open and fact.proposal is not None and fact.commit is not None
+    assert fact.commit.id in git("log", "--format=%H", "-S", "def is_musa", "--", fact.path)
+
+
+def test_every_commit_that_is_blamed_is_one_of_those_on_the_way(lifted: Survey) -> None:
+    known = {c.id for c in lifted.history.commits}
+    blamed = [item.commit for item in lifted.lost if item.commit] + list(lifted.causes.values())
+    assert {c.id for c in blamed} <= known
+
+
+def test_the_commit_that_is_blamed_for_an_edit_changed_its_file(lifted: Survey) -> None:
+    for item in lifted.lost:
+        if item.commit is not None:
+            assert item.commit.changes, item.statement.words
+
+
+def test_the_proposal_is_a_manifest_and_mends_more_than_it_breaks(lifted: Survey) -> None:
+    assert lifted.proposed is not None
+    assert len(lifted.proposed.problems) < len(lifted.trial.problems)
+    text = lifted.proposed.files["manifest.yaml"].decode()
+    before = lifted.manifest.text.splitlines()
+    lost = [row for row in before if row not in set(text.splitlines())]
+    kept_comments = [row for row in before if row.lstrip().startswith("#")]
+    assert all(row in text for row in kept_comments)
+    # a line that is another now still says what it said
+    assert all(row.strip().lstrip("- ").rstrip("}")[:20] in text for row in lost)
+
+
+def test_the_manifest_as_it_is_lifts_to_its_pins_without_a_broken_rule() -> None:
+    """Whoever wrote the rules for a named point need not be told of them again."""
+    manifest = load(ROOT / "manifest.yaml")
+    lock = json.loads((ROOT / "manifest.lock").read_text("utf-8"))["pins"]
+    if lock.get("pr17353", {}).get("commit") != PR17353:
+        pytest.skip("pr17353 is no proven pin yet")
+    old, new = upstream(SEED), upstream(PR17353)
+    found = survey(old, new, manifest, between(old[0], new[0]), read_schema(ROOT))
+    assert found.trial.problems == ()
+    assert found.arrivals.covered["fa3-fa4"] > 30

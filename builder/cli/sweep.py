@@ -64,8 +64,8 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
         )
     output.stage("")
     found = sweep.summarise(len(history.commits), commits, tried)
-    data = sweep.record(found, key, between, every)
-    text = sweep_page.page(found, between, every)
+    data = sweep.record(found, key, between, every, asked.manifest.digest)
+    text = sweep_page.page(found, between, every, asked.manifest.digest)
     folder.write(
         out,
         {

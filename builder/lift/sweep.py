@@ -212,12 +212,13 @@ def summarise(total: int, order: Sequence[Commit], tried: Mapping[str, Tried]) -
     return Summary(total, rows, tuple((*key, first[key], counts[key]) for key in listed))
 
 
-def record(summary: Summary, key: str, spec: str, every: int) -> dict[str, Any]:
+def record(summary: Summary, key: str, spec: str, every: int, digest: str) -> dict[str, Any]:
     """The summary as JSON data."""
     cpu = sorted(t.cpu_s for t in summary.tried)
     return {
         "range": spec,
         "every": every,
+        "manifest": digest,
         "key": key,
         "commits": summary.total,
         "tried": len(summary.tried),

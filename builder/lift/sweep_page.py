@@ -17,7 +17,7 @@ _BAR_TOP, _BAR, _PLOT_TOP, _PLOT = 34, 26, 84, 110
 _MOST = 60
 
 
-def page(summary: Summary, spec: str, every: int) -> str:
+def page(summary: Summary, spec: str, every: int, digest: str) -> str:
     """The page in Markdown; the timeline is a file beside it."""
     tried, survived = len(summary.tried), summary.survived
     share = 100 * survived / tried if tried else 0
@@ -28,8 +28,8 @@ def page(summary: Summary, spec: str, every: int) -> str:
         "",
         "<!-- Made by `python -m builder sweep`: run it again instead of editing this. -->",
         "",
-        f"One manifest, as it is, on {stride} of {summary.total:,} (first parents): {tried:,} tried, "
-        f"{survived:,} pass every static gate ({share:.1f}%).",
+        f"One manifest (digest `{digest[:12]}`), as it is, on {stride} of {summary.total:,} (first parents): "
+        f"{tried:,} tried, {survived:,} pass every static gate ({share:.1f}%).",
         "",
     ]
     if cpu:

@@ -55,7 +55,7 @@ def test_the_page_shows_a_share_that_its_rows_give_and_the_drawing_is_xml() -> N
     order = [Commit(str(n), "") for n in range(8)]
     rows = {str(n): tried(str(n), *([R1] if n > 5 else [])) for n in range(8)}
     found = summarise(8, order, rows)
-    assert "8 tried, 6 pass every static gate (75.0%)" in page(found, "A..B", 1)
+    assert "8 tried, 6 pass every static gate (75.0%)" in page(found, "A..B", 1, "d" * 64)
     drawn = ET.fromstring(timeline(found))
     bars = [e for e in drawn if e.tag.endswith("rect") and len(e)]
     assert len(bars) == 8 + 2  # one for each commit, and one for the problems of each that fails
@@ -64,7 +64,7 @@ def test_the_page_shows_a_share_that_its_rows_give_and_the_drawing_is_xml() -> N
 
 def test_an_empty_sweep_is_a_page_too() -> None:
     found = summarise(0, [], {})
-    assert "0 tried" in page(found, "A..A", 1)
+    assert "0 tried" in page(found, "A..A", 1, "d" * 64)
     ET.fromstring(timeline(found))
 
 

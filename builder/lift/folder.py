@@ -156,6 +156,9 @@ def _snapshot(files: Mapping[str, bytes]) -> Snapshot:
 
 
 def _replace(path: Path, data: bytes) -> None:
+    path = Path(os.path.realpath(path))  # a link stays a link
     beside = path.with_name(f".{path.name}.new")
     beside.write_bytes(data)
+    if path.exists():
+        shutil.copymode(path, beside)
     os.replace(beside, path)

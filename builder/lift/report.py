@@ -7,7 +7,7 @@ from typing import Any
 
 from builder.errors import GATE_FAILED, RULE_BROKEN, Problem
 from builder.lift.arrivals import Group, New
-from builder.lift.history import SHORT
+from builder.lift.history import SHORT, Commit
 from builder.lift.lost import Lost
 from builder.lift.overlays import Changed
 from builder.lift.predicates import NewFact
@@ -221,7 +221,7 @@ def _lost(item: Lost) -> str:
         text += " finds nothing any more"
     else:
         text += f": {message.rstrip('.')}"
-    text += f", since {item.commit} “{item.commit.subject}”." if item.commit else "."
+    text += f", since {_cited(item.commit)}." if item.commit else "."
     if item.moved:
         text += f" It is now in {', '.join(f'`{name}`' for name in item.moved[:3])}"
         text += f" and {len(item.moved) - 3} more." if len(item.moved) > 3 else "."
@@ -236,22 +236,22 @@ def _lost(item: Lost) -> str:
 
 def _proposal(group: Group) -> str:
     where = "at the top" if group.batch == "base" else f"in batch {group.batch}"
-    came = f" They came with {group.came}." if group.came else ""
+    came = f" They came with `{group.came}`." if group.came else ""
     return f"{came} Proposed: `{group.verdict}: {group.pattern}` {where}."
 
 
 def _stays(item: New) -> str:
-    commit = f", since {item.arrival.commit}" if item.arrival else ""
+    commit = f", since `{item.arrival.commit}`" if item.arrival else ""
     return f"`{item.path}`: {'; '.join(item.evidence)}{commit}."
 
 
 def _fact(fact: NewFact) -> str:
-    commit = f", since {fact.commit}" if fact.commit else ""
+    commit = f", since `{fact.commit}`" if fact.commit else ""
     return f"`{fact.name}` ({fact.path}:{fact.line}, {uses(fact)} in the output{commit}): {fact.evidence}."
 
 
 def _changed(item: Changed) -> str:
-    by = f" ({_count(len(item.commits), 'commit')}: {', '.join(str(c) for c in item.commits[-4:])})"
+    by = f" ({_count(len(item.commits), 'commit')}: {', '.join(f'`{c}`' for c in item.commits[-4:])})"
     text = f"{item.what}, and upstream changed it{by if item.commits else ''}."
     if item.conflicts is None:
         return text
@@ -298,7 +298,7 @@ def _row(problems: Sequence[Problem], found: Survey | None) -> str:
             ", ..." if len(problems) > 7 else "."
         )
     commits = {c: None for p in problems if found and (c := found.causes.get(p))}
-    since = ", ".join(f"{c} “{c.subject}”" for c in list(commits)[:3])
+    since = ", ".join(_cited(c) for c in list(commits)[:3])
     return text + (f" Since {since}." if since else "")
 
 
@@ -330,6 +330,13 @@ def _block(kind: str, text: str) -> Iterator[str]:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _cited(commit: Commit) -> str:
+    """A commit with its subject, as code: in a pull request, a bare `#1` would name another project's, and
+    whoever a subject names would be called."""
+    subject = commit.subject.removesuffix(f"(#{commit.number})").strip()
+    return f"`{commit} {subject.replace('`', chr(39))}`"
 
 
 def _commit(commit: Any) -> dict[str, Any] | None:

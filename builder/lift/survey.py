@@ -230,7 +230,7 @@ def _questions(
                 Problem(
                     "L004",
                     f"{item.what}, and upstream changed what it replaces"
-                    + (f" ({', '.join(str(c) for c in item.commits[-3:])})." if item.commits else "."),
+                    + (f" ({', '.join(f'`{c}`' for c in item.commits[-3:])})." if item.commits else "."),
                     Mark(item.overlay),
                     Mark(item.path),
                     hint=f"carry the change over, or `--decide 'body:{item.overlay}:{item.path}'`",

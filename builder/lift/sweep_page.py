@@ -42,7 +42,8 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
     failing = next((t for t in summary.tried if not t.passes), None)
     if failing is not None:
         lines += [
-            f"The first that fails is {_named(failing)}, {_day(failing.time)}: “{failing.subject}”.",
+            f"The first that fails is `{_plain(failing)}`, {_day(failing.time)}: "
+            f"`{_short(failing.subject)}`.",
             "",
         ]
     if summary.first:
@@ -50,7 +51,7 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
                   "| --- | --- | --- | --- | ---: |"]  # fmt: skip
         for code, rule, row, count in summary.first[:_MOST]:
             cell = rule.replace("|", "\\|").replace("\n", " ")
-            lines.append(f"| {_named(row)} | {_day(row.time)} | {code} | `{_short(cell)}` | {count:,} |")
+            lines.append(f"| `{_plain(row)}` | {_day(row.time)} | {code} | `{_short(cell)}` | {count:,} |")
         if len(summary.first) > _MOST:
             lines.append(f"\n{len(summary.first) - _MOST:,} more are in sweep.json.")
         lines.append("")
@@ -107,10 +108,6 @@ def _days(rows: Sequence[Tried], width: float) -> Iterator[str]:
         y = _PLOT_TOP + _PLOT
         yield f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{y}" y2="{y + 5}" stroke="{_INK}"/>'
         yield f'<text x="{x:.2f}" y="{y + 20}" text-anchor="middle">{_day(rows[number].time)}</text>'
-
-
-def _named(row: Tried) -> str:
-    return f"`{row.commit[:SHORT]}`" + (f" (#{row.number})" if row.number else "")
 
 
 def _plain(row: Tried) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -323,6 +324,16 @@ def test_an_upstream_without_common_history_is_compared_without_naming_commits(l
     status, found = later.lift(later.tip, "--from", "seed")
     assert (status, found["history"], found["commits"]) == (5, False, 0)
     assert codes(found["problems"]) == ["R003"]
+
+
+def test_a_subject_cannot_call_people_or_hide_the_rest_of_a_pull_request(later: Later) -> None:
+    subject = "Say <!-- `@everybody` (#5)"
+    later.then(subject, edited(later.files, SERVER, ('print("starting")', 'print("begin")')))
+    later.lift()
+    report = (later.folder / "report.md").read_text("utf-8")
+    assert f"since `{later.tip[:9]} (#5) Say <!-- '@everybody'`" in report
+    outside = re.sub(r"`[^`\n]*`", "", report.split("## Surface")[0])
+    assert not re.search(r"@everybody|<!--|#5", outside)
 
 
 def test_the_report_says_the_same_twice(later: Later) -> None:

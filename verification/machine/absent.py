@@ -14,11 +14,18 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from verification.machine.trace import TRACE
-
 _implemented: dict[str, Callable[..., Any]] = {}
 #: Answers calls that nothing implements; None: they raise. Set by runs that have shapes only.
 _otherwise: list[Callable[[str, tuple[Any, ...], dict[str, Any]], Any]] = []
+
+
+#: Hears of calls; this module itself imports nothing, so that any process can begin with it.
+_hears: list[Callable[[str, str, tuple[Any, ...], dict[str, Any]], None]] = []
+
+
+def listen(hears: Callable[[str, str, tuple[Any, ...], dict[str, Any]], None]) -> None:
+    """Let `hears("absent", name, args, kwargs)` know of every call."""
+    _hears[:] = [hears]
 
 
 def implement(name: str, function: Callable[..., Any]) -> None:
@@ -45,7 +52,8 @@ class _Name(type):
         if "_stands_for" not in cls.__dict__:  # a class of the tree that inherits from an absent one
             return type.__call__(cls, *args, **kwargs)
         name: str = cls._stands_for
-        TRACE.add("absent", name, args, kwargs)
+        for hears in _hears:
+            hears("absent", name, args, kwargs)
         if name in _implemented:
             return _implemented[name](*args, **kwargs)
         for answer in _otherwise:

@@ -82,6 +82,7 @@ def _packages(
     TRACE.tree = str(tree)
     registry.load()
     native.install(kernel, keys)
+    absent.listen(TRACE.add)
     absent.install(missing, {name: version for name, version in missing.items() if version})
     flashinfer.install()
     deep_gemm.install(numbers)

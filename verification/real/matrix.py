@@ -1,0 +1,52 @@
+"""The configurations in which both trees serve with real kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+V2, V3, V32 = "DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM"
+_NEXTN = {
+    "speculative_algorithm": "EAGLE", "speculative_num_steps": 2, "speculative_eagle_topk": 1,
+    "speculative_num_draft_tokens": 3,
+}  # fmt: skip
+_NO_GRAPH = {"disable_cuda_graph": True}
+_TRITON, _FLASHINFER = {"attention_backend": "triton"}, {"attention_backend": "flashinfer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """`arguments` are ServerArgs' fields; `upstream` are those that only upstream needs, to do the same."""
+
+    name: str
+    architecture: str = V3
+    quantization: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    upstream: Mapping[str, Any] = field(default_factory=dict)
+    gpus: int = 1
+    structured: bool = True
+
+
+CONFIGURATIONS = (
+    Configuration("v3-flashinfer-default", upstream=_FLASHINFER),
+    Configuration("v3-flashinfer-no-graph", arguments={**_FLASHINFER, **_NO_GRAPH}),
+    Configuration("v3-triton", arguments=_TRITON),
+    Configuration("v3-triton-no-graph", arguments={**_TRITON, **_NO_GRAPH}),
+    Configuration("v3-fp8-flashinfer", quantization="fp8", arguments=_FLASHINFER),
+    Configuration("v3-fp8-triton", quantization="fp8", arguments=_TRITON),
+    Configuration("v3-no-radix", arguments={**_TRITON, "disable_radix_cache": True}),
+    Configuration("v2-flashinfer", V2, arguments=_FLASHINFER),
+    Configuration("v2-triton", V2, arguments=_TRITON),
+    Configuration("v3-nextn-flashinfer", arguments={**_FLASHINFER, **_NEXTN}, structured=False),
+    Configuration("v3-nextn-triton", arguments={**_TRITON, **_NEXTN}, structured=False),
+    Configuration("v32", V32, upstream={"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"}),
+    Configuration("v3-two-gpus", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),
+    Configuration("v3-two-gpus-fp8", quantization="fp8", arguments={**_TRITON, "tp_size": 2}, gpus=2),
+    Configuration(
+        "v3-dp-attention",
+        arguments={**_TRITON, "tp_size": 2, "dp_size": 2, "enable_dp_attention": True},
+        gpus=2,
+    ),
+    Configuration("v3-expert-parallel", arguments={**_TRITON, "tp_size": 2, "ep_size": 2}, gpus=2),
+)

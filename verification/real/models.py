@@ -1,0 +1,43 @@
+"""Seeded models with a tokenizer for real kernels: wide enough for two GPUs and for blocks of FP8."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+#: What differs from the small models of models/configuration.py.
+_WIDER: dict[str, Any] = {
+    "hidden_size": 512, "intermediate_size": 1024, "moe_intermediate_size": 256, "q_lora_rank": 256,
+    "vocab_size": 1024, "n_group": 2, "topk_group": 1,
+}  # fmt: skip
+LAYERS, DENSE = 3, 1
+
+
+def write(architecture: str, quantization: str, folder: Path) -> Path:
+    """Write a checkpoint, once. Its folder."""
+    if (folder / "complete").exists():
+        return folder
+    from verification.models import configuration, tokenizer, weights
+
+    config = configuration.configuration(architecture, LAYERS, DENSE, False, quantization)
+    config.update(_WIDER)
+    configuration.write(config, folder)
+    weights.write(config, folder)
+    tokenizer.write(folder)
+    (folder / "complete").touch()
+    return folder
+
+
+def prompts(count: int = 64) -> list[list[int]]:
+    """Token ids of mixed lengths, 1 to 400; every fourth begins like another, for the radix cache."""
+    import random
+
+    draws = random.Random(1)
+    found: list[list[int]] = []
+    for index in range(count):
+        length = draws.choice((1, 3, 8, 17, 40, 64, 100, 200, 400))
+        tokens = [draws.randrange(15, 271) for _ in range(length)]
+        if index % 4 == 3:
+            tokens = found[index - 3][: max(1, length // 2)] + tokens
+        found.append(tokens[:400])
+    return found

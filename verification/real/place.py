@@ -1,0 +1,57 @@
+"""Where a tree's servers run: their environment, model and processes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+#: What upstream imports somewhere and DeepSeek does not need. transformers asks for the metadata of others.
+MAY_BE_ABSENT = (
+    "modelscope", "datasets", "blobfile", "outlines", "outlines_core", "pycountry", "hf_transfer",
+    "grpc_health", "grpc_reflection", "smg_grpc_proto", "smg_grpc_servicer", "decord", "soundfile", "ollama",
+    "ray", "polars", "tilelang", "llguidance", "anthropic", "quack", "easydict", "py_spy",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One tree on this machine."""
+
+    role: str  # "upstream" or "ours"
+    tree: Path
+    kernel: Path | None  # a folder to import sgl_kernel from, before the environment's own
+    work: Path
+    more: Mapping[str, str] = field(default_factory=dict)  # variables
+
+    def environment(self) -> dict[str, str]:
+        """The variables of a process that imports this tree, and nothing of another."""
+        paths = [str(_HERE / "site"), str(self.tree / "python")]
+        paths += [str(self.kernel)] if self.kernel else []
+        given = os.environ.get("PYTHONPATH", "")
+        paths += [*(part for part in given.split(os.pathsep) if part), str(_HERE.parents[1])]
+        return {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "VERIFICATION_ABSENT": " ".join(absent()),
+            "VERIFICATION_ROOT": str(_HERE.parents[1]),
+            "HF_HUB_OFFLINE": "1",
+            "TRANSFORMERS_OFFLINE": "1",
+            "TOKENIZERS_PARALLELISM": "false",
+            "PYTHONPYCACHEPREFIX": str(self.work / "bytecode"),
+            "SGLANG_JIT_DEEPGEMM_PRECOMPILE": "0",
+            **self.more,
+        }
+
+    def command(self, module: str, *words: str) -> Sequence[str]:
+        """Run a module."""
+        return [sys.executable, "-m", module, *words]
+
+
+def absent() -> list[str]:
+    """What this Python cannot import, of what may be absent."""
+    return [name for name in MAY_BE_ABSENT if importlib.util.find_spec(name) is None]

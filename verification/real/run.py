@@ -1,0 +1,274 @@
+"""Both trees with real kernels: `python -m verification.real.run --pack DIR --out DIR --stage NAME...`.
+
+Stages: `engines` (tokens and log-probabilities), `server` (replies over HTTP), `gains` (time and memory). The
+evidence of each call is a file of its own; `verification.page` joins them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from verification import asking, gpu
+from verification.evidence import statement
+from verification.real import compare, models, server
+from verification.real.matrix import CONFIGURATIONS, Configuration
+from verification.real.place import Place, absent
+from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
+
+STAGES = ("engines", "server", "gains")
+_EACH = 280  # seconds for one engine
+_IMPORT = (
+    "import time; t = time.perf_counter(); import sglang.srt.entrypoints.http_server; "
+    "print(time.perf_counter() - t)"
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--pack", type=Path, required=True, help="a folder of verification.pack, with kernels"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="where the evidence goes")
+    parser.add_argument("--work", type=Path, default=Path("/tmp/verification-real"), help="logs and models")
+    parser.add_argument("--stage", nargs="+", choices=STAGES, default=STAGES)
+    parser.add_argument("--only", nargs="*", default=(), help="configurations whose name starts so")
+    parser.add_argument("--gpus", type=int, default=1, help="how many GPUs this machine has")
+    parser.add_argument("--jobs", type=int, default=4, help="engines at a time, on one GPU")
+    parser.add_argument("--seconds", type=int, default=540, help="start nothing after this time")
+    parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
+    given = parser.parse_args()
+    given.work.mkdir(parents=True, exist_ok=True)
+    given.out.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + given.seconds
+    output, subjects = gpu.unpack(given.pack, given.work / "trees")
+    places = [
+        Place(
+            subject.role, subject.folder, _kernel(given.pack, subject.role, given.work), given.work.resolve()
+        )
+        for subject in subjects
+    ]
+    wanted = [
+        each for each in CONFIGURATIONS
+        if each.gpus <= given.gpus and (given.gpus == 1 or each.gpus > 1)
+        and (not given.only or each.name.startswith(tuple(given.only)))
+    ]  # fmt: skip
+    checks = []
+    for stage in given.stage:
+        if stage == "engines":
+            checks.append(_engines(places, wanted, given.work, 1 if given.gpus > 1 else given.jobs, deadline))
+        elif stage == "server":
+            checks.append(_server(places, given.work, deadline))
+        else:
+            checks.append(_gains(places, given.work, given.times, deadline))
+        for case in checks[-1].cases:
+            print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
+    harness = {
+        "digest": asking.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **gpu.machine(),
+        "absent": " ".join(absent()), "kernel wheels": json.dumps(_kernels(given.pack)),
+        "command": " ".join(["python -m verification.real.run", *sys.argv[1:]]),
+    }  # fmt: skip
+    name = "-".join(["verification", *given.stage, str(given.gpus)])
+    evidence = statement(output, *subjects, checks, {}, harness)
+    (given.out / f"{name}.json").write_bytes(evidence)
+    sys.exit(any(each.verdict == FAILED for each in checks))
+
+
+def _kernels(pack: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(pack.glob("kernel-*.whl"))
+    }
+
+
+def _kernel(pack: Path, role: str, work: Path) -> Path | None:
+    """The kernel package of a role, from its wheel; both have the same one where only one is given."""
+    wheel = next(
+        (pack / name for name in (f"kernel-{role}.whl", "kernel-ours.whl") if (pack / name).exists()), None
+    )
+    if wheel is None:
+        return None
+    folder = work / wheel.stem
+    if not folder.exists():
+        with zipfile.ZipFile(wheel) as packed:
+            packed.extractall(folder)
+    return folder.resolve()
+
+
+def _engine(
+    place: Place, configuration: Configuration, model: Path, work: Path, again: bool
+) -> dict[str, Any]:
+    folder = work / "engines" / configuration.name / (f"{place.role}-again" if again else place.role)
+    folder.mkdir(parents=True, exist_ok=True)
+    question, answer, log = folder / "question.json", folder / "answer.json", folder / "log.txt"
+    more = configuration.upstream if place.role == "upstream" else {}
+    asked = {
+        "model": str(model.resolve()), "arguments": {**configuration.arguments, **more}, "prompts": 64,
+        "structured": configuration.structured,
+    }  # fmt: skip
+    question.write_text(json.dumps(asked))
+    answer.unlink(missing_ok=True)
+    command = place.command("verification.real.engine", str(question.resolve()), str(answer.resolve()))
+    with log.open("wb") as lines:
+        process = subprocess.Popen(
+            command, cwd=place.work, env=place.environment(), stdin=subprocess.DEVNULL, stdout=lines,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_EACH)
+        with contextlib.suppress(ProcessLookupError):  # an engine has processes of its own
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if answer.exists():
+        found: dict[str, Any] = json.loads(answer.read_text())
+        return found
+    return {"error": log.read_text(errors="replace").replace(str(place.tree), "<tree>").splitlines()[-12:]}
+
+
+def _engines(
+    places: Sequence[Place], configurations: Sequence[Configuration], work: Path, jobs: int, deadline: float
+) -> Check:
+    upstream, ours = places
+    written = {
+        (each.architecture, each.quantization): models.write(
+            each.architecture, each.quantization, work / "models" / f"{each.architecture}{each.quantization}"
+        )
+        for each in configurations
+    }
+
+    def one(configuration: Configuration) -> Case:
+        if time.monotonic() > deadline:
+            return Case(configuration.name, NOT_RUN, ("there was no time left",))
+        model = written[configuration.architecture, configuration.quantization]
+        runs = [
+            _engine(place, configuration, model, work, again)
+            for place, again in ((upstream, False), (ours, False), (upstream, True))
+        ]
+        case = compare.engines(configuration.name, runs[0], runs[2], runs[1], len(models.prompts()))
+        print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:500]}", flush=True)
+        return case
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return Check("engines", tuple(pool.map(one, configurations)))
+
+
+_WORDS = (
+    "--attention-backend", "flashinfer", "--dtype", "bfloat16", "--random-seed", "42",
+    "--mem-fraction-static", "0.7", "--max-total-tokens", "65536", "--max-running-requests", "64",
+    "--log-level", "warning", "--disable-piecewise-cuda-graph", "--served-model-name", "m",
+    "--tool-call-parser", "deepseekv3", "--reasoning-parser", "deepseek-r1",
+    "--grammar-backend", "xgrammar", "--cuda-graph-bs", "1", "2", "4", "8", "16", "32", "64",
+)  # fmt: skip
+
+
+def _model(work: Path) -> Path:
+    return models.write("DeepseekV3ForCausalLM", "", work / "models" / "DeepseekV3ForCausalLM").resolve()
+
+
+def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
+    """The same corpus against upstream, ours, and upstream again; then upstream's bench_serving as client."""
+    upstream, ours = places
+    model, told, benched = _model(work), [], []
+    try:
+        for place, again in ((upstream, ""), (ours, ""), (upstream, "-again")):
+            log = work / "servers" / f"{place.role}{again}.txt"
+            with server.running(place, model, _WORDS, log) as running:
+                told.append(server.answers(running))
+                if not again and time.monotonic() < deadline:
+                    out = work / f"bench-{place.role}.jsonl"
+                    benched.append(server.bench(running, upstream, model, out))
+    except RuntimeError as error:
+        return Check("server", (), tuple(str(error).splitlines()))
+    cases = compare.replies(told[0], told[2], told[1])
+    counts = [
+        {key: each.get(key) for key in ("completed", "total_output_tokens", "error")} for each in benched
+    ]
+    same = len(counts) == 2 and counts[0] == counts[1] and not counts[0]["error"]
+    lines = () if same else (f"upstream {counts[:1]}, ours {counts[1:]}",)
+    cases.append(Case("bench_serving", PASSED if same else FAILED, lines, {"upstream and ours": benched}))
+    return Check("server", tuple(cases))
+
+
+def _gains(places: Sequence[Place], work: Path, times: int, deadline: float) -> Check:
+    """What each tree takes, measured in turns: upstream, ours, upstream, ours."""
+    model, found = _model(work), {place.role: _Measures() for place in places}
+    for number in range(times):
+        for place in places:
+            if time.monotonic() > deadline:
+                break
+            measures = found[place.role]
+            measures.imports.append(_import_seconds(place))
+            log = work / "servers" / f"gains-{place.role}-{number}.txt"
+            with server.running(place, model, _WORDS, log) as running:
+                measures.start.append(running.seconds)
+                out = work / f"gains-{place.role}.jsonl"
+                measures.bench.append(server.bench(running, places[0], model, out))
+                taken = server.taken(running)
+                measures.rss.append(taken["rss in all"])
+                measures.gpu.append(sum(taken["gpu"]))
+                measures.processes.append(taken["rss"])
+    theirs, mine = (found[place.role] for place in places)
+    cases = [
+        compare.gain("seconds to import the server", theirs.imports, mine.imports),
+        compare.gain("seconds to the first answer", theirs.start, mine.start),
+        compare.gain("bytes in memory, all processes", theirs.rss, mine.rss),
+        compare.gain("bytes of GPU memory", theirs.gpu, mine.gpu),
+    ]
+    for key, smaller in (("output_throughput", False), ("mean_ttft_ms", True), ("mean_itl_ms", True)):
+        one, two = ([each[key] for each in side.bench if key in each] for side in (theirs, mine))
+        cases.append(compare.gain(f"bench_serving {key}", one, two, smaller))
+    for name in sorted({row[0] for side in (theirs, mine) for run in side.processes for row in run}):
+        one, two = (
+            [sum(row[1] for row in run if row[0] == name) for run in side.processes]
+            for side in (theirs, mine)
+        )
+        cases.append(compare.gain(f"bytes in memory of {name}", one, two))
+    one, two = ([float(_size(place.tree / "python"))] for place in places)
+    cases.append(compare.gain("bytes of Python's tree", one, two))
+    return Check("gains", tuple(cases))
+
+
+class _Measures:
+    def __init__(self) -> None:
+        self.imports: list[float] = []
+        self.start: list[float] = []
+        self.rss: list[float] = []
+        self.gpu: list[float] = []
+        self.bench: list[dict[str, Any]] = []
+        self.processes: list[list[Any]] = []
+
+
+def _import_seconds(place: Place) -> float:
+    """The median of three imports in fresh processes."""
+    found = []
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", _IMPORT],
+            cwd=place.work,
+            env=place.environment(),
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode == 0:
+            found.append(float(done.stdout.splitlines()[-1]))
+    return round(statistics.median(found), 3) if found else float("nan")
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""A server of one tree on loopback: what it answers, and what it takes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verification.real.place import Place
+
+_PATIENCE = 240  # seconds until it answers
+_PASSING = (
+    "id", "created", "rid", "e2e_latency", "queue_time", "response_sent_to_client_ts", "decode_throughput",
+    "prefill_launch_delay", "prefill_launch_latency", "last_gen_throughput", "request_received_ts",
+    "inference_time", "weight_version", "sglang_version", "version", "port", "nccl_port", "model_path",
+    "tokenizer_path", "served_model_name", "model", "root", "owned_by",
+)  # fmt: skip
+_PROCESSES = ("scheduler", "detokenizer", "launch_server", "tracker")
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "weather", "strict": True,
+        "parameters": {"type": "object", "properties": {"sunny": {"type": "boolean"}}, "required": ["sunny"]},
+    },
+}  # fmt: skip
+_SCHEMA = {
+    "type": "json_schema",
+    "json_schema": {"name": "city", "schema": {
+        "type": "object", "properties": {"sunny": {"type": "boolean"}}, "required": ["sunny"]}},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that answers."""
+
+    place: Place
+    process: subprocess.Popen[bytes]
+    port: int
+    seconds: float  # from its start to its first answer
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextlib.contextmanager
+def running(place: Place, model: Path, words: Sequence[str], log: Path) -> Iterator[Server]:
+    """Start a server, and end it with all its processes. Raises RuntimeError when it does not answer."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = place.command(
+        "sglang.launch_server", "--model-path", str(model), "--host", "127.0.0.1", "--port", str(port), *words
+    )
+    log.parent.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    with log.open("wb") as lines:
+        process = subprocess.Popen(
+            command, cwd=place.work, env=place.environment(), stdin=subprocess.DEVNULL, stdout=lines,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+    try:
+        while True:
+            if process.poll() is not None or time.perf_counter() - start > _PATIENCE:
+                end = log.read_text(errors="replace").splitlines()[-15:]
+                raise RuntimeError(f"the server of {place.role} does not answer\n" + "\n".join(end))
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health_generate", timeout=5).read()
+                break
+            time.sleep(0.1)
+        yield Server(place, process, port, round(time.perf_counter() - start, 2))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        time.sleep(1)  # until the driver has the memory back
+
+
+def corpus() -> list[tuple[str, str, dict[str, Any] | None]]:
+    """Requests: a name, a path, and a body to post."""
+    greedy = {"temperature": 0, "max_tokens": 24}
+    talk = [{"role": "user", "content": "Is it sunny in Paris?"}]
+    chat = {"model": "m", "messages": talk, **greedy}
+    sampling = {"temperature": 0, "max_new_tokens": 16}
+    found: list[tuple[str, str, dict[str, Any] | None]] = [
+        ("health", "/health", None),
+        ("model info", "/get_model_info", None),
+        ("models", "/v1/models", None),
+        ("generate", "/generate", {"text": "Hello", "sampling_params": sampling, "return_logprob": True}),
+        ("generate two", "/generate", {"text": ["Hello", "World, hello"], "sampling_params": sampling}),
+        ("generate stream", "/generate", {"text": "Hello", "sampling_params": sampling, "stream": True}),
+        ("regex", "/generate", {"text": "Yes?", "sampling_params": {**sampling, "regex": "(yes|no)!"}}),
+        ("completion", "/v1/completions", {"model": "m", "prompt": "Once upon", "logprobs": 2, **greedy}),
+        ("chat", "/v1/chat/completions", chat),
+        ("chat logprobs", "/v1/chat/completions", {**chat, "logprobs": True, "top_logprobs": 2}),
+        ("chat stream", "/v1/chat/completions", {**chat, "stream": True}),
+        ("thoughts apart", "/v1/chat/completions", {**chat, "separate_reasoning": True}),
+        ("thoughts within", "/v1/chat/completions", {**chat, "separate_reasoning": False}),
+        ("schema", "/v1/chat/completions", {**chat, "response_format": _SCHEMA, "max_tokens": 64}),
+        ("tool required", "/v1/chat/completions",
+         {**chat, "tools": [_TOOL], "tool_choice": "required", "max_tokens": 96}),
+        ("tool named", "/v1/chat/completions",
+         {**chat, "tools": [_TOOL], "max_tokens": 96,
+          "tool_choice": {"type": "function", "function": {"name": "weather"}}}),
+        ("tool stream", "/v1/chat/completions",
+         {**chat, "tools": [_TOOL], "tool_choice": "required", "max_tokens": 96, "stream": True}),
+        ("no such model length", "/v1/completions", {"model": "m", "prompt": "x" * 9000, **greedy}),
+        ("not a body", "/v1/chat/completions", {"messages": "nothing"}),
+        ("flush", "/flush_cache", {}),
+    ]  # fmt: skip
+    return found
+
+
+def answers(server: Server) -> dict[str, Any]:
+    """What the server answers to the corpus, without what passes: times, names, identifiers."""
+    return {name: _ask(server.url + path, body) for name, path, body in corpus()}
+
+
+def _ask(url: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            status, text = reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        status, text = error.code, error.read().decode()
+    return {"status": status, "body": lasting(_parsed(text))}
+
+
+def _parsed(text: str) -> Any:
+    if text.startswith("data:"):
+        parts = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")]
+        return [json.loads(part) if part.startswith("{") else part for part in parts]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def lasting(value: Any) -> Any:
+    """A reply without what differs from run to run; a call's identifier is one of these."""
+    if isinstance(value, dict):
+        return {key: lasting(each) for key, each in sorted(value.items()) if key not in _PASSING}
+    if isinstance(value, list):
+        return [lasting(each) for each in value]
+    return value
+
+
+def taken(server: Server) -> dict[str, Any]:
+    """Bytes of memory of every process of the server, and of the GPUs by all processes."""
+    import psutil
+
+    root = psutil.Process(server.process.pid)
+    processes: list[list[Any]] = []
+    for process in (root, *root.children(recursive=True)):
+        with contextlib.suppress(psutil.Error):
+            words = " ".join(process.cmdline())
+            name = next(
+                (n for n in ("scheduler", "detokenizer", "launch_server", "tracker") if n in words), "other"
+            )
+            processes.append([name, process.memory_info().rss])
+    asked = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    used = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    return {
+        "rss": sorted(processes), "rss in all": sum(each[1] for each in processes),
+        "gpu": [int(each) << 20 for each in used],
+    }  # fmt: skip
+
+
+def bench(server: Server, client: Place, model: Path, out: Path, requests: int = 128) -> dict[str, Any]:
+    """What upstream's own bench_serving measures against the server; the client is always upstream's."""
+    command = client.command(
+        "sglang.bench_serving", "--backend", "sglang", "--host", "127.0.0.1", "--port", str(server.port),
+        "--dataset-name", "random-ids", "--random-input-len", "256", "--random-output-len", "64",
+        "--random-range-ratio", "1.0", "--num-prompts", str(requests), "--seed", "1",
+        "--tokenizer", str(model), "--model", str(model), "--output-file", str(out), "--disable-tqdm",
+        "--warmup-requests", "4",
+    )  # fmt: skip
+    out.unlink(missing_ok=True)
+    done = subprocess.run(
+        command, cwd=client.work, env=client.environment(), capture_output=True, text=True, timeout=240
+    )
+    if not out.exists():
+        return {"error": (done.stderr or done.stdout).splitlines()[-8:]}
+    said = json.loads(out.read_text().splitlines()[-1])
+    kept = (
+        "completed", "total_input_tokens", "total_output_tokens", "request_throughput", "input_throughput",
+        "output_throughput", "mean_ttft_ms", "mean_itl_ms", "mean_e2e_latency_ms",
+    )  # fmt: skip
+    return {key: said[key] for key in kept if key in said}

@@ -13,11 +13,12 @@ STAMP   := $(VENV)/.installed
 # Recipes read these from the environment, so that spaces and quotes in them are safe.
 export OUT UPSTREAM RANGE
 
-.PHONY: help setup dist plan verify lift sweep doctor docs test check bench clean
+.PHONY: help setup dist plan verify verify-quick verify-gpu lift sweep doctor docs test check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
 	@echo 'make plan [UPSTREAM=...]                                          show what it would change'
 	@echo 'make verify [OUT=dist]                                            compare its behaviour with upstream'
+	@echo 'make verify-gpu PACK=DIR [OUT=dist]                               the same on an NVIDIA GPU, with real Triton kernels'
 	@echo 'make lift UPSTREAM=... [ARGS="--from PIN"]                        say what a newer upstream breaks and brings'
 	@echo 'make sweep RANGE=A..B [ARGS="--every 10"]                         try the manifest on many commits'
 	@echo 'make test                                                         run the tests'
@@ -45,6 +46,17 @@ plan: $(STAMP)
 # What was built is imported, started and run beside upstream; no GPU is needed.
 verify: $(STAMP)
 	$(BUILDER) verify --out "$$OUT" $(ARGS)
+
+# A few minutes of it: parts, arguments, programs, and a forward pass of each kind.
+verify-quick: $(STAMP)
+	$(BUILDER) verify --out "$$OUT" --quick --check output --check parts --check arguments --check launch \
+	  --check forward $(ARGS)
+
+# On a machine with a GPU, whose python3 has torch for it and the packages of verification/requirements.txt.
+# PACK is a folder of `python -m verification.pack`; no builder, mirror or network is needed there.
+PACK ?= pack
+verify-gpu:
+	python3 -m verification.gpu --pack "$(PACK)" --out "$$OUT" $(ARGS)
 
 # Writes lift/COMMIT/; the manifest is changed by ARGS=--accept only.
 lift: $(STAMP)

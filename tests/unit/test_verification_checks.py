@@ -1,0 +1,217 @@
+"""The checks that compare parts, tests, broken trees and servers, on answers made here."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from verification import mutation, pack, page, suite
+from verification.checks import mutations, parts
+from verification.checks import suite as suites
+from verification.mutation import Copy, Mutation
+from verification.real import compare, server
+from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
+from verification.subjects import Subject
+
+
+def part(facts: dict[str, object], **values: object) -> dict[str, object]:
+    return {"facts": facts, "values": values}
+
+
+class TestParts:
+    def test_equal_values_and_true_facts_pass(self) -> None:
+        said = part({"the same twice": True}, ids="d1")
+        assert parts.case("p", said, said).verdict == PASSED
+
+    def test_another_value_is_shown_with_its_name(self) -> None:
+        case = parts.case("p", part({}, ids="d1"), part({}, ids="d2"))
+        assert (case.verdict, case.lines) == (FAILED, ('values.ids: upstream "d1", ours "d2"',))
+
+    def test_a_fact_that_is_false_in_both_trees_fails(self) -> None:
+        said = part({"the same twice": False})
+        assert parts.case("p", said, said).verdict == FAILED
+
+    def test_v3_has_three_dense_layers_and_fifty_eight_with_experts(self) -> None:
+        good = part({"dense": 3, "moe": 58, "layers": 61})
+        assert parts.case("config-v3", good, good).verdict == PASSED
+        bad = part({"dense": 1, "moe": 60, "layers": 61})
+        assert parts.case("config-v3", bad, bad).verdict == FAILED
+
+    def test_an_error_in_both_trees_has_not_run_and_one_of_ours_fails(self) -> None:
+        error, said = {"error": "E: x", "place": ""}, part({})
+        assert parts.case("p", error, error).verdict == NOT_RUN
+        assert parts.case("p", said, error).verdict == FAILED
+        assert parts.case("p", error, said).verdict == FAILED
+
+
+class TestSuite:
+    def test_what_is_left_out_needs_a_reason(self) -> None:
+        assert suite.parse("a.py\nb.py slow - takes minutes\n")[1].without == "slow"
+        with pytest.raises(ValueError, match="line 1"):
+            suite.parse("b.py slow\n")
+
+    def test_the_list_of_this_repository_names_each_file_once(self) -> None:
+        paths = [file.path for file in suite.read()]
+        assert len(set(paths)) == len(paths) >= 25
+
+    def test_each_test_must_end_as_against_upstream(self) -> None:
+        fine, broken = {"f::a": ["passed", ""]}, {"f::a": ["failed", "E boom"]}
+        assert suites.case("f", fine, fine, {}).verdict == PASSED
+        assert suites.case("f", fine, broken, {}).verdict == FAILED
+        assert suites.case("f", fine, {}, {}).verdict == FAILED
+        assert suites.case("f", broken, fine, {}).verdict == PASSED
+
+    def test_tests_that_pass_nowhere_have_not_run(self) -> None:
+        broken = {"f::a": ["failed", "E boom"]}
+        assert suites.case("f", broken, broken, {}).verdict == NOT_RUN
+
+    def test_a_declared_test_or_class_may_be_lost(self) -> None:
+        theirs = {"f::T::a": ["passed", ""], "f::b": ["passed", ""]}
+        mine = {"f::T::a": ["failed", ""], "f::b": ["passed", ""]}
+        case = suites.case("f", theirs, mine, {"T": "gone"})
+        assert (case.verdict, case.figures["declared"]) == (PASSED, ["T"])
+
+
+class TestMutations:
+    @pytest.fixture
+    def copy(self, tmp_path: Path) -> Copy:
+        file = tmp_path / "tree/python/sglang/srt/a.py"
+        file.parent.mkdir(parents=True)
+        file.write_text("x = 1\ny = 1\n")
+        return Copy(Subject("ours", tmp_path / "tree", "t"), tmp_path / "broken")
+
+    def test_the_first_place_after_another_is_broken_and_mended(self, copy: Copy, tmp_path: Path) -> None:
+        one = Mutation("m", "a.py", "1", "2", after="y")
+        broken = tmp_path / "broken/python/sglang/srt/a.py"
+        copy.break_(one)
+        assert broken.read_text() == "x = 1\ny = 2\n"
+        copy.mend(one)
+        assert broken.read_text() == "x = 1\ny = 1\n"
+        assert (tmp_path / "tree/python/sglang/srt/a.py").read_text() == "x = 1\ny = 1\n"
+
+    def test_compiled_files_of_two_texts_of_one_size_are_told_apart(self, copy: Copy, tmp_path: Path) -> None:
+        broken = tmp_path / "broken/python/sglang/srt/a.py"
+        times = set()
+        for text in ("2", "3"):
+            copy.break_(Mutation("m", "a.py", "1", text))
+            times.add(int(broken.stat().st_mtime))
+        assert len(times) == 2
+
+    def test_it_is_caught_by_the_first_trial_that_fails(self, copy: Copy) -> None:
+        def good(broken: Subject) -> Check:
+            return Check("good", (Case("c", PASSED),))
+
+        def bad(broken: Subject) -> Check:
+            return Check("bad", (Case("c", FAILED, ("why",)),))
+
+        one = Mutation("m", "a.py", "1", "2")
+        assert mutations.one(one, copy, [("good", good), ("bad", bad)]).lines == ("caught by bad: c: why",)
+        assert mutations.one(one, copy, [("good", good)]).verdict == FAILED
+        known = Mutation("m", "a.py", "1", "2", survives="equal")
+        assert mutations.one(known, copy, [("good", good)]).verdict == NOT_RUN
+
+    def test_a_mutation_that_fits_nothing_has_not_run(self, copy: Copy) -> None:
+        assert mutations.one(Mutation("m", "a.py", "z", "2"), copy, []).verdict == NOT_RUN
+        assert mutations.one(Mutation("m", "b.py", "z", "2"), copy, []).verdict == NOT_RUN
+
+    def test_there_are_twenty_ways_at_least_with_names_of_their_own(self) -> None:
+        names = [each.name for each in mutation.read()]
+        assert len(set(names)) == len(names) >= 20
+
+
+RUN = {
+    "alone": [{"ids": [1], "logprobs": ["0x1p0"], "top": []}], "together": [], "structured": ["{}"],
+    "digest": "d", "arguments": {}, "seconds": {},
+}  # fmt: skip
+OTHER = {**RUN, "alone": [{"ids": [1], "logprobs": ["0x1p1"], "top": []}]}
+
+
+class TestRealKernels:
+    def test_one_bit_of_one_log_probability_is_a_difference(self) -> None:
+        assert compare.engines("e", RUN, RUN, RUN, 1).verdict == PASSED
+        case = compare.engines("e", RUN, RUN, OTHER, 1)
+        assert case.verdict == FAILED
+        assert "logprobs" in case.lines[0]
+
+    def test_what_upstream_does_not_repeat_proves_nothing(self) -> None:
+        assert compare.engines("e", RUN, OTHER, RUN, 1).verdict == NOT_RUN
+
+    def test_a_crash_of_ours_fails_and_one_of_upstream_is_told(self) -> None:
+        crash = {"error": ["boom"]}
+        assert compare.engines("e", RUN, RUN, crash, 1).verdict == FAILED
+        assert compare.engines("e", crash, crash, RUN, 1).verdict == NOT_RUN
+
+    def test_replies_are_compared_without_what_passes(self) -> None:
+        one = server.lasting({"id": "a", "choices": [{"text": "x", "created": 1}]})
+        two = server.lasting({"id": "b", "choices": [{"text": "x", "created": 2}]})
+        assert one == two
+        cases = compare.replies(
+            {"chat": {"status": 200, "body": one}}, {}, {"chat": {"status": 200, "body": two}}
+        )
+        assert [case.verdict for case in cases] == [PASSED]
+
+    def test_another_reply_fails_only_where_upstream_repeats_its_own(self) -> None:
+        theirs, mine = {"a": {"status": 200, "body": 1}}, {"a": {"status": 200, "body": 2}}
+        assert compare.replies(theirs, theirs, mine)[0].verdict == FAILED
+        assert compare.replies(theirs, mine, {"a": {"status": 200, "body": 3}})[0].verdict == NOT_RUN
+
+    def test_ours_may_not_be_worse_than_the_worst_of_upstreams(self) -> None:
+        assert compare.gain("s", [1.0, 1.2, 1.1], [0.9, 1.0, 1.1]).verdict == PASSED
+        assert compare.gain("s", [1.0, 1.2, 1.1], [1.3, 1.4, 1.5]).verdict == FAILED
+        assert compare.gain("t", [10.0, 11.0], [9.0, 9.5], smaller_is_better=False).verdict == FAILED
+        assert compare.gain("s", [], [1.0]).verdict == NOT_RUN
+
+    def test_every_request_of_the_corpus_has_a_name_of_its_own(self) -> None:
+        names = [name for name, _, _ in server.corpus()]
+        assert len(set(names)) == len(names) >= 15
+
+
+class TestPages:
+    def test_a_page_has_each_check_and_what_did_not_run(self) -> None:
+        check = {
+            "name": "forward", "verdict": "failed", "counts": {"passed": 1, "failed": 1, "not run": 1},
+            "cases": [
+                {"name": "good", "verdict": "passed", "figures": {"events": 1234, "attention": ["triton"]}},
+                {"name": "bad", "verdict": "failed", "lines": ["a | b"]},
+                {"name": "none", "verdict": "not run", "lines": ["why"]},
+            ],
+        }  # fmt: skip
+        said = {
+            "subject": [{"name": "tree", "digest": {"gitTree": "b" * 40}}],
+            "predicate": {
+                "configuration": [], "machine": {"gpu": "H"}, "checks": [check], "leftOut": {"suite": "x"},
+            },
+        }  # fmt: skip
+        text = page.page("T", [said], ["several nodes"])
+        assert "1,234 events" in text
+        assert "a \\| b" in text
+        assert text.endswith("- suite: x\n- forward, none: why\n- several nodes\n")
+
+    def test_a_check_that_another_run_did_is_not_left_out(self) -> None:
+        empty = {
+            "subject": [],
+            "predicate": {"configuration": [], "machine": {}, "checks": [], "leftOut": {"s": "x"}},
+        }
+        check = {
+            "name": "s",
+            "verdict": "passed",
+            "counts": {"passed": 1, "failed": 0, "not run": 0},
+            "cases": [],
+        }
+        other = json.loads(json.dumps(empty))
+        other["predicate"].update(checks=[check], leftOut={})
+        assert "Everything ran" in page.page("T", [empty, other])
+
+
+def test_a_pack_holds_what_runs_and_is_the_same_bytes_each_time(tmp_path: Path) -> None:
+    for name in ("python/a.py", "docs/b.md", "python/__pycache__/a.pyc"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    data = pack.pack(tmp_path)
+    assert data == pack.pack(tmp_path)
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        assert tar.getnames() == ["python/a.py"]

@@ -1,0 +1,139 @@
+"""A page for people, made from evidence: `python -m verification.page FILE... --title TEXT > PAGE.md`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_NOTES = {
+    "output": "The folders hold what `build.json` names.",
+    "parts": "Routing, quantization, configurations, tokenizer, thoughts and tool calls, each on its own.",
+    "arguments": "Launch commands give the same `ServerArgs`, and the parser has the same flags.",
+    "launch": "Programs print their help.",
+    "imports": "Every module of the emitted tree is imported in both trees.",
+    "imports-fresh": "The same, each module in a process that has imported nothing else of the tree.",
+    "forward": "Prefill and decode: the same operations on the same data; the same logits, tokens, KV cache.",
+    "suite": "Upstream's own tests, run from the pin against both trees: the same verdict test by test.",
+    "mutations": "The emitted tree is broken on purpose; a mutation passes when another check catches it.",
+    "engines": "`sglang.Engine`, real kernels: token ids and log-probabilities of greedy decoding.",
+    "server": "A server on loopback answers the same requests with the same replies.",
+    "gains": "What each tree takes: medians, and the ratio of ours to upstream's.",
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("evidence", nargs="+", type=Path)
+    parser.add_argument("--title", default="Verification")
+    parser.add_argument("--not-run", action="append", default=[], help="what no evidence covers")
+    given = parser.parse_args()
+    statements = [json.loads(file.read_text()) for file in given.evidence]
+    sys.stdout.write(page(given.title, statements, given.not_run))
+
+
+def page(title: str, statements: Sequence[Mapping[str, Any]], not_run: Sequence[str] = ()) -> str:
+    """Markdown of what statements say; one run after the other. They may be of different subjects."""
+    lines = [f"# {title}", "", "Made from the evidence by `verification/page.py`; not edited by hand.", ""]
+    for number, said in enumerate(statements, 1):
+        if len(statements) > 1:
+            lines += [f"## Run {number}", ""]
+        lines += [*_subjects(said), *_summary(said)]
+        for check in said["predicate"]["checks"]:
+            lines += _check(check, 3 if len(statements) > 1 else 2)
+    lines += ["## What did not run", ""]
+    lines += [f"- {each}" for each in [*_left_out(statements), *not_run]] or ["Everything ran."]
+    return "\n".join(lines) + "\n"
+
+
+def _subjects(said: Mapping[str, Any]) -> list[str]:
+    named = {each["name"]: next(iter(each["digest"].values())) for each in said["subject"]}
+    named |= {
+        each["name"]: next(iter(each["digest"].values())) for each in said["predicate"]["configuration"]
+    }
+    named |= dict(said["predicate"]["machine"].items())
+    rows = [f"| {_cell(key)} | {_cell(value)} |" for key, value in named.items() if value]
+    return ["| | |", "| --- | --- |", *rows, ""]
+
+
+def _summary(said: Mapping[str, Any]) -> list[str]:
+    rows = [
+        f"| {check['name']} | {check['verdict']} | {check['counts']['passed']} | {check['counts']['failed']} "
+        f"| {check['counts']['not run']} |"
+        for check in said["predicate"]["checks"]
+    ]
+    return [
+        "| check | verdict | passed | failed | not run |", "| --- | --- | --- | --- | --- |", *rows, ""
+    ]  # fmt: skip
+
+
+def _check(check: Mapping[str, Any], depth: int) -> Iterator[str]:
+    yield f"{'#' * depth} {check['name']}"
+    yield ""
+    if note := _NOTES.get(check["name"]):
+        yield note
+        yield ""
+    for line in check.get("lines", ()):
+        yield f"- **{_cell(line)}**"
+    rows = [case for case in check["cases"] if case["verdict"] != "passed" or _told(check["name"], case)]
+    if rows:
+        yield "| case | verdict | |"
+        yield "| --- | --- | --- |"
+        for case in rows:
+            said = (
+                _told(check["name"], case)
+                if case["verdict"] == "passed"
+                else " / ".join(case.get("lines", ()))
+            )
+            yield f"| {_cell(case['name'])} | {case['verdict']} | {_cell(said)[:400]} |"
+        yield ""
+
+
+def _told(check: str, case: Mapping[str, Any]) -> str:
+    """What is worth a row of a case that passed."""
+    figures = case.get("figures", {})
+    if check == "forward" and "events" in figures:
+        layers = figures.get("layers")
+        of = ", ".join(f"{count} {kind}" for kind, count in layers.items()) if layers else ""
+        return f"{figures['events']:,} events, attention {'/'.join(dict.fromkeys(figures['attention']))}" + (
+            f", layers: {of}" if of else ""
+        )
+    if check == "suite":
+        return "; ".join(
+            f"{side} {', '.join(f'{count} {how}' for how, count in figures[side].items())}"
+            for side in ("upstream", "ours")
+        )
+    if check == "mutations":
+        return " / ".join(case.get("lines", ()))
+    if check == "engines" and "alone" in figures:
+        return f"{figures['prompts']} prompts, digest {figures['digest'][:16]}"
+    if check == "gains" and figures:
+        one, two = figures["median upstream"], figures["median ours"]
+        return f"upstream {one:g}, ours {two:g}, ratio {figures['ratio']}"
+    if check == "server" and "status" in figures:
+        return f"status {figures['status']}"
+    return ""
+
+
+def _left_out(statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    ran = {check["name"] for said in statements for check in said["predicate"]["checks"]}
+    for said in statements:
+        for name, why in said["predicate"]["leftOut"].items():
+            if name not in ran:
+                yield f"{name}: {why}"
+        for check in said["predicate"]["checks"]:
+            for case in check["cases"]:
+                if case["verdict"] == "not run":
+                    why = " / ".join(case.get("lines", ()))
+                    yield f"{check['name']}, {_cell(case['name'])}: {_cell(why)[:240]}"
+
+
+def _cell(text: Any) -> str:
+    return str(text).replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import gzip
 import hashlib
 import io
 import json
 import tarfile
+import zipfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,6 +24,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("dist"), help="the output folder")
     parser.add_argument("--upstream-tree", type=Path, required=True, help="upstream's tree in a folder")
     parser.add_argument("--to", type=Path, required=True, help="where the packs go")
+    parser.add_argument("--kernel-upstream", type=Path, help="the published kernel wheel")
+    parser.add_argument("--kernel-ours", type=Path, help="the kernel wheel of the verb kernel-wheel")
+    parser.add_argument(
+        "--without", action="append", default=[], help="a file of kernel wheels that stays here"
+    )
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
     output = subjects.output(given.out)
@@ -29,6 +37,12 @@ def main() -> None:
         data = pack(folder)
         (given.to / f"{name}.tar.gz").write_bytes(data)
         packs[name] = hashlib.sha256(data).hexdigest()
+    for name, wheel in zip(NAMES, (given.kernel_upstream, given.kernel_ours), strict=True):
+        if wheel is not None:
+            left_out = without(wheel, given.to / f"kernel-{name}.whl", given.without)
+            packs[f"kernel-{name}"] = wheel.name
+            packs[f"kernel-{name} sha256"] = hashlib.sha256(wheel.read_bytes()).hexdigest()
+            packs[f"kernel-{name} without"] = " ".join(left_out)
     said = {"output": asdict(output), "packs": packs}
     (given.to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")
 
@@ -46,6 +60,18 @@ def pack(folder: Path) -> bytes:
                 with path.open("rb") as file:
                     tar.addfile(member, file)
     return gzip.compress(whole.getvalue(), 9, mtime=0)
+
+
+def without(wheel: Path, to: Path, patterns: Sequence[str]) -> list[str]:
+    """Copy a wheel without the files that a pattern fits, as some machines take no large files; their names."""
+    left_out = []
+    with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as target:
+        for item in source.infolist():
+            if any(fnmatch.fnmatch(item.filename, pattern) for pattern in patterns):
+                left_out.append(item.filename)
+            else:
+                target.writestr(item, source.read(item), zipfile.ZIP_DEFLATED, 9)
+    return left_out
 
 
 if __name__ == "__main__":

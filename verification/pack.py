@@ -63,7 +63,7 @@ def pack(folder: Path) -> bytes:
 
 
 def without(wheel: Path, to: Path, patterns: Sequence[str]) -> list[str]:
-    """Copy a wheel without the files that a pattern fits, as some machines take no large files; their names."""
+    """Copy a wheel without the files that a pattern fits (some machines take no large ones); their names."""
     left_out = []
     with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as target:
         for item in source.infolist():

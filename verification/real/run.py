@@ -73,7 +73,7 @@ def main() -> None:
             checks.append(_server(places, given.work, deadline))
         else:
             checks.append(_gains(places, given.work, given.times, deadline))
-        for case in checks[-1].cases:
+        for case in checks[-1].cases if stage != "engines" else ():
             print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
     harness = {
         "digest": asking.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **gpu.machine(),

@@ -51,7 +51,11 @@ def apply(text: str, proposals: Sequence[Proposal]) -> tuple[str, list[Proposal]
     layout = _Layout(text)
     cuts: list[tuple[int, int, int, str]] = []
     left: list[Proposal] = []
+    lists: dict[tuple[str, str, str], list[Proposal]] = {}  # those that a batch has no list for yet
     for proposal in dict.fromkeys(proposals):
+        if proposal.kind in ("rule", "fact") and _entries(layout, proposal) is None:
+            lists.setdefault((proposal.kind, proposal.batch, proposal.key), []).append(proposal)
+            continue
         found = _CHANGES[proposal.kind](layout, proposal)
         if found is None:
             left.append(proposal)
@@ -59,6 +63,12 @@ def apply(text: str, proposals: Sequence[Proposal]) -> tuple[str, list[Proposal]
             # where both stand at one place, what belongs to an item goes before what follows it
             follows = proposal.kind not in ("optional", "preimage")
             cuts.append((found[0], found[1], int(follows), found[2]))
+    for same in lists.values():
+        found = _new_list(layout, same)
+        if found is None:
+            left += same
+        else:
+            cuts.append((found[0], found[1], 1, found[2]))
     taken: set[int] = set()
     for start, end, _, new in sorted(cuts, key=lambda cut: cut[:3], reverse=True):
         if end > start and any(at in taken for at in range(start, end)):
@@ -209,15 +219,25 @@ def _with_key(layout: _Layout, mapping: Any, key: str, text: str) -> _Cut | None
     return at, at, f"{entry}\n{' ' * column}"
 
 
-def _rule(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    item = scalar(proposal.text)
-    if proposal.why:
-        item = f"{{path: {item}, optional: {scalar(proposal.why)}}}"
+def _entries(layout: _Layout, proposal: Proposal) -> Any:
+    """The list or mapping of a batch that a proposal adds to; None when there is none, or an empty one."""
     batch = layout.batch(proposal.batch)
-    rules = _value(batch, proposal.key)
-    if rules is None:
-        return _new_list(layout, batch, proposal.key, [item])
-    return _beside(layout, rules, _nearest(rules, proposal.text), item)
+    found = _value(batch if proposal.kind == "rule" else _value(batch, "facts"), proposal.key)
+    return found if found is not None and found.value else None
+
+
+def _rule(layout: _Layout, proposal: Proposal) -> _Cut | None:
+    rules = _entries(layout, proposal)
+    return _beside(layout, rules, _nearest(rules, proposal.text), _item_of(proposal))
+
+
+def _item_of(proposal: Proposal) -> str:
+    item = scalar(proposal.text)
+    return f"{{path: {item}, optional: {scalar(proposal.why)}}}" if proposal.why else item
+
+
+def _entry_of(proposal: Proposal) -> str:
+    return f"{scalar(proposal.text)}: {{value: false, optional: {scalar(proposal.why)}}}"
 
 
 def _nearest(rules: Any, text: str) -> Any:
@@ -232,9 +252,6 @@ def _nearest(rules: Any, text: str) -> Any:
 
 
 def _beside(layout: _Layout, items: Any, item: Any, text: str) -> _Cut | None:
-    if item is None:
-        end = layout.offset(items.end_mark) - 1
-        return end, end, text
     if items.flow_style:
         end = layout.offset(item.end_mark)
         return end, end, f", {text}"
@@ -242,37 +259,36 @@ def _beside(layout: _Layout, items: Any, item: Any, text: str) -> _Cut | None:
     return at, at, f"{' ' * items.start_mark.column}- {text}\n"
 
 
-def _new_list(layout: _Layout, batch: Any, key: str, items: Sequence[str]) -> _Cut | None:
-    why = _value(batch, "why")
+def _new_list(layout: _Layout, proposals: Sequence[Proposal]) -> _Cut | None:
+    """A list of rules, or a mapping of facts, for a batch that has none: behind its reason."""
+    first = proposals[0]
+    batch = layout.batch(first.batch)
+    why, facts = _value(batch, "why"), _value(batch, "facts")
     if why is None or batch.flow_style:
         return None
     indent = " " * batch.start_mark.column
-    rows = "".join(f"{indent}  - {item}\n" for item in items)
     at = layout.line_after(why)
-    return at, at, f"{indent}{key}:\n{rows}"
+    if first.kind == "rule":
+        rows = "".join(f"{indent}  - {_item_of(p)}\n" for p in proposals)
+        return None if _value(batch, first.key) is not None else (at, at, f"{indent}{first.key}:\n{rows}")
+    if _value(facts, first.key) is not None:
+        return None
+    rows = "".join(f"{indent}    {_entry_of(p)}\n" for p in proposals)
+    if facts is None:
+        return at, at, f"{indent}facts:\n{indent}  {first.key}:\n{rows}"
+    if facts.flow_style or not facts.value or facts.start_mark.column != len(indent) + 2:
+        return None
+    at = layout.starts[facts.start_mark.line]
+    return at, at, f"{indent}  {first.key}:\n{rows}"
 
 
 def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    batch = layout.batch(proposal.batch)
-    facts = _value(batch, "facts")
-    entry = f"{scalar(proposal.text)}: {{value: false, optional: {scalar(proposal.why)}}}"
-    entries = _value(facts, proposal.key)
-    if entries is not None and entries.value:
-        if entries.flow_style:
-            end = layout.offset(entries.end_mark) - 1
-            return end, end, f", {entry}"
-        at = layout.line_after(entries)
-        return at, at, f"{' ' * entries.start_mark.column}{entry}\n"
-    if facts is not None and facts.value and not facts.flow_style:
-        indent = " " * facts.start_mark.column
-        at = layout.offset(facts.start_mark) - len(indent)
-        return at, at, f"{indent}{proposal.key}:\n{indent}  {entry}\n"
-    why = _value(batch, "why")
-    if facts is not None or why is None or batch.flow_style:
-        return None
-    indent = " " * batch.start_mark.column
-    at = layout.line_after(why)
-    return at, at, f"{indent}facts:\n{indent}  {proposal.key}:\n{indent}    {entry}\n"
+    entries = _entries(layout, proposal)
+    if entries.flow_style:
+        end = layout.offset(entries.end_mark) - 1
+        return end, end, f", {_entry_of(proposal)}"
+    at = layout.line_after(entries)
+    return at, at, f"{' ' * entries.start_mark.column}{_entry_of(proposal)}\n"
 
 
 def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:

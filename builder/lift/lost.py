@@ -146,7 +146,7 @@ def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, si
     if not edit.match:  # a definition, stubbed, dropped or set
         dotted = edit.target.partition(":")[0]
         same = sides.definitions.get(".".join(dotted.split(".")[-2:]), ())
-        same = same or (sides.definitions.get(target.path[-1], ()) if len(target.path) == 1 else ())
+        same = same or _written_by(commit, sides.definitions.get(target.path[-1], ()), packages)
         own = {dotted, *(e.target for b in sides.manifest.batches for e in b.edits if e.kind == edit.kind)}
         yield from (name + edit.target[len(dotted) :] for name in same if name not in own)
         return
@@ -163,6 +163,13 @@ def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, si
             scope = _scope(edit, candidate, module, sides.new[candidate])
             if scope and scope != edit.target and (edit.kind, edit.match, scope) not in taken:
                 yield scope
+
+
+def _written_by(commit: Commit | None, names: Sequence[str], packages: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of some qualified names that stand in a file that a commit made, whatever their class is now."""
+    made = {c.path for c in commit.changes if c.status in ("A", "R")} if commit else set()
+    modules = {module for path in made if (module := module_of(path, packages))}
+    return tuple(name for name in names if any(name.startswith(f"{module}.") for module in modules))
 
 
 def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:

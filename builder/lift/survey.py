@@ -178,8 +178,7 @@ def _definitions(done: Trial) -> Mapping[str, tuple[str, ...]]:
         for name in summary.definitions if summary.module else ():
             full = f"{summary.module}.{name}"
             found.setdefault(".".join(full.split(".")[-2:]), []).append(full)
-            if "." not in name:
-                found.setdefault(name, []).append(full)
+            found.setdefault(name.rpartition(".")[2], []).append(full)
     return {key: tuple(sorted(set(names))) for key, names in found.items()}
 
 

@@ -113,6 +113,19 @@ def test_an_edit_follows_a_module_that_was_renamed(later: Later) -> None:
     assert "acme.layers.attending.Plain.forward_fancy, optional: moved here by" in later.manifest
 
 
+def test_a_method_follows_its_class_that_was_renamed_with_its_module(later: Later) -> None:
+    old, new = "python/acme/layers/attention.py", "python/acme/layers/sparse.py"
+    files = edited(renamed(later.files, old, new), new, ("class Plain:", "class Sparse:"))
+    files = edited(
+        files, new, ("class Wide(Plain)", "class Wide(Sparse)"), ('"plain": Plain', '"plain": Sparse')
+    )
+    files = edited(files, SERVER, ("acme.layers.attention", "acme.layers.sparse"))
+    later.then("Sparse (#8)", files)
+    _, found = later.lift()
+    stub = next(item for item in found["lost"] if item["statement"].startswith("stub "))
+    assert stub["moved"] == ["acme.layers.sparse.Sparse.forward_fancy"]
+
+
 def test_an_expression_that_moved_is_found_and_edited_where_it_is_now(later: Later) -> None:
     files = edited(
         later.files, SERVER,

@@ -125,6 +125,16 @@ def test_a_batch_without_the_list_gets_one_behind_its_reason() -> None:
     assert "    why: another\n    remove:\n" in text
 
 
+def test_two_rules_for_a_list_that_is_not_there_share_a_new_one() -> None:
+    rules = [Proposal("rule", "two", "came", key="remove", text=f"k/{name}.cu") for name in "xy"]
+    facts = [Proposal("fact", "three", "came", key="predicates", text=f"pkg.m.is_{name}") for name in "xy"]
+    text, left = apply(HEAD + BODY + "  - id: three\n    why: a third\n", [*rules, *facts])
+    found = manifest(text.removeprefix(HEAD))
+    assert left == []
+    assert [r.pattern for r in found.batches[2].rules] == ["k/x.cu", "k/y.cu"]
+    assert [f.name for f in found.batches[3].facts] == ["pkg.m.is_x", "pkg.m.is_y"]
+
+
 def test_a_fact_is_an_entry_of_its_batch() -> None:
     for batch in ("one", "two"):
         text, left = proposed(Proposal("fact", batch, "came", key="predicates", text="pkg.m.is_z"))

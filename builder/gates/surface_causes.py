@@ -94,6 +94,8 @@ class Causes:
         """An entry of a registry leaves with its name, or with what it stands for."""
         if item.key.kind != "registry":
             return None
+        if cause := self.name(item.key.group):
+            return cause
         names = tuple(item.key.group.split(".")[-2:])
         for word in item.key.name.split():
             if cause := self.conditions.option(names, word):

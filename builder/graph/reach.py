@@ -164,7 +164,7 @@ def undeclared(index: Index, declared: Sequence[DynamicEdge], reached: Iterable[
             )
     everything = sorted({*index.modules, *index.folders})
     for edge in declared:
-        if not index.has_module(edge.source):
+        if not index.has_module(edge.source) and not edge.optional:
             problems.append(Problem("R009", f"roots.dynamic: {edge.source} is not a module", edge.mark))
         elif index.internal(edge.target) and not any(fnmatchcase(m, edge.target) for m in everything):
             problems.append(Problem("R009", f"roots.dynamic: {edge.target} matches no module", edge.mark))

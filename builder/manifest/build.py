@@ -89,7 +89,10 @@ def _upstream(view: View) -> Upstream:
 
 def _roots(view: View) -> Roots:
     models = view.at("models")
-    edges = (DynamicEdge(e.text("from"), e.text("to"), e.text("why"), e.mark) for e in view.items("dynamic"))
+    edges = (
+        DynamicEdge(e.text("from"), e.text("to"), e.text("why"), e.mark, e.optional_text("optional"))
+        for e in view.items("dynamic")
+    )
     return Roots(view.texts("modules"), models.texts("keep"), models.text("package"), tuple(edges))
 
 

@@ -45,6 +45,7 @@ class DynamicEdge:
     target: str
     why: str
     mark: Mark
+    optional: str | None = None  # why upstream may lack the source
 
 
 @dataclass(frozen=True, slots=True)

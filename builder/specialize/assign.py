@@ -117,6 +117,7 @@ class Assignments:
             return False
         for index, item in enumerate(value.elts):
             name = text(item)
-            if name is not None and isinstance(self.world.canonical(self.unit.name, name), Gone):
+            found = self.world.canonical(self.unit.name, name) if name is not None else None
+            if isinstance(found, Gone) or found in self.world.facts.symbols:
                 self.out.ops.append(DropItem(value, "elts", index))
         return True

@@ -75,7 +75,10 @@ class Imports:
                 why = self.world.module_gone(self.unit.absolute(stmt))
             else:
                 target = self.world.imported(self.unit, Binding("import", stmt, alias=alias))
-                why = target.name if isinstance(target, Gone) else None
+                # a fact may state the value of a name whose home is gone: the import leaves all the same
+                home = self.world.module_gone(self.unit.absolute(stmt))
+                said = target if isinstance(target, str) and target in self.world.facts.symbols else None
+                why = target.name if isinstance(target, Gone) else home or said
             if why is not None:
                 found[index] = why
         return found

@@ -62,8 +62,11 @@ class Findings:
 
     def value(self, view: View) -> str:
         """Python source of an expression or of an assignment; M004."""
-        assignment = _parses(view.word, "exec") and isinstance(ast.parse(view.word).body[0], ast.Assign)
-        return view.word if view.word and assignment else self.expression(view)
+        if _parses(view.word, "exec"):
+            body = ast.parse(view.word.strip()).body
+            if len(body) == 1 and isinstance(body[0], ast.Assign):
+                return view.word
+        return self.expression(view)
 
     def statement(self, view: View) -> str:
         """Python source of a statement; M004."""

@@ -50,8 +50,8 @@ def command(
 
     from builder.emit.marker import MARKER
     from builder.emit.members import PROJECT, read_pyproject
-    from builder.kernel import fetch, names, repack, write
-    from builder.kernel.sources import sources
+    from builder.kernel import archive, fetch, names, repack, write
+    from builder.kernel.sources import differing, sources
     from builder.pipeline.build import label_of
     from builder.pipeline.cut import cut
     from builder.pipeline.verify import verify
@@ -85,7 +85,14 @@ def command(
         upstream.commit or upstream.spec,
     )
     output.note(f"wheel   {origin.name}  {origin.size:,} bytes  sha256 {origin.sha256}")
-    result = repack.repack(view, origin, manifest.kernel, sources(done, manifest), architectures)
+    opened = archive.read(view)
+    if own := differing(opened, done.upstream, manifest):
+        # published from another commit than this one: what is edited is what the wheel has
+        output.note(f"        {len(own)} of its Python files are not this upstream's: {', '.join(own)}")
+        output.stage("cutting with them")
+        done = cut(done.upstream.replace(own), manifest)
+        verify(done, manifest)
+    result = repack.repack(opened, origin, manifest.kernel, sources(done, manifest), architectures)
     output.stage("writing")
     path, sha256, size = write.write(out, result)
     described = result.described()

@@ -12,7 +12,7 @@ from builder.emit.archive import Member as Text
 from builder.emit.archive import Packed, deflate, join
 from builder.emit.wheel import content_digest_of, record_of
 from builder.errors import BuildError, fail
-from builder.kernel import archive, modules, names
+from builder.kernel import modules, names
 from builder.kernel.archive import Archive, Member
 from builder.kernel.plan import Plan, Source, plan
 from builder.manifest.model import Kernel
@@ -64,18 +64,17 @@ class Repacked:
 
 
 def repack(
-    buffer: archive.Buffer,
+    wheel: Archive,
     origin: Origin,
     kernel: Kernel,
     sources: Mapping[str, Source],
     only: Sequence[str] = (),
 ) -> Repacked:
-    """The wheel in `buffer` without what the manifest removes, with the output's Python files.
+    """The wheel without what the manifest removes, with the output's Python files.
 
     `sources` maps paths of the wheel to files of the trees; `only` names the architectures to keep,
-    none for those of the manifest. Raises BuildError (K002 to K005, G002, M004).
+    none for those of the manifest. Raises BuildError (K003 to K005, G002, M004).
     """
-    wheel = archive.read(buffer)
     name = names.parse(origin.name)
     _same(wheel, name)
     decided = plan(wheel, kernel, sources, only)

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from builder.kernel.archive import Archive
 from builder.kernel.plan import Source
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
 from builder.pipeline.reasons import reasons
+from builder.tree import Snapshot
 
 #: the packages of the Python project are in its own wheel
 _PROJECT = "python/"
+
+
+def differing(wheel: Archive, upstream: Snapshot, manifest: Manifest) -> dict[str, bytes]:
+    """Upstream path -> what the wheel has there, for Python files that both have and that differ."""
+    found: dict[str, bytes] = {}
+    for name, folder in manifest.packages.items():
+        prefix, inside = folder.rstrip("/") + "/", name.replace(".", "/") + "/"
+        for path, member in wheel.members.items():
+            ours = prefix + path.removeprefix(inside)
+            if path.startswith(inside) and path.endswith(".py") and ours in upstream:
+                data = member.data()
+                if data != upstream[ours]:
+                    found[ours] = data
+    return dict(sorted(found.items()))
 
 
 def sources(cut: Cut, manifest: Manifest) -> dict[str, Source]:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ def run(
     name: str = NAME,
 ) -> repack.Repacked:
     origin = repack.Origin(name, hashlib.sha256(data).hexdigest(), len(data), "small", "0" * 40)
-    return repack.repack(data, origin, rules or kernel(), sources or {}, only)
+    return repack.repack(archive.read(data), origin, rules or kernel(), sources or {}, only)
 
 
 def opened(result: repack.Repacked) -> zipfile.ZipFile:
@@ -522,3 +523,19 @@ def test_the_verb_asks_for_one_wheel_and_for_a_folder_of_its_own(world: World) -
 def test_every_member_is_checked_by_one_worker_as_by_many() -> None:
     one, many = archive.read(wheel(), 1), archive.read(wheel(), 4)
     assert {p: m.sha256 for p, m in one.members.items()} == {p: m.sha256 for p, m in many.members.items()}
+
+
+def test_files_of_the_wheel_that_are_not_upstreams_are_named_by_their_upstream_path() -> None:
+    from gate_worlds import manifest, snapshot
+
+    from builder.kernel.sources import differing
+
+    there = archive.read(wheel())
+    packages = {"sgl_kernel": "sgl-kernel/python/sgl_kernel", "other": "python/other"}
+    same = {f"sgl-kernel/python/{p}": m.data() for p, m in there.members.items() if p.endswith(".py")}
+    upstream = snapshot({p: d.decode() for p, d in same.items()})
+    stated = replace(manifest(), packages=packages)
+    assert differing(there, upstream, stated) == {}
+    path = "sgl-kernel/python/sgl_kernel/scale.py"
+    assert differing(there, upstream.replace({path: b"older = 1\n"}), stated) == {path: same[path]}
+    assert differing(there, upstream.replace({path: None}), stated) == {}

@@ -93,9 +93,10 @@ def _kernels(pack: Path) -> dict[str, str]:
 
 
 def _kernel(pack: Path, role: str, work: Path) -> Path | None:
-    """The kernel package of a role, from its wheel; both have the same one where only one is given."""
+    """The kernel package of a role, from its wheel; ours is upstream's where no other is given."""
     wheel = next(
-        (pack / name for name in (f"kernel-{role}.whl", "kernel-ours.whl") if (pack / name).exists()), None
+        (pack / name for name in (f"kernel-{role}.whl", "kernel-upstream.whl") if (pack / name).exists()),
+        None,
     )
     if wheel is None:
         return None

@@ -239,8 +239,10 @@ def _words(cut: Cut) -> Iterator[tuple[str, Reasons]]:
             if fact.kind not in ("pure", "default"):
                 found[last].append(why)
                 found[f'"{last}'].append(why)
+        gone = {absent.name for absent in batch.absent}
         for absent in batch.absent:
-            if absent.kind == "symbol":
+            # what lies in something that is absent is not asked for by its own name
+            if absent.kind == "symbol" and absent.name.rpartition(".")[0] not in gone:
                 why = Reason(batch.id, f"{absent.name} is declared absent", absent.mark)
                 found[absent.name.rpartition(".")[2]].append(why)
         for edit in batch.edits:

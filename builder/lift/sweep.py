@@ -6,7 +6,8 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -162,37 +163,34 @@ def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterabl
     from joblib import Parallel, delayed, parallel_config
 
     size = jobs if jobs <= 1 else 4 * jobs
-    with parallel_config(backend=_registered(backend), n_jobs=jobs):
+    with _backend(backend), parallel_config(backend=backend, n_jobs=jobs):
         for start in range(0, len(commits), size):
             part = commits[start : start + size]
             yield list(Parallel()(delayed(attempt)(job, commit) for commit in part))
 
 
-def _registered(backend: str) -> str:
+@contextmanager
+def _backend(name: str) -> Iterator[None]:
+    """Makes a backend known to joblib, and holds what it needs: for dask, the scheduler that its own
+    configuration names (DASK_SCHEDULER_ADDRESS), or one on this machine."""
     try:
-        if backend == "ray":
+        if name == "dask":
+            import dask.config
+            from dask.distributed import Client
+
+            elsewhere = dask.config.get("scheduler-address", None)
+            # one commit to a process: what it costs is counted by process
+            with Client() if elsewhere else Client(threads_per_worker=1):
+                yield
+            return
+        if name == "ray":
             from ray.util.joblib import register_ray
 
             register_ray()
-        elif backend == "dask":
-            from dask.distributed import Client
-
-            Client.current(allow_global=True)
     except ImportError:
-        raise BuildError(
-            [
-                Problem(
-                    "E003",
-                    f"The backend {backend} is not installed.",
-                    hint=f"pip install '{_NEEDS[backend]}'",
-                )
-            ]
-        ) from None
-    except ValueError:  # no scheduler is running: one on this machine
-        from dask.distributed import Client
-
-        Client()
-    return backend
+        hint = f"pip install '{_NEEDS[name]}'"
+        raise BuildError([Problem("E003", f"The backend {name} is not installed.", hint=hint)]) from None
+    yield
 
 
 _NEEDS = {"ray": "ray", "dask": "dask[distributed]"}

@@ -133,6 +133,12 @@ def test_what_is_no_range_is_usage(later: Later, words: str) -> None:
     assert later.world.run("sweep", words).returncode == 2
 
 
+def test_a_dask_cluster_gives_what_this_process_gives(later: Later) -> None:
+    pytest.importorskip("distributed")
+    one, two = sweep(later), sweep(later, "--backend", "dask", "--jobs", "2", "--out", "other")
+    assert one["first_failures"] == two["first_failures"] and two["tried"] == 4
+
+
 def test_a_backend_that_is_not_installed_is_said_with_what_installs_it(later: Later) -> None:
     pytest.importorskip("joblib")
     try:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from builder.lift.history import Arrival, History
+from builder.gates.packaging import RUNTIME
+from builder.lift.history import Arrival, History, same_content
 from builder.lift.importers import Importers
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
@@ -14,6 +15,7 @@ from builder.lift.trial import Trial
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.decide import Decided
 from builder.select.rules import Decision
+from builder.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Arrivals:
 
 
 def arrivals(
-    old: Iterable[str],
+    old: Tree,
     new: Iterable[str],
     manifest: Manifest,
     before: Decided,
@@ -78,7 +80,7 @@ def arrivals(
     undecided = {path for group in trial.selection.unclassified for path in group.paths}
     covered: Counter[str] = Counter()
     found: list[New] = []
-    look = _Look(manifest, before, trial, markers, history)
+    look = _Look(manifest, old, before, trial, markers, history)
     for path in came:
         decision = trial.selection.decisions.get(path)
         if decision is not None and not _stays(decision, path, trial):
@@ -107,14 +109,21 @@ class _Look:
     """Looks at one new path after another."""
 
     def __init__(
-        self, manifest: Manifest, before: Decided, trial: Trial, markers: Markers, history: History
+        self,
+        manifest: Manifest,
+        old: Tree,
+        before: Decided,
+        trial: Trial,
+        markers: Markers,
+        history: History,
     ) -> None:
         self.before, self.trial, self.markers, self.history = before, trial, markers, history
         self.importers = Importers(manifest, trial)
+        self.same = {} if history.known or trial.cut is None else same_content(old, trial.cut.upstream.tree)
 
     def at(self, path: str, undecided: bool) -> New:
         arrival = self.history.arrival(path)
-        source = arrival.source if arrival else None
+        source = (arrival.source if arrival else None) or self.same.get(path)
         rule = self.before.removed.get(source) if source else None
         if source is not None and rule is not None:
             return New(path, arrival, *_moved(source, rule), open=True)
@@ -141,7 +150,8 @@ class _Look:
             standing.verdict if standing else "keep",
             standing.batch if standing else BASE,
             undecided or doubt,
-            follows=standing is None and not doubt,
+            # what programs read or compile at run time goes with whoever names it, not with its folder
+            follows=standing is None and not doubt and not path.endswith(RUNTIME),
         )
 
     def _said(self, path: str) -> tuple[str, int] | None:

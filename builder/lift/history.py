@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from builder.tree import Tree
 from builder.upstream import git
 from builder.upstream.git import GitBlobs
 from builder.upstream.model import Upstream
@@ -167,6 +168,25 @@ def parse_log(out: bytes) -> list[Commit]:
         elif word:
             found[-1][2].append(Change(word[0], next(fields, "")))
     return [Commit(name, subject, tuple(changes)) for name, subject, changes in found]
+
+
+def same_content(old: Tree, new: Tree) -> dict[str, str]:
+    """New path -> the old path that is gone and had its very bytes; what is certain without a history.
+
+    Content that several paths have (an empty file) tells nothing.
+    """
+    gone: dict[str, list[str]] = {}
+    came: dict[str, list[str]] = {}
+    for tree, other, found in ((old, new, gone), (new, old, came)):
+        for path, entry in tree.items():
+            if path not in other:
+                found.setdefault(entry.blob, []).append(path)
+    kept = {entry.blob for path, entry in old.items() if path in new}
+    return {
+        paths[0]: gone[blob][0]
+        for blob, paths in came.items()
+        if len(paths) == 1 and len(gone.get(blob, ())) == 1 and blob not in kept
+    }
 
 
 def first_parents(git_dir: Path, old: str, new: str) -> list[str]:

@@ -101,7 +101,7 @@ def survey(
     )  # fmt: skip
     lost = losing.lost(sides, done.problems)
     markers = learn(manifest, before.removed, before.kept)
-    arrived = came.arrivals(old[1], new[1], manifest, before, done, markers, history)
+    arrived = came.arrivals(old[1].tree, new[1], manifest, before, done, markers, history)
     facts = predicates.predicates(old[1], new[1], output, manifest, markers, history)
     facts += predicates.platform_methods(old[1], new[1], output)
     differences: list[Difference] = []

@@ -349,6 +349,25 @@ def test_a_subject_cannot_call_people_or_hide_the_rest_of_a_pull_request(later: 
     assert not re.search(r"@everybody|<!--|#5", outside)
 
 
+def test_a_file_that_moved_is_known_by_its_bytes_without_a_history(later: Later) -> None:
+    old, new = "python/acme/layers/awk.py", "python/acme/layers/quill.py"
+    files = renamed(later.files, old, new)
+    files = edited(files, "python/acme/layers/quant.py", ("acme.layers.awk", "acme.layers.quill"))
+    later.tip = commit_files(later.world.repository, files, "refs/heads/other")
+    _, found = later.lift(later.tip, "--from", "seed")
+    assert not found["history"]
+    assert f"moved from {old}, which batch awk removes" in found["questions"][0]["message"]
+
+
+def test_a_new_folder_takes_its_licence_along_and_not_its_kernels(later: Later) -> None:
+    inside = {"__init__.py": b"", "core.py": b"CORE = 1\n", "LICENSE": b"Permission.\n"}
+    files = {**later.files, **{f"python/acme/wide/{name}": data for name, data in inside.items()}}
+    later.then("Wide (#1)", files)
+    assert ids(later.lift()[1]) == ["path:python/acme/wide/"]
+    later.then("Kernels (#2)", {**files, "python/acme/wide/core.cu": b"void core() {}\n"})
+    assert ids(later.lift(later.tip, "--from", "seed")[1]) == ["path:python/acme/wide/core.py"]
+
+
 def test_the_report_says_the_same_twice(later: Later) -> None:
     later.then("News (#5)", {**later.files, "NEWS.md": b"none\n"})
     one = later.world.run("lift", later.tip).stdout

@@ -74,7 +74,8 @@ class Asker:
         if subject.role == "upstream" and stored.exists():
             return Answer(json.loads(gzip.decompress(stored.read_bytes())), kept=True)
         answer = self._run(probe, subject, name, text)
-        if subject.role == "upstream" and answer.values is not None:
+        settled = answer.values is not None and not answer.values.get("unsettled")
+        if subject.role == "upstream" and settled:
             stored.parent.mkdir(parents=True, exist_ok=True)
             partial = stored.with_suffix(f".{os.getpid()}")
             partial.write_bytes(gzip.compress(json.dumps(answer.values).encode(), 3, mtime=0))

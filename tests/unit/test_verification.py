@@ -222,24 +222,32 @@ class TestAsking:
         count, program = tmp_path / "count", tmp_path / "python"
         program.write_text(
             f'#!/bin/sh\necho x >> {count}\nwhile [ "$1" != --out ]; do shift; done\n'
-            f'[ -e {tmp_path}/broken ] && {{ echo "Boom"; exit 3; }}\nwc -l < {count} > "$2"\n'
+            f'[ -e {tmp_path}/broken ] && {{ echo "Boom"; exit 3; }}\n'
+            f"""echo "{{\\"count\\": $(wc -l < {count})}}" > "$2"\n"""
         )
         program.chmod(0o755)
         return Asker(program, tmp_path / "work", tmp_path / "kept", "h")
 
     def test_upstreams_answers_are_kept_and_ours_are_not(self, asker: Asker) -> None:
         for subject, counts in ((THEIRS, [1, 1]), (OURS, [2, 3])):
-            assert [asker.ask("p", subject, "n", {"q": 1}).values for _ in range(2)] == counts
+            found = [asker.ask("p", subject, "n", {"q": 1}).values for _ in range(2)]
+            assert found == [{"count": count} for count in counts]
+
+    def test_an_answer_that_a_busy_machine_decided_is_not_kept(self, asker: Asker, tmp_path: Path) -> None:
+        program = tmp_path / "python"
+        program.write_text(program.read_text().replace("count", "unsettled"))
+        assert not any(asker.ask("p", THEIRS, "n", {"q": 1}).kept for _ in range(2))
 
     def test_another_question_is_asked_anew(self, asker: Asker) -> None:
-        assert [asker.ask("p", THEIRS, "n", {"q": number}).values for number in (1, 2)] == [1, 2]
+        found = [asker.ask("p", THEIRS, "n", {"q": number}).values for number in (1, 2)]
+        assert found == [{"count": 1}, {"count": 2}]
 
     def test_the_end_of_the_log_tells_why_there_is_no_answer(self, asker: Asker, tmp_path: Path) -> None:
         (tmp_path / "broken").touch()
         answer = asker.ask("p", THEIRS, "n", {})
         assert (answer.values, answer.lines) == (None, ("Boom",))
         (tmp_path / "broken").unlink()
-        assert asker.ask("p", THEIRS, "n", {}).values == 2  # a failure is not kept
+        assert asker.ask("p", THEIRS, "n", {}).values == {"count": 2}  # a failure is not kept
 
 
 class TestEvidence:

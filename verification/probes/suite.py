@@ -48,7 +48,9 @@ def main() -> None:
     for file in asked["files"]:
         if (root / file["path"]).exists():
             results[file["path"]] = _in_child(root, file, request.out.parent)
-    request.answer({"files": results, "world": entered.describe()})
+    ended = {how for file in results.values() for how, _ in file.values()}
+    unsettled = bool(ended & {"timed out", "crashed"})
+    request.answer({"files": results, "world": entered.describe(), "unsettled": unsettled})
 
 
 def _tokenizer_for_any(folder: Path) -> None:

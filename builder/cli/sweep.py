@@ -56,24 +56,25 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     todo = [c for c in commits if c.id not in tried]
     output.note(f"{len(commits):,} commits, {len(commits) - len(todo):,} of them known")
     job = sweep.Job(history.git_dir, asked.manifest, key)
-    for part in sweep.run(job, todo, jobs, backend) if todo else ():
-        folder.append(lines, "".join(f"{row.to_line()}\n" for row in part))
-        tried |= {row.commit: row for row in part}
-        output.stage(
-            f"{sum(c.id in tried for c in commits):,} of {len(commits):,}, last {part[-1].commit[:9]}"
+    try:
+        for part in sweep.run(job, todo, jobs, backend) if todo else ():
+            folder.append(lines, "".join(f"{row.to_line()}\n" for row in part))
+            tried |= {row.commit: row for row in part}
+            done = sum(c.id in tried for c in commits)
+            output.stage(f"{done:,} of {len(commits):,}, last {part[-1].commit[:9]}")
+    finally:  # an interrupted sweep has a page too
+        output.stage("")
+        found = sweep.summarise(len(history.commits), commits, tried)
+        data = sweep.record(found, key, between, every, asked.manifest.digest)
+        text = sweep_page.page(found, between, every, asked.manifest.digest)
+        folder.write(
+            out,
+            {
+                "sweep.json": folder.as_json({"schema_version": output.SCHEMA_VERSION, **data}),
+                "README.md": text.encode(),
+                sweep_page.TIMELINE: sweep_page.timeline(found).encode(),
+            },
         )
-    output.stage("")
-    found = sweep.summarise(len(history.commits), commits, tried)
-    data = sweep.record(found, key, between, every, asked.manifest.digest)
-    text = sweep_page.page(found, between, every, asked.manifest.digest)
-    folder.write(
-        out,
-        {
-            "sweep.json": folder.as_json({"schema_version": output.SCHEMA_VERSION, **data}),
-            "README.md": text.encode(),
-            sweep_page.TIMELINE: sweep_page.timeline(found).encode(),
-        },
-    )
     if output.form() == "json":
         output.data(data)
     else:

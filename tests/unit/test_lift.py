@@ -84,6 +84,17 @@ def test_an_upstream_that_changes_nothing_of_ours_is_lifted_to_at_once(later: La
     assert "The build passes every gate." in (later.folder / "report.md").read_text("utf-8")
 
 
+def test_a_lift_to_the_pin_itself_has_nothing_to_say(later: Later) -> None:
+    status, found = later.lift(later.world.commit, "--from", "seed")
+    assert (status, found["commits"], found["questions"], found["lost"], found["surface"]) == (
+        0,
+        0,
+        [],
+        [],
+        [],
+    )
+
+
 def test_a_renamed_removed_file_does_not_escape_and_the_proposal_removes_it_again(later: Later) -> None:
     old, new = "python/acme/layers/awk.py", "python/acme/layers/quill.py"
     files = renamed(later.files, old, new)

@@ -35,14 +35,13 @@ def statement(source: str) -> ast.stmt:
 
 
 def assignments(match: str, by: str | None) -> tuple[ast.Assign, ast.Assign] | None:
-    """Two assignments to the same targets; None when these are expressions. Raises SyntaxError."""
+    """Two assignments to the same targets; None when these are anything else."""
     try:
-        expression(match)
-    except SyntaxError:
         old, new = statement(match), statement(by or "")
-        if isinstance(old, ast.Assign) and isinstance(new, ast.Assign) and same(old.targets, new.targets):
-            return old, new
-        raise
+    except SyntaxError:
+        return None
+    if isinstance(old, ast.Assign) and isinstance(new, ast.Assign) and same(old.targets, new.targets):
+        return old, new
     return None
 
 

@@ -52,11 +52,11 @@ def _ours(function: ast.FunctionDef, removed: set[ast.AST], taken: Taken) -> boo
     return not inside.isdisjoint(removed) or not inside.isdisjoint(taken)
 
 
-def is_predicate(function: ast.FunctionDef, scope: Scope, nothing: bool = False) -> bool:
+def is_predicate(function: ast.FunctionDef, scope: Scope, known: bool = False) -> bool:
     """May a call stand for what this function returns: is it the only one of its name?
 
-    A method is known by its bare name alone, so only those of enumerations count; and, with `nothing` left
-    of their bodies, private ones.
+    A method is known by its bare name alone, so only those of enumerations count; and private ones, if it is
+    `known` what they return.
     """
     if len(scope.names.get(function.name, ())) != 1:
         return False
@@ -66,6 +66,6 @@ def is_predicate(function: ast.FunctionDef, scope: Scope, nothing: bool = False)
     if not isinstance(scope.node, ast.ClassDef):
         return False
     bases = [(names_of(base) or ("?",))[0] for base in scope.node.bases]
-    if nothing and function.name.startswith("_") and not function.name.endswith("__"):
+    if known and function.name.startswith("_") and not function.name.endswith("__"):
         return decorators <= _METHOD
     return decorators <= _METHOD and any(base.endswith(("Enum", "Flag")) for base in bases)

@@ -311,7 +311,7 @@ class _Folder:
             return found if isinstance(found, Known) and self.evaluator.pure(node, inner) else None
 
         known = returned(stmt, self.removed, self.taken, value)
-        if not is_predicate(stmt, scope, nothing=known == Known(None)):
+        if not is_predicate(stmt, scope, known=known is not None):
             return
         if known is not None and scope.kind == "module":
             self.out.functions[name] = known

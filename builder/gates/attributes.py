@@ -67,6 +67,12 @@ class Losses:
             found = self._modules[module] = frozenset() if summary and summary.error else old - new
         return found
 
+    def is_value(self, origin: Origin) -> bool:
+        """Is this neither a module nor a class of the output?"""
+        holder = self.after.index.modules.get(origin.module)
+        known = holder.names.get(origin.qualname) if holder else None
+        return known is not None and known.kind == "constant"
+
     @cached_property
     def members(self) -> dict[str, list[Origin]]:
         """name -> the classes still in the output that lost it, as a member or as `self.name`."""
@@ -190,7 +196,12 @@ def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
         elif root in roots:
             start = roots[root]
             if start is not None:
-                yield from _follow(start, parts, node.lineno, losses)
+                found = list(_follow(start, parts, node.lineno, losses))
+                lost = next((n for n in parts[1:] if n in losses.nowhere), None)
+                if not found and lost and losses.is_value(start):
+                    # an object that a module holds: its class may be any that lost the name
+                    found = [Use(node.lineno, ".".join(parts), losses.members[lost][0], lost)]
+                yield from found
                 continue
             if len(parts) == 2 or root != me:
                 continue

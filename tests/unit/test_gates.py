@@ -370,3 +370,13 @@ def test_a_removed_folder_explains_its_namespace() -> None:
     found = Explained(removed={"python/pkg/sub/c.py": rule("python/pkg/sub/")})
     assert "python/pkg/sub/" in str(found.module("pkg.sub", PACKAGES))
     assert found.module("pkg.other", PACKAGES) is None
+
+
+def test_a_member_that_left_is_not_read_from_an_object_of_its_class_either() -> None:
+    files = {
+        "environ.py": "class Envs:\n    KEEP = 1\n    GONE = 2\n\n\nenvs = Envs()\n",
+        "use.py": "from pkg.environ import envs\n\nx = envs.GONE.get()\ny = envs.KEEP.get()\n",
+    }
+    before, after = worlds(files, {"environ.py": files["environ.py"].replace("    GONE = 2\n", "")})
+    (problem,) = attributes.check(before, after, manifest(), Explained())
+    assert "use.py:3" in problem.message and "GONE" in problem.message

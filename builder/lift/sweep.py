@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from builder import __version__
 from builder.errors import BuildError, Problem
+from builder.forked import later
 from builder.lift.history import Commit
 from builder.lift.statements import statements
 from builder.manifest.model import Manifest
@@ -82,7 +84,7 @@ def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) ->
 
 
 def attempt(job: Job, commit: Commit) -> Tried:
-    """Try the manifest on one commit. Runs in a process of its own; nothing is written.
+    """Try the manifest on one commit; nothing is written.
 
     Raises BuildError when the commit cannot be read.
     """
@@ -107,6 +109,11 @@ def attempt(job: Job, commit: Commit) -> Tried:
         job.key, commit.id, commit.subject, commit.number, found.time, problems,
         round(_cpu() - spent, 2), round(time.monotonic() - started, 2),
     )  # fmt: skip
+
+
+def apart(job: Job, commit: Commit) -> Tried:
+    """`attempt` in a process of its own, so that what one commit leaves in memory ends with it."""
+    return later(partial(attempt, job, commit)).result()
 
 
 def _cpu() -> float:
@@ -166,7 +173,7 @@ def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterabl
     with _backend(backend), parallel_config(backend=backend, n_jobs=jobs):
         for start in range(0, len(commits), size):
             part = commits[start : start + size]
-            yield list(Parallel()(delayed(attempt)(job, commit) for commit in part))
+            yield list(Parallel()(delayed(apart)(job, commit) for commit in part))
 
 
 @contextmanager

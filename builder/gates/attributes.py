@@ -196,12 +196,12 @@ def _uses(path: str, summary: Summary, losses: Losses) -> Iterator[Use]:
         elif root in roots:
             start = roots[root]
             if start is not None:
-                found = list(_follow(start, parts, node.lineno, losses))
+                followed = list(_follow(start, parts, node.lineno, losses))
                 lost = next((n for n in parts[1:] if n in losses.nowhere), None)
-                if not found and lost and losses.is_value(start):
+                if not followed and lost and losses.is_value(start):
                     # an object that a module holds: its class may be any that lost the name
-                    found = [Use(node.lineno, ".".join(parts), losses.members[lost][0], lost)]
-                yield from found
+                    followed = [Use(node.lineno, ".".join(parts), losses.members[lost][0], lost)]
+                yield from followed
                 continue
             if len(parts) == 2 or root != me:
                 continue

@@ -26,7 +26,14 @@ def changes(before: Sequence[bytes], after: Sequence[bytes]) -> list[Change]:
 
 
 def polish(before: bytes, after: bytes, formatted: bytes) -> bytes:
-    """`after` with those hunks of `formatted` that our edits made necessary (see `_ours`)."""
+    """`after` with those hunks of `formatted` that our edits made necessary (see `_ours`), and with those
+    that these make necessary in their turn."""
+    while after != (better := _polished(before, after, formatted)):
+        after = better
+    return after
+
+
+def _polished(before: bytes, after: bytes, formatted: bytes) -> bytes:
     if after == formatted:
         return after
     old, new = after.splitlines(True), formatted.splitlines(True)

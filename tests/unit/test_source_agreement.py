@@ -87,8 +87,8 @@ def test_what_is_left_of_formatted_files_is_formatted() -> None:
 
 
 def test_a_hunk_that_only_another_one_makes_necessary_is_taken_in_the_same_run() -> None:
-    before = b"class A:\n\n    def f(self):\n        assert x, (\n            'long'\n        )\n        return 1\n"
-    after = b"class A:\n\n    def f(self):\n        assert x, ('long')\n        return 1\n"
-    formatted = b"class A:\n    def f(self):\n        assert x, 'long'\n        return 1\n"
+    before = b"class A:\n\n    def f(self):\n        assert x, (\n            'long'\n        )\n"
+    after = b"class A:\n\n    def f(self):\n        assert x, ('long')\n"
+    formatted = b"class A:\n    def f(self):\n        assert x, 'long'\n"
     once = polish(before, after, formatted)
     assert polish(before, once, formatted) == once

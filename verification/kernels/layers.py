@@ -33,24 +33,38 @@ def silu_and_mul(out: Tensor, x: Tensor) -> None:
     out.copy_((torch.nn.functional.silu(gate) * up).to(out.dtype))
 
 
+def _turn(source: Tensor, target: Tensor, cache: Tensor, positions: Tensor, interleave: bool) -> None:
+    width = cache.shape[-1]
+    angles = cache[positions][:, None].float()
+    cos, sin = angles[..., : width // 2], angles[..., width // 2 :]
+    turned, rest = source[..., :width].float(), source[..., width:].clone()
+    one, two = (turned[..., 0::2], turned[..., 1::2]) if interleave else turned.chunk(2, -1)
+    pair = (one * cos - two * sin, two * cos + one * sin)
+    joined = torch.stack(pair, -1).flatten(-2) if interleave else torch.cat(pair, -1)
+    target[..., :width].copy_(joined.to(target.dtype))
+    target[..., width:].copy_(rest)
+
+
 @reference("apply_rope_pos_ids_cos_sin_cache")
 def rotate(
     q: Tensor, k: Tensor, q_out: Tensor, k_out: Tensor, cache: Tensor, positions: Tensor, interleave: bool,
     pdl: bool, v: Tensor | None, k_buffer: Tensor | None, v_buffer: Tensor | None, places: Tensor | None,
 ) -> None:  # fmt: skip
-    width = cache.shape[-1]
-    angles = cache[positions][:, None].float()
-    cos, sin = angles[..., : width // 2], angles[..., width // 2 :]
     for source, target in ((q, q_out), (k, k_out)):
-        turned, rest = source[..., :width].float(), source[..., width:].clone()
-        one, two = (turned[..., 0::2], turned[..., 1::2]) if interleave else turned.chunk(2, -1)
-        pair = (one * cos - two * sin, two * cos + one * sin)
-        joined = torch.stack(pair, -1).flatten(-2) if interleave else torch.cat(pair, -1)
-        target[..., :width].copy_(joined.to(target.dtype))
-        target[..., width:].copy_(rest)
+        _turn(source, target, cache, positions, interleave)
     if k_buffer is not None and v_buffer is not None and v is not None:
         k_buffer[places] = k_out
         v_buffer[places] = v
+
+
+@reference("rotary_embedding")
+def rotary_embedding(
+    positions: Tensor, query: Tensor, key: Tensor | None, head: int, cache: Tensor, neox: bool
+) -> None:
+    for states in (query, key):
+        if states is not None:
+            heads = states.view(positions.numel(), -1, head)
+            _turn(heads, heads, cache, positions.flatten(), not neox)
 
 
 @reference("concat_mla_k")

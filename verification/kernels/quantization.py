@@ -27,8 +27,10 @@ def per_token_group_quant(
         scales.copy_(scale)
 
 
-@shape("fp8_blockwise_scaled_mm")
-def blockwise_product(a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, kind: torch.dtype) -> Tensor:
+@shape("fp8_blockwise_scaled_mm", "fp8_scaled_mm", "int8_scaled_mm")
+def scaled_product(
+    a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, kind: torch.dtype, bias: Any = None
+) -> Tensor:
     return a.new_empty((a.shape[0], b.shape[1]), dtype=kind)
 
 

@@ -21,8 +21,16 @@ def _per_tensor_quant(name: str) -> Callable[..., None]:
     return lambda x, out, scale: quantization.per_tensor_quant(x, out, scale, static)
 
 
+def _store_cache(name: str) -> Callable[..., None]:
+    def store(k: Any, v: Any, k_cache: Any, v_cache: Any, places: Any, splits: int) -> None:
+        k_cache[places] = k
+        v_cache[places] = v
+
+    return store
+
+
 #: What calculates, by function: given the module's name, a function in torch.
-_CALCULATES = {"per_tensor_quant_fp8": _per_tensor_quant}
+_CALCULATES = {"per_tensor_quant_fp8": _per_tensor_quant, "store_cache": _store_cache}
 
 
 class _Compiled:

@@ -171,6 +171,8 @@ def pretend(machine: Machine) -> None:
     torch.cuda.nvtx = types.SimpleNamespace(
         range=Nothing, range_push=_does_nothing, range_pop=_does_nothing, mark=_does_nothing
     )
+    real = torch.get_device_module
+    torch.get_device_module = lambda device=None: torch.cuda if device is None else real(device)
     torch.Tensor.pin_memory = lambda self, *device: self
     torch.Tensor.is_pinned = lambda self, *device: False
     torch.Tensor.record_stream = lambda self, stream: None

@@ -28,6 +28,7 @@ _INFERRED = {
     "cutlass_mla_get_workspace_size": "cutlass_mla_get_workspace_size(int a, int b, int c, int d) -> int",
     "meta_size": "meta_size() -> int",
 }
+_WORKSPACE = 1 << 20  # bytes
 _kept: list[Any] = []  # libraries of operators vanish when nobody holds them
 
 
@@ -55,6 +56,8 @@ def install(kernel: Path, keys: tuple[str, ...] = ("CPU",)) -> int:
             defined[name] = schema if "(" in schema else _INFERRED.get(name, f"{name}() -> int")
             library.define(defined[name])
     for name, schema in defined.items():
+        if "Tensor" not in schema and schema.endswith("-> int"):  # a size, which no tensor decides
+            library.impl(name, lambda *sizes: _WORKSPACE, "CompositeExplicitAutograd")
         for key in keys if name in registry.REFERENCES else ():
             library.impl(name, registry.REFERENCES[name], key)
         if name in registry.SHAPES:

@@ -107,7 +107,8 @@ def _capture_interpreted() -> None:
         known = {**dict(zip(self.arg_names, args, strict=False)), **named}
         grid = self.grid(known) if callable(self.grid) else self.grid
         TRACE.add("triton", self.fn.__name__, args, {**named, "grid": grid})
-        real(self, *args, **kwargs)
+        with TRACE.silently():  # how the interpreter moves numbers about is no operation of the tree
+            real(self, *args, **kwargs)
         tensors = [each for each in known.values() if isinstance(each, torch.Tensor)]
         TRACE.add("done", "", (), {}, tensors)
 

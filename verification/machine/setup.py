@@ -75,7 +75,7 @@ def _packages(
     tree: Path, kernel: Path, keys: tuple[str, ...], numbers: bool, missing: Mapping[str, str]
 ) -> None:
     from verification.kernels import registry
-    from verification.libraries import deep_ep, deep_gemm, flashinfer, tvm_ffi
+    from verification.libraries import deep_ep, deep_gemm, flashinfer, tilelang, tvm_ffi
     from verification.machine import absent, native
     from verification.machine.trace import TRACE
 
@@ -87,5 +87,6 @@ def _packages(
     flashinfer.install()
     deep_gemm.install(numbers)
     deep_ep.install()
+    tilelang.install()
     tvm_ffi.install(numbers)
     sys.path.insert(0, str(tree / "python"))

@@ -50,9 +50,8 @@ def _beside(root: Path, home: Path) -> Iterator[Path]:
     lock = home / "manifest.lock"
     yield from [lock] if lock.exists() else []
     yield root / "schema" / "manifest.schema.json"
-    for folder, folders, files in os.walk(root / "overlays"):
-        folders.sort()
-        yield from (Path(folder, name) for name in sorted(files))
+    below = sorted((root / "overlays").rglob("*"))
+    yield from (path for path in below if path.is_symlink() or not path.is_dir())
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ from builder.errors import Mark
 from builder.gates.surface import Surfaces, compare
 from builder.gates.world import explain
 from builder.manifest.model import Batch, Option
+from builder.surface.extract import surface
 
 SCHEMA = Path(__file__).parents[2] / "schema/surface.schema.json"
 
@@ -33,7 +34,8 @@ def surfaces() -> Surfaces:
     )
     here = Mark("manifest.yaml", 3, 5)
     stated = manifest(batches=(Batch("b", "because", here, options=(Option(("mode",), ("b",), here, "b"),)),))
-    return compare(before, after, stated, explain(stated, {"python/pkg/gone.py": rule("gone.py")}))
+    explained = explain(stated, {"python/pkg/gone.py": rule("gone.py")})
+    return compare(before, surface(before, stated.packages), after, stated, explained)
 
 
 def test_the_file_fits_its_schema() -> None:

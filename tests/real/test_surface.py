@@ -19,7 +19,7 @@ from builder.gates.world import explain
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, cut
-from builder.surface.extract import surface
+from builder.surface.extract import surface as surface_of
 from builder.surface.model import Item, Surface
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
@@ -208,7 +208,7 @@ def after(done: Cut, manifest: Manifest, path: str, old: str, new: str, whole: b
     else:
         before, changed = before.restrict([path]), changed.restrict([path])
     explained = explain(manifest, done.decided.removed, done.specialized.lost)
-    return problems(compare(before, surface(before, manifest.packages), changed, manifest, explained))
+    return problems(compare(before, surface_of(before, manifest.packages), changed, manifest, explained))
 
 
 def test_a_flag_that_is_lost_turns_the_gate_red(done: Cut, manifest: Manifest) -> None:

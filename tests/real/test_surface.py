@@ -130,9 +130,9 @@ def test_the_architectures_are_those_of_the_model_files(done: Cut) -> None:
 # -- what is kept and what is told --------------------------------------------------------------------
 
 
-def test_every_difference_is_explained_by_a_batch_of_the_manifest(done: Cut, manifest: Manifest) -> None:
+def test_every_difference_is_explained_by_a_batch_of_the_manifest(done: Cut) -> None:
     assert problems(done.surfaces) == []
-    batches = {b.id for b in manifest.batches}
+    batches = {b.id for b in done.manifest.batches}
     for difference in done.surfaces.differences:
         assert {c.batch for c in difference.causes} <= batches, difference.key
         assert all(c.mark is not None for c in difference.causes), difference.key
@@ -196,8 +196,9 @@ def test_the_emitted_parser_says_why_a_choice_is_gone(done: Cut, tmp_path: Path)
 # -- losses that nobody declared ----------------------------------------------------------------------
 
 
-def after(done: Cut, manifest: Manifest, path: str, old: str, new: str, whole: bool = False) -> list[Problem]:
+def after(done: Cut, path: str, old: str, new: str, whole: bool = False) -> list[Problem]:
     """What the gate says of the output with one text replaced; of that file alone, or of the whole tree."""
+    manifest = done.manifest  # its patterns of absent names are names here
     text = done.output[path].decode()
     assert len(re.findall(old, text, re.S)) == 1, (old, path)
     changed = done.output.replace({path: re.sub(old, new, text, flags=re.S).encode()})
@@ -211,9 +212,9 @@ def after(done: Cut, manifest: Manifest, path: str, old: str, new: str, whole: b
     return problems(compare(before, surface_of(before, manifest.packages), changed, manifest, explained))
 
 
-def test_a_flag_that_is_lost_turns_the_gate_red(done: Cut, manifest: Manifest) -> None:
+def test_a_flag_that_is_lost_turns_the_gate_red(done: Cut) -> None:
     flag = r'        parser\.add_argument\(\s*"--tokenizer-mode",.*?\n        \)\n'
-    (problem,) = after(done, manifest, SERVER_ARGS, flag, "", whole=True)
+    (problem,) = after(done, SERVER_ARGS, flag, "", whole=True)
     assert problem.code == "G006"
     assert "flag --tokenizer-mode vanished and no rule names it" in problem.message
     assert problem.upstream is not None
@@ -221,34 +222,34 @@ def test_a_flag_that_is_lost_turns_the_gate_red(done: Cut, manifest: Manifest) -
     assert "add_argument" in line[0] and "--tokenizer-mode" in line[1]
 
 
-def test_a_choice_that_is_lost_turns_the_gate_red(done: Cut, manifest: Manifest) -> None:
-    found = after(done, manifest, SERVER_ARGS, r'(?<=\n)    "trtllm_mla",\n', "")
+def test_a_choice_that_is_lost_turns_the_gate_red(done: Cut) -> None:
+    found = after(done, SERVER_ARGS, r'(?<=\n)    "trtllm_mla",\n', "")
     names = {"--attention-backend", "--decode-attention-backend", "--prefill-attention-backend"}
     assert {re.search(r"flag (--[-\w]+)", p.message)[1] for p in found} == names  # type: ignore[index]
     assert all("the choice 'trtllm_mla'" in p.message for p in found)
 
 
-def test_a_default_that_changes_turns_the_gate_red(done: Cut, manifest: Manifest) -> None:
-    (problem,) = after(done, manifest, SERVER_ARGS, r"    port: int = 30000\n", "    port: int = 30001\n")
+def test_a_default_that_changes_turns_the_gate_red(done: Cut) -> None:
+    (problem,) = after(done, SERVER_ARGS, r"    port: int = 30000\n", "    port: int = 30001\n")
     assert "default of flag --port was 30000 and is 30001" in problem.message
 
 
-def test_a_route_that_is_lost_turns_the_gate_red(done: Cut, manifest: Manifest) -> None:
-    (problem,) = after(done, manifest, HTTP_SERVER, r'@app\.get\("/v1/models/\{model:path\}"[^\n]*\)\n', "")
+def test_a_route_that_is_lost_turns_the_gate_red(done: Cut) -> None:
+    (problem,) = after(done, HTTP_SERVER, r'@app\.get\("/v1/models/\{model:path\}"[^\n]*\)\n', "")
     assert "route GET /v1/models/{model:path} vanished" in problem.message
 
 
-def test_a_variable_that_is_lost_turns_the_gate_red(done: Cut, manifest: Manifest) -> None:
-    (problem,) = after(done, manifest, ENVIRON, r"    SGLANG_LOG_MS = EnvBool\(False\)\n", "")
+def test_a_variable_that_is_lost_turns_the_gate_red(done: Cut) -> None:
+    (problem,) = after(done, ENVIRON, r"    SGLANG_LOG_MS = EnvBool\(False\)\n", "")
     assert "environment variable SGLANG_LOG_MS vanished" in problem.message
 
 
-def test_an_attention_backend_that_is_lost_turns_the_gate_red(done: Cut, manifest: Manifest) -> None:
+def test_an_attention_backend_that_is_lost_turns_the_gate_red(done: Cut) -> None:
     path = "python/sglang/srt/layers/attention/attention_registry.py"
-    (problem,) = after(done, manifest, path, r'@register_attention_backend\("cutlass_mla"\)\n', "")
+    (problem,) = after(done, path, r'@register_attention_backend\("cutlass_mla"\)\n', "")
     assert "entry 'cutlass_mla' of " in problem.message
 
 
-def test_a_flag_of_our_own_making_turns_the_gate_red(done: Cut, manifest: Manifest) -> None:
-    (problem,) = after(done, manifest, SERVER_ARGS, '"--tokenizer-mode"', '"--tokenizer-mode", "--tm"')
+def test_a_flag_of_our_own_making_turns_the_gate_red(done: Cut) -> None:
+    (problem,) = after(done, SERVER_ARGS, '"--tokenizer-mode"', '"--tokenizer-mode", "--tm"')
     assert "aliases of flag --tokenizer-mode was None and is ('--tm',)" in problem.message

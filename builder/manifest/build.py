@@ -237,6 +237,7 @@ def _file(view: View, batch: str, why: str, findings: Findings) -> WholeFile:
         view.text("why") or why,
         view.optional_text("optional"),
         view.has("tables"),
+        {name: stated.word for name, stated in view.entries("definitions")},
     )
 
 

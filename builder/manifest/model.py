@@ -170,9 +170,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A file of ours that replaces an upstream file (`preimage`: its blob ids, any of them) or is new.
+    """A file of ours that replaces an upstream file or is new.
 
-    `tables`: the builder fills in what was left out of the surface.
+    `preimage`: blob ids of what is replaced, any of them. `definitions`: instead of these, the names at
+    the top of upstream's file that ours has too, with the blob id of the source of each. Neither: it is
+    new. `tables`: the builder fills in what was left out of the surface.
     """
 
     path: str
@@ -183,6 +185,12 @@ class WholeFile:
     why: str
     optional: str | None = None
     tables: bool = False
+    definitions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def replaces(self) -> bool:
+        """Does upstream have such a file?"""
+        return bool(self.preimage or self.definitions)
 
 
 @dataclass(frozen=True, slots=True)

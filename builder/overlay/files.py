@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import WholeFile
 from builder.overlay.record import Record, digest
-from builder.tree import Entry
+from builder.source.parse import parse
+from builder.tree import Entry, blob_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,11 @@ def place(
     problems: list[Problem] = []
     records: list[Record] = []
     for item in items:
-        wrong = _wrong(item, overlays, entries.get(item.path), first.get(item.path))
+        wrong = _wrong(item, overlays, contents.get(item.path), entries.get(item.path), first.get(item.path))
         if wrong is not None:
             problems.append(wrong)
             continue
-        if item.preimage and (item.path not in entries or entries[item.path].blob not in item.preimage):
+        if item.replaces and (item.path not in contents or differs(item, contents[item.path]) is not None):
             continue  # optional, and upstream has no such file, or another one
         first[item.path] = item
         out[item.path] = overlays[item.overlay]
@@ -47,25 +49,60 @@ def place(
 
 
 def _wrong(
-    item: WholeFile, overlays: Mapping[str, bytes], entry: Entry | None, other: WholeFile | None
+    item: WholeFile,
+    overlays: Mapping[str, bytes],
+    data: bytes | None,
+    entry: Entry | None,
+    other: WholeFile | None,
 ) -> Problem | None:
     if item.overlay not in overlays:
         return Problem("M008", f"The overlay `{item.overlay}` of {item.path} does not exist.", item.mark)
     if other is not None:
         message = f"{item.path} is written by two overlays; the other is at {other.mark}."
         return Problem("M011", message, item.mark)
-    expected = ", ".join(item.preimage)
-    if entry is None:
-        if not item.preimage or item.optional:
+    if entry is None or data is None:
+        if not item.replaces or item.optional:
             return None
-        message = f"{item.path} replaces blob {expected}, and upstream has no such file."
+        what = f"blob {', '.join(item.preimage)}" if item.preimage else f"{', '.join(item.definitions)} of it"
+        message = f"{item.path} replaces {what}, and upstream has no such file."
         return Problem("R006", message, item.mark, hint="Leave `preimage` away for a new file.")
-    if not item.preimage:
+    if not item.replaces:
         message = f"{item.path} is stated to be new, and upstream has it as blob {entry.blob}."
         hint = "Compare it with the overlay, then state the blob as `preimage`."
         return Problem("R006", message, item.mark, Mark(item.path), hint=hint)
-    if entry.blob not in item.preimage and not item.optional:
-        message = f"{item.path} is blob {entry.blob}, and the overlay replaces {expected}."
-        hint = "Upstream changed the file: carry the change over, then add the new blob to `preimage`."
-        return Problem("R006", message, item.mark, Mark(item.path), hint=hint)
+    said = differs(item, data)
+    if said is not None and not item.optional:
+        hint = "Upstream changed it: carry the change over, then state the new blob."
+        return Problem("R006", f"{item.path} {said}.", item.mark, Mark(item.path), hint=hint)
     return None
+
+
+def differs(item: WholeFile, data: bytes) -> str | None:
+    """How an upstream file is not what an overlay replaces; None: it is."""
+    if item.preimage:
+        blob = blob_id(data)
+        expected = ", ".join(item.preimage)
+        return None if blob in item.preimage else f"is blob {blob}, and the overlay replaces {expected}"
+    found = definitions(data, item.path, item.definitions)
+    wrong = [
+        f"{name} as blob {found[name]}, and the overlay replaces {stated}" if name in found else f"no {name}"
+        for name, stated in item.definitions.items()
+        if found.get(name) != stated
+    ]
+    return f"has {'; '.join(wrong)}" if wrong else None
+
+
+def definitions(data: bytes, path: str, names: Iterable[str]) -> dict[str, str]:
+    """name -> blob id of its lines, of the functions and classes at the top of a file."""
+    wanted, lines = set(names), data.splitlines()
+    try:
+        body = parse(data, path).tree.body
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    found = {}
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name in wanted:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+            source = b"".join(line.rstrip() + b"\n" for line in lines[first : node.end_lineno])
+            found[node.name] = blob_id(source)
+    return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from builder.errors import Mark
 from builder.manifest.model import WholeFile
-from builder.overlay.files import place
+from builder.overlay.files import Placed, definitions, place
 from builder.tree import FILE, Entry, blob_id
 
 OLD = b"upstream\n"
@@ -30,6 +32,42 @@ def test_another_blob_is_named_with_the_expected_one() -> None:
     assert problem.code == "R006"
     assert "1" * 40 in problem.message and blob_id(OLD) in problem.message
     assert problem.mark == Mark("manifest.yaml", 5, 3)
+
+
+class TestDefinitions:
+    """Of a file of which some definitions are of use, the rest may change."""
+
+    ONE = b"@cached\ndef one():  \n    return 1\n"
+    HELD = WholeFile(
+        "a.py", "overlays/b/a.py", (), Mark("manifest.yaml", 5, 3), "b", "why",
+        definitions={"one": blob_id(b"@cached\ndef one():\n    return 1\n")},
+    )  # fmt: skip
+
+    def placed(self, data: bytes, item: WholeFile = HELD) -> Placed:
+        return place([item], OVERLAYS, {"a.py": Entry(FILE, blob_id(data))}, {"a.py": data})
+
+    def test_the_rest_of_the_file_may_change(self) -> None:
+        for rest in (b"", b"import os\n\n\ndef two(): ...\n"):
+            assert self.placed(rest + self.ONE + rest).files == {"a.py": b"ours\n"}
+
+    def test_another_source_is_named_with_the_stated_one(self) -> None:
+        other = self.ONE.replace(b"1", b"2")
+        [problem] = self.placed(other).problems
+        assert problem.code == "R006"
+        assert self.HELD.definitions["one"] in problem.message
+        assert definitions(other, "a.py", ["one"])["one"] in problem.message
+
+    def test_a_definition_or_a_file_that_is_gone_is_named(self) -> None:
+        [problem] = self.placed(b"def two(): ...\n").problems
+        assert "no one" in problem.message
+        [problem] = self.placed(b"def (:\n").problems
+        assert "no one" in problem.message
+        [problem] = place([self.HELD], OVERLAYS, {}, {}).problems
+        assert problem.message == "a.py replaces one of it, and upstream has no such file."
+
+    def test_where_it_may_be_missing_upstreams_file_stays(self) -> None:
+        placed = self.placed(b"x = 1\n", replace(self.HELD, optional="later"))
+        assert placed.files == {} and placed.problems == ()
 
 
 def test_a_new_file_must_be_new() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -9,12 +10,14 @@ from typing import Literal
 from builder.errors import Mark, Problem
 from builder.gates.conditions import Cause
 from builder.gates.surface_causes import Causes
-from builder.gates.world import Explained, nearest
+from builder.gates.world import Explained, World, nearest
 from builder.manifest.model import Manifest
 from builder.surface.extract import Parsed, surface
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.values import Sources
 from builder.tree import Snapshot
+
+_FIELDS = re.compile(rb"\bfields\(")
 
 Change = Literal["lost", "added", "changed"]
 
@@ -58,9 +61,40 @@ def compare(
     return Surfaces(old, new, tuple(sorted(found, key=_order)))
 
 
-def problems(surfaces: Surfaces) -> list[Problem]:
-    """One problem for each difference that nothing in the manifest accounts for."""
-    return [_problem(d, surfaces) for d in surfaces.differences if not d.causes]
+def problems(surfaces: Surfaces, after: World) -> list[Problem]:
+    """One problem for each difference that nothing in the manifest accounts for, and for each field that
+    outlives the flag that fills it."""
+    unexplained = [_problem(d, surfaces) for d in surfaces.differences if not d.causes]
+    return [*unexplained, *_unfilled(surfaces, after)]
+
+
+def _unfilled(surfaces: Surfaces, after: World) -> Iterator[Problem]:
+    """Fields of a class that makes itself from all of its fields (`dataclasses.fields`), one of which no
+    flag of its parser gives any more: reading the command line would fail."""
+    given = {(item.key.group, _destination(item)) for item in surfaces.after.values()}
+    for d in surfaces.differences:
+        if d.change != "lost" or d.key.kind != "flag" or not d.causes:
+            continue
+        name = _destination(surfaces.before[d.key])
+        holder = d.place.scope.rpartition(".")[0]
+        summary = after.index.modules.get(d.place.module)
+        field = summary.members.get(f"{holder}.{name}") if summary and holder else None
+        if summary is None or field is None or (d.key.group, name) in given:
+            continue
+        if _FIELDS.search(after.snapshot[summary.path]):
+            yield Problem(
+                "G006",
+                f"{summary.path}:{field.line}: the field {holder}.{name} stays, and {d.key} "
+                "that fills it left",
+                d.causes[0].mark, upstream=Mark(d.place.path, d.place.line),
+                hint=f"declare {d.place.module}.{holder}.{name} absent too, or keep the flag",
+            )  # fmt: skip
+
+
+def _destination(item: Item) -> str:
+    """The attribute that argparse gives the value of a flag to."""
+    stated = item.details.get("dest")
+    return stated if isinstance(stated, str) else item.key.name.lstrip("-").replace("-", "_")
 
 
 def _lost(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]:

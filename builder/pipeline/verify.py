@@ -29,7 +29,7 @@ def problems(cut: Cut, after: World, twice: bool = False) -> list[Problem]:
     manifest = cut.manifest
     explained = explain(manifest, cut.decided.removed, cut.specialized.lost)
     found = check(cut.before, after, manifest, explained)
-    found += surface.problems(cut.surfaces)
+    found += surface.problems(cut.surfaces, after)
     found += native.new(native.check(cut.output), cut.findings)
     found += dynamic_imports(after, manifest)
     if twice:

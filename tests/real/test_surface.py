@@ -15,10 +15,11 @@ import pytest
 from builder.emit.surface_json import surface_json
 from builder.errors import Problem
 from builder.gates.surface import compare, problems
-from builder.gates.world import explain
+from builder.gates.world import explain, world
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, cut
+from builder.pipeline.verify import output_world
 from builder.surface.extract import surface as surface_of
 from builder.surface.model import Item, Surface
 from builder.tree import Snapshot
@@ -131,7 +132,7 @@ def test_the_architectures_are_those_of_the_model_files(done: Cut) -> None:
 
 
 def test_every_difference_is_explained_by_a_batch_of_the_manifest(done: Cut) -> None:
-    assert problems(done.surfaces) == []
+    assert problems(done.surfaces, output_world(done, done.manifest)) == []
     batches = {b.id for b in done.manifest.batches}
     for difference in done.surfaces.differences:
         assert {c.batch for c in difference.causes} <= batches, difference.key
@@ -209,7 +210,8 @@ def after(done: Cut, path: str, old: str, new: str, whole: bool = False) -> list
     else:
         before, changed = before.restrict([path]), changed.restrict([path])
     explained = explain(manifest, done.decided.removed, done.specialized.lost)
-    return problems(compare(before, surface_of(before, manifest.packages), changed, manifest, explained))
+    found = compare(before, surface_of(before, manifest.packages), changed, manifest, explained)
+    return problems(found, world(changed.restrict([path]), manifest.packages))
 
 
 def test_a_flag_that_is_lost_turns_the_gate_red(done: Cut) -> None:

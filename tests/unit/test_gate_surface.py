@@ -8,10 +8,10 @@ from textwrap import dedent
 import pytest
 from gate_worlds import manifest, package, rule, snapshot
 
-from builder.errors import Mark
+from builder.errors import Mark, Problem
 from builder.gates.surface import Difference, Surfaces, problems
 from builder.gates.surface import compare as compare_with
-from builder.gates.world import Explained, explain
+from builder.gates.world import Explained, explain, world
 from builder.manifest.model import (
     Absent,
     Batch,
@@ -30,6 +30,10 @@ from builder.tree import Snapshot
 
 def compare(before: Snapshot, after: Snapshot, stated: Manifest, explained: Explained) -> Surfaces:
     return compare_with(before, surface(before, stated.packages), after, stated, explained)
+
+
+def found(before: Snapshot, after: Snapshot, stated: Manifest) -> list[Problem]:
+    return problems(compare(before, after, stated, explain(stated, {})), world(after, stated.packages))
 
 
 HERE = Mark("manifest.yaml", 7, 3)
@@ -81,7 +85,7 @@ def test_a_flag_that_vanishes_unexplained_is_a_problem_with_its_place() -> None:
     old = package({"args.py": FLAG})
     new = old.replace({"python/pkg/args.py": NO_FLAG.encode()})
     stated = manifest()
-    (problem,) = problems(compare(old, new, stated, explain(stated, {})))
+    (problem,) = found(old, new, stated)
     assert problem.code == "G006"
     assert problem.message == "python/pkg/args.py:1: flag --grpc-mode vanished and no rule names it"
     assert problem.upstream == Mark("python/pkg/args.py", 1)
@@ -138,7 +142,7 @@ def test_a_choice_leaves_with_the_absent_value_of_an_option(names: tuple[str, ..
 def test_a_choice_that_vanishes_unexplained_says_how_to_declare_it() -> None:
     old = package({"args.py": CHOICES})
     new = old.replace({"python/pkg/args.py": FEWER.encode()})
-    (problem,) = problems(compare(old, new, manifest(), explain(manifest(), {})))
+    (problem,) = found(old, new, manifest())
     assert "the choice 'fa3' of flag --backend vanished" in problem.message
     assert problem.hint is not None and "absent: [fa3]" in problem.hint
 
@@ -325,13 +329,57 @@ def test_a_comparison_with_an_absent_member_is_never_true() -> None:
 def test_a_console_script_leaves_by_a_toml_edit() -> None:
     old = snapshot({"pyproject.toml": '[project]\nname = "x"\nscripts = {run = "a:b", go = "a:c"}\n'})
     new = old.replace({"pyproject.toml": b'[project]\nname = "x"\nscripts = {go = "a:c"}\n'})
-    (problem,) = problems(compare(old, new, manifest(), explain(manifest(), {})))
+    (problem,) = found(old, new, manifest())
     assert "script run vanished" in problem.message
     remove = TomlEdit("pyproject.toml", "remove", "project.scripts.run", None, HERE, "b", "because")
     stated = manifest(batches=(batch(toml=(remove,)),))
-    assert problems(compare(old, new, stated, explain(stated, {}))) == []
+    assert found(old, new, stated) == []
 
 
 def test_the_same_tree_has_no_differences() -> None:
     old = package({"args.py": CHOICES + DEFAULT, "a.py": "import os\nos.getenv('A')\n"})
     assert compare(old, old, manifest(), explain(manifest(), {})).differences == ()
+
+
+ARGUMENTS = """
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Arguments:
+        port: int = 1
+        sparse: bool = False
+
+        @staticmethod
+        def add_cli_args(parser):
+            parser.add_argument('--port')
+            parser.add_argument('--enable-sparse', dest='sparse')
+
+        @classmethod
+        def from_cli_args(cls, args):
+            return cls(**{f.name: getattr(args, f.name) for f in dataclasses.fields(cls)})
+"""
+SPARSE = batch(options=(Option(("add_argument",), ("--enable-sparse",), HERE, "b"),))
+
+
+class TestAFieldThatIsReadFromTheCommandLine:
+    def test_cannot_outlive_its_flag(self) -> None:
+        old = package({"a.py": ARGUMENTS})
+        without = ARGUMENTS.replace("            parser.add_argument('--enable-sparse', dest='sparse')\n", "")
+        (problem,) = found(old, package({"a.py": without}), manifest(batches=(SPARSE,)))
+        assert problem.code == "G006"
+        assert (
+            "the field Arguments.sparse stays, and flag --enable-sparse that fills it left" in problem.message
+        )
+        assert problem.hint == "declare pkg.a.Arguments.sparse absent too, or keep the flag"
+
+    def test_leaves_with_it(self) -> None:
+        old = package({"a.py": ARGUMENTS})
+        without = ARGUMENTS.replace("            parser.add_argument('--enable-sparse', dest='sparse')\n", "")
+        without = without.replace("        sparse: bool = False\n", "")
+        assert found(old, package({"a.py": without}), manifest(batches=(SPARSE,))) == []
+
+    def test_stays_while_another_flag_fills_it(self) -> None:
+        one, two = ("            parser.add_argument('--enable-sparse', dest='sparse')\n",
+                    "            parser.add_argument('--sparse')\n")  # fmt: skip
+        old, new = ARGUMENTS.replace(one, one + two), ARGUMENTS.replace(one, two)
+        assert found(package({"a.py": old}), package({"a.py": new}), manifest(batches=(SPARSE,))) == []

@@ -176,7 +176,7 @@ def _materials(manifest: Manifest) -> dict[str, str]:
 
 def _kind(upstream: Upstream) -> str:
     """How the tree was had, without naming a place of this machine."""
-    return "sdist" if upstream.spec.startswith("pypi:") or "sdist" in upstream.origin else "git"
+    return "sdist" if upstream.origin.startswith("release ") else "git"
 
 
 def _proof(build: build_json.Build, cut: Cut, wheel: Wheel) -> lock.Proof:

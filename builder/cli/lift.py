@@ -117,9 +117,11 @@ def _lift(
 def _write(folder: Path, found: Survey, decisions: list[Decision]) -> None:
     from builder.lift import folder as folders
     from builder.lift import report
+    from builder.lift.page import page
 
     files = {
         folders.REPORT: report.markdown(found).encode(),
+        folders.PAGE: page(found).encode(),
         folders.DATA: folders.as_json({"schema_version": output.SCHEMA_VERSION, **report.record(found)}),
         folders.PATCH: folders.proposal(found.manifest, found.proposed.files) if found.proposed else b"",
     }

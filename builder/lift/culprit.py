@@ -8,9 +8,9 @@ from builder.lift.history import Commit, History
 from builder.lift.statements import Stated
 from builder.manifest.model import AnchoredEdit, Edit, TomlEdit, WholeFile
 from builder.overlay import anchored, structural, toml
+from builder.overlay.files import differs
 from builder.overlay.locate import resolve
 from builder.source.parse import parse
-from builder.tree import blob_id
 
 
 def emptied(paths: Collection[str], history: History) -> Commit | None:
@@ -105,7 +105,7 @@ def matcher(
     if isinstance(stated, AnchoredEdit):
         return lambda data: bool(anchored.edit(path, data, [stated])[2])
     if isinstance(stated, WholeFile):
-        return lambda data: blob_id(data) in stated.preimage
+        return lambda data: differs(stated, data) is None
     return None
 
 

@@ -20,7 +20,9 @@ from builder.overlay import patch
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 FOLDER = "lift"
-REPORT, DATA, PATCH, DECISIONS = "report.md", "report.json", "proposal.patch", "decisions.json"
+REPORT, PAGE, DATA, PATCH, DECISIONS = (
+    "report.md", "page.md", "report.json", "proposal.patch", "decisions.json"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

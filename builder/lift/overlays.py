@@ -14,6 +14,7 @@ from builder.errors import fail
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.manifest.model import Edit, Manifest, WholeFile
+from builder.overlay.files import differs
 from builder.overlay.locate import find, resolve
 from builder.source.parse import parse
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
@@ -55,7 +56,7 @@ def changed(old: Snapshot, new: Snapshot, manifest: Manifest, history: History) 
 def _file(
     file: WholeFile, old: Snapshot, new: Snapshot, manifest: Manifest, history: History
 ) -> Iterator[Changed]:
-    if file.path not in old or file.path not in new or new.tree[file.path].blob in file.preimage:
+    if file.path not in old or file.path not in new or differs(file, new[file.path]) is None:
         return
     base, theirs, ours = old[file.path], new[file.path], manifest.overlays[file.overlay]
     merged, conflicts = merge(ours, base, theirs)
@@ -71,7 +72,7 @@ def _file(
         conflicts,
         merged if conflicts == 0 and not same else None,
         merged.decode("utf-8", "replace") if conflicts else "",
-        (admitted,) if conflicts == 0 else (),
+        (admitted,) if conflicts == 0 and file.preimage else (),
     )
 
 

@@ -49,7 +49,7 @@ def summary(found: Survey) -> list[str]:
     """The result in a few sentences."""
     lines = []
     if found.history.known:
-        lines.append(f"{_count(len(found.history.commits), 'commit')} of upstream on the way.")
+        lines.append(f"{counted(len(found.history.commits), 'commit')} of upstream on the way.")
     else:
         lines.append(
             "The two upstreams have no common history here, so no commit is named: "
@@ -59,11 +59,11 @@ def summary(found: Survey) -> list[str]:
     verb = "matches" if len(broken) == 1 else "match"
     quiet = len(found.lost) - len(broken)
     more = f", and {quiet:,} that may match nothing" if quiet else ""
-    lines.append(f"{_count(len(broken), 'statement')} of the manifest no longer {verb}{more}.")
+    lines.append(f"{counted(len(broken), 'statement')} of the manifest no longer {verb}{more}.")
     came = found.arrivals
     covered, open_paths = sum(came.covered.values()), sum(len(g.paths) for g in came.groups)
     lines.append(
-        f"{_count(covered + len(came.kept) + open_paths, 'new path')}: rules take {covered:,}, "
+        f"{counted(covered + len(came.kept) + open_paths, 'new path')}: rules take {covered:,}, "
         f"{len(came.kept):,} stay without doubt, {open_paths:,} need a rule or a decision."
     )
     if came.covered:
@@ -72,16 +72,16 @@ def summary(found: Survey) -> list[str]:
         )
     codes = sorted({p.code for p in found.trial.problems})
     if codes:
-        lines.append(f"The build has {_count(len(found.trial.problems), 'problem')} ({', '.join(codes)}).")
+        lines.append(f"The build has {counted(len(found.trial.problems), 'problem')} ({', '.join(codes)}).")
     else:
         lines.append("The build passes every gate.")
     if found.proposed is not None:
         lines.append(
-            f"The proposal makes {_count(len(found.proposed.proposals), 'change')}; "
-            f"with it, {_count(len(found.proposed.problems), 'problem')} would be left."
+            f"The proposal makes {counted(len(found.proposed.proposals), 'change')}; "
+            f"with it, {counted(len(found.proposed.problems), 'problem')} would be left."
         )
     lines.append(
-        f"{_count(len(found.questions), 'question')} to decide."
+        f"{counted(len(found.questions), 'question')} to decide."
         if found.questions
         else "Nothing else is to decide."
     )
@@ -221,7 +221,7 @@ def _lost(item: Lost) -> str:
         text += " finds nothing any more"
     else:
         text += f": {message.rstrip('.')}"
-    text += f", since {_cited(item.commit)}." if item.commit else "."
+    text += f", since {cited(item.commit)}." if item.commit else "."
     if item.moved:
         text += f" It is now in {', '.join(f'`{name}`' for name in item.moved[:3])}"
         text += f" and {len(item.moved) - 3} more." if len(item.moved) > 3 else "."
@@ -251,12 +251,12 @@ def _fact(fact: NewFact) -> str:
 
 
 def _changed(item: Changed) -> str:
-    by = f" ({_count(len(item.commits), 'commit')}: {', '.join(f'`{c}`' for c in item.commits[-4:])})"
+    by = f" ({counted(len(item.commits), 'commit')}: {', '.join(f'`{c}`' for c in item.commits[-4:])})"
     text = f"{item.what}, and upstream changed it{by if item.commits else ''}."
     if item.conflicts is None:
         return text
     if item.conflicts:
-        return f"{text} A three-way merge has {_count(item.conflicts, 'conflict')}, shown below."
+        return f"{text} A three-way merge has {counted(item.conflicts, 'conflict')}, shown below."
     done = "changes the overlay" if item.merged is not None else "changes nothing"
     return f"{text} A three-way merge is clean and {done}: proposed."
 
@@ -294,11 +294,11 @@ def _row(problems: Sequence[Problem], found: Survey | None) -> str:
     text = _problem(first)
     if len(problems) > 1:
         lines = ", ".join(str(p.upstream.line) for p in problems[1:7] if p.upstream)
-        text += f" And {_count(len(problems) - 1, 'line')} more: {lines}" + (
+        text += f" And {counted(len(problems) - 1, 'line')} more: {lines}" + (
             ", ..." if len(problems) > 7 else "."
         )
     commits = {c: None for p in problems if found and (c := found.causes.get(p))}
-    since = ", ".join(_cited(c) for c in list(commits)[:3])
+    since = ", ".join(cited(c) for c in list(commits)[:3])
     return text + (f" Since {since}." if since else "")
 
 
@@ -328,11 +328,11 @@ def _block(kind: str, text: str) -> Iterator[str]:
     yield ""
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def _cited(commit: Commit) -> str:
+def cited(commit: Commit) -> str:
     """A commit with its subject, as code: in a pull request, a bare `#1` would name another project's, and
     whoever a subject names would be called."""
     subject = commit.subject.removesuffix(f"(#{commit.number})").strip()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from builder import __version__
 from builder.errors import BuildError, Problem
@@ -21,7 +21,11 @@ from builder.lift.statements import statements
 from builder.manifest.model import Manifest
 from builder.pipeline.question import own_digest
 
+if TYPE_CHECKING:
+    from builder.pipeline.cut import Recalled
+
 BACKENDS = ("loky", "dask", "ray")
+_TOGETHER = 12  # commits in one process: most of a commit is as the one before it had it
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,8 @@ def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) ->
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def attempt(job: Job, commit: Commit) -> Tried:
-    """Try the manifest on one commit; nothing is written.
+def attempt(job: Job, commit: Commit, recall: Recalled | None = None) -> Tried:
+    """Try the manifest on one commit; nothing is written. `recall`: what the commits before it told.
 
     Raises BuildError when the commit cannot be read.
     """
@@ -99,7 +103,7 @@ def attempt(job: Job, commit: Commit) -> Tried:
     try:
         found = commits.read(job.git_dir, commit.id)
         blobs = git.read_blobs(job.git_dir, [e.blob for e in found.tree.values() if e.mode != GITLINK])
-        done = trial(Snapshot(found.tree, blobs), job.manifest)
+        done = trial(Snapshot(found.tree, blobs), job.manifest, recall)
     finally:
         gc.enable()
     problems = tuple(_wrong(p, job.manifest) for p in done.problems)
@@ -111,9 +115,16 @@ def attempt(job: Job, commit: Commit) -> Tried:
     )  # fmt: skip
 
 
-def apart(job: Job, commit: Commit) -> Tried:
-    """`attempt` in a process of its own, so that what one commit leaves in memory ends with it."""
-    return later(partial(attempt, job, commit)).result()
+def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
+    """Neighbouring commits in a process of their own, so that what they leave in memory ends with it."""
+    return later(partial(_together, job, commits)).result()
+
+
+def _together(job: Job, commits: Sequence[Commit]) -> list[Tried]:
+    from builder.pipeline.cut import Recalled
+
+    recall = Recalled()
+    return [attempt(job, commit, recall) for commit in commits]
 
 
 def _cpu() -> float:
@@ -169,11 +180,13 @@ def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterabl
     """
     from joblib import Parallel, delayed, parallel_config
 
+    handful = min(_TOGETHER, max(1, len(commits) // jobs))
+    parts = [commits[start : start + handful] for start in range(0, len(commits), handful)]
     size = jobs if jobs <= 1 else 4 * jobs
     with _backend(backend), parallel_config(backend=backend, n_jobs=jobs):
-        for start in range(0, len(commits), size):
-            part = commits[start : start + size]
-            yield list(Parallel()(delayed(apart)(job, commit) for commit in part))
+        for start in range(0, len(parts), size):
+            done = Parallel()(delayed(apart)(job, part) for part in parts[start : start + size])
+            yield [tried for part in done for tried in part]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from builder.errors import BuildError, Problem
 from builder.gates.world import World
 from builder.manifest.model import BASE, Manifest, Rule, WholeFile
 from builder.overlay.files import place
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import Cut, Recalled, cut
 from builder.pipeline.decide import chosen, partial_paths
 from builder.pipeline.verify import output_world, problems
 from builder.select.rules import Selection
@@ -26,7 +26,7 @@ class Trial:
     after: World | None
 
 
-def trial(upstream: Snapshot, manifest: Manifest) -> Trial:
+def trial(upstream: Snapshot, manifest: Manifest, recall: Recalled | None = None) -> Trial:
     """Cut and verify, keeping what no rule decides, and collect the problems of all stages.
 
     A later problem may follow from an earlier one: an edit that finds nothing leaves what it was to take.
@@ -39,7 +39,7 @@ def trial(upstream: Snapshot, manifest: Manifest) -> Trial:
     done: Cut | None = None
     after: World | None = None
     try:
-        done = cut(upstream, relaxed, stop=found.extend)
+        done = cut(upstream, relaxed, found.extend, recall)
         after = output_world(done, relaxed)
         found += problems(done, after)
     except BuildError as error:
@@ -67,13 +67,14 @@ def _keeping(manifest: Manifest, paths: Iterable[str]) -> Manifest:
 
 def _replacing(manifest: Manifest, upstream: Snapshot) -> Manifest:
     """The manifest with its whole files in place whatever they replace: what upstream made of a file that
-    is not in the output says nothing about the output."""
+    is not in the output says nothing about the output. Where an overlay is optional, upstream's own file
+    may be in the output."""
 
     def admitted(file: WholeFile) -> WholeFile:
         entry = upstream.tree.get(file.path)
-        if entry is None or not file.preimage:
+        if entry is None or not file.replaces or file.optional:
             return file
-        return replace(file, preimage=tuple(dict.fromkeys((*file.preimage, entry.blob))))
+        return replace(file, preimage=(*file.preimage, entry.blob), definitions={})
 
     batches = (replace(b, files=tuple(admitted(f) for f in b.files)) for b in manifest.batches)
     return replace(manifest, batches=tuple(batches))

@@ -81,7 +81,17 @@ def test_an_upstream_that_changes_nothing_of_ours_is_lifted_to_at_once(later: La
     assert found["commits"] == 1 and found["from"]["spec"] == "seed"
     assert later.manifest == before
     assert (later.folder / "proposal.patch").read_bytes() == b""
-    assert "The build passes every gate." in (later.folder / "report.md").read_text("utf-8")
+    for name in ("report.md", "page.md"):
+        assert "The build passes every gate." in (later.folder / name).read_text("utf-8")
+
+
+def test_a_page_has_the_statements_that_gave_way_with_the_commit(later: Later) -> None:
+    later.then("Begin (#2)", edited(later.files, SERVER, ('print("starting")', 'print("begin")')))
+    status, found = later.lift()
+    assert (status, len(found["lost"])) == (5, 1)
+    text = (later.folder / "page.md").read_text("utf-8")
+    assert found["lost"][0]["statement"] in text
+    assert "(#2) Begin`" in text
 
 
 def test_a_lift_to_the_pin_itself_has_nothing_to_say(later: Later) -> None:
@@ -189,6 +199,7 @@ def test_a_question_that_a_person_decides_stays_decided_with_its_reason(later: L
     assert (status, found["decided"]) == (0, [{"id": "dependency:attrs", "why": "it is small"}])
     assert later.lift("--continue")[0] == 0
     assert "it is small" in (later.folder / "report.md").read_text("utf-8")
+    assert "| `dependency:attrs` | it is small |" in (later.folder / "page.md").read_text("utf-8")
 
 
 def test_a_module_that_no_root_reaches_is_asked_about(later: Later) -> None:

@@ -1,0 +1,60 @@
+"""A lift on one short page: what happened on the way, and what was decided."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from builder.lift.lost import Lost
+from builder.lift.report import cited, counted, named, summary
+from builder.lift.survey import Survey
+from builder.report import clean
+
+
+def page(found: Survey) -> str:
+    """Markdown; the report beside it has every path and every line."""
+    lines = [
+        f"# {named(found.old)} to {named(found.new)}",
+        "",
+        "<!-- Made by `python -m builder lift`: run it again instead of editing this. -->",
+        "",
+        *(f"- {clean(line)}" for line in [*summary(found), *_more(found)]),
+        "",
+    ]
+    if found.decided:
+        lines += ["## Decided by a person", "", "| what | why it stands |", "| --- | --- |"]
+        lines += [f"| `{_cell(q.id)}` | {_cell(d.why)} |" for q, d in found.decided] + [""]
+    lines += _changes("Statements that had to give way", [item for item in found.lost if item.problem])
+    lines += _changes("Optional statements that match no longer", [i for i in found.lost if not i.problem])
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _more(found: Survey) -> Iterator[str]:
+    """What changed without a question, by numbers."""
+    if found.surface:
+        kinds = Counter((d.key.kind, d.change) for d in found.surface)
+        told = ", ".join(f"{kind} {change} {count:,}" for (kind, change), count in sorted(kinds.items()))
+        yield f"The surface of the output: {told}."
+    if found.dependencies:
+        changes = Counter(d.change for d in found.dependencies)
+        told = ", ".join(f"{count:,} {change}" for change, count in sorted(changes.items()))
+        yield f"Dependencies that upstream states: {told}."
+    if found.overlays:
+        yield f"{counted(len(found.overlays), 'overlay')} over code that upstream changed."
+
+
+def _changes(title: str, items: list[Lost]) -> Iterator[str]:
+    if not items:
+        return
+    yield f"## {title}"
+    yield ""
+    yield "| statement | batch | upstream's commit |"
+    yield "| --- | --- | --- |"
+    for item in items:
+        commit = cited(item.commit) if item.commit else ""
+        yield f"| `{_cell(item.statement.words)}` | {item.statement.batch} | {_cell(commit)} |"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return clean(text).replace("|", "\\|")

@@ -102,6 +102,7 @@ class Asker:
         if done.returncode == 0 and said.exists():
             return Answer(json.loads(said.read_text()), seconds=spent)
         text = log.read_text(errors="replace").replace(str(subject.folder), "<tree>").rstrip()
+        text = text.replace(str(self.python.parents[1]), "<environment>")
         return Answer(None, tuple(text.splitlines()[-_LINES:]), spent)
 
     def _environment(self) -> dict[str, str]:

@@ -1,14 +1,18 @@
-"""What differs from upstream on purpose: declared.yaml as facts."""
+"""What differs from upstream on purpose: declared.yaml, and what surface.json accounts for."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from verification.corpus import MACHINES, Command
+
+_PARSER = "sglang.srt.server_args"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,7 @@ class Where:
     models: str = ""  # a pattern, searched for in the model's name
     given: str = ""  # a flag that the command must have
     unless: tuple[str, ...] = ()  # flags that it must not have
+    changed: str = ""  # a flag whose default must be another here than upstream
 
     def holds(self, command: Command, machine: str) -> bool:
         return (
@@ -50,10 +55,10 @@ class FieldDiffers:
 class Declared:
     upstream_gets: tuple[Gets, ...]
     fields: tuple[FieldDiffers, ...]
-    lost_flags: frozenset[str]
-    lost_choices: Mapping[str, frozenset[str]]
-    defaults: Mapping[str, Any]
     lost_tests: Mapping[str, str]  # of upstream's own: test or class -> why it cannot pass here
+    lost_flags: Mapping[str, str] = field(default_factory=dict)  # flag -> field that it filled
+    lost_choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def for_upstream(self, command: Command, machine: str) -> tuple[str, ...]:
         """The command's words, with the flags that upstream gets."""
@@ -61,8 +66,41 @@ class Declared:
         return (*command.words, *(word for flags in more for word in flags))
 
     def allowed(self, command: Command, machine: str) -> dict[str, Any]:
-        """field -> the value that it has here, for the fields that may differ."""
-        return {each.field: each.ours for each in self.fields if each.where.holds(command, machine)}
+        """field -> the value that it has here, for the fields that may differ. None: or no such field."""
+        found: dict[str, Any] = dict.fromkeys(self.lost_flags.values())
+        found |= {
+            flag.lstrip("-").replace("-", "_"): value
+            for flag, value in self.defaults.items()
+            if not command.gives(flag)
+        }
+        return found | {each.field: each.ours for each in self.fields if each.where.holds(command, machine)}
+
+    def of(self, surface: Mapping[str, Any]) -> Declared:
+        """These declarations, for the output that has this surface.json."""
+        fills = {each["name"]: each.get("details", {}).get("dest") for each in surface["before"]}
+        flags, choices, defaults = {}, defaultdict[str, set[str]](set), {}
+        for each in surface["differences"]:
+            if (each["kind"], each["group"]) != ("flag", _PARSER):
+                continue
+            name, detail = each["name"], each.get("detail")
+            if each["change"] == "lost":
+                flags[name] = fills.get(name) or name.lstrip("-").replace("-", "_")
+            elif detail == "choices" and each.get("before") is not None:
+                choices[name].add(each["before"])
+            elif detail == "default":
+                defaults[name] = each.get("after")
+
+        def holds(where: Where) -> bool:
+            return not where.changed or where.changed in defaults
+
+        return replace(
+            self,
+            upstream_gets=tuple(each for each in self.upstream_gets if holds(each.where)),
+            fields=tuple(each for each in self.fields if holds(each.where)),
+            lost_flags=flags,
+            lost_choices={name: frozenset(values) for name, values in choices.items()},
+            defaults=defaults,
+        )
 
 
 def _where(said: Mapping[str, Any]) -> Where:
@@ -71,6 +109,7 @@ def _where(said: Mapping[str, Any]) -> Where:
         said.get("models", ""),
         said.get("with", ""),
         tuple(said.get("unless", ())),
+        said.get("changed", ""),
     )
 
 
@@ -81,17 +120,14 @@ def parse(text: str) -> Declared:
     said = yaml.safe_load(text)
     for each in (*said["upstream_gets"], *said["fields"]):
         each["why"]  # a reason is no ornament
-    choices = {flag: frozenset(each["values"]) for each in said["lost_choices"] for flag in each["flags"]}
     return Declared(
         tuple(Gets(tuple(each["flags"]), _where(each)) for each in said["upstream_gets"]),
         tuple(FieldDiffers(each["field"], each["ours"], _where(each)) for each in said["fields"]),
-        frozenset(said["lost_flags"]),
-        choices,
-        said["defaults"],
         said["lost_tests"],
     )
 
 
-def read() -> Declared:
-    """The declarations of this repository."""
-    return parse((Path(__file__).parent / "declared.yaml").read_text())
+def read(out: Path | None = None) -> Declared:
+    """The declarations of this repository, for the output in a folder."""
+    stated = parse((Path(__file__).parent / "declared.yaml").read_text())
+    return stated.of(json.loads((out / "surface.json").read_text())) if out else stated

@@ -21,23 +21,33 @@ _NOTES = {
     "mutations": "The emitted tree is broken on purpose; a mutation passes when another check catches it.",
     "engines": "`sglang.Engine`, real kernels: token ids and log-probabilities of greedy decoding.",
     "server": "A server on loopback answers the same requests with the same replies.",
+    "pair": "Prefill on one GPU and decode on another: the decoding server's replies.",
     "gains": "What each tree takes: medians, and the ratio of ours to upstream's.",
 }  # fmt: skip
+
+_APART = "upstream's own differ by"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("evidence", nargs="+", type=Path)
     parser.add_argument("--title", default="Verification")
+    parser.add_argument("--note", action="append", default=[], help="a sentence before the runs")
     parser.add_argument("--not-run", action="append", default=[], help="what no evidence covers")
     given = parser.parse_args()
     statements = [json.loads(file.read_text()) for file in given.evidence]
-    sys.stdout.write(page(given.title, statements, given.not_run))
+    sys.stdout.write(page(given.title, statements, given.not_run, given.note))
 
 
-def page(title: str, statements: Sequence[Mapping[str, Any]], not_run: Sequence[str] = ()) -> str:
+def page(
+    title: str,
+    statements: Sequence[Mapping[str, Any]],
+    not_run: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> str:
     """Markdown of what statements say; one run after the other. They may be of different subjects."""
     lines = [f"# {title}", "", "Made from the evidence by `verification/page.py`; not edited by hand.", ""]
+    lines += [line for note in notes for line in (note, "")]
     for number, said in enumerate(statements, 1):
         if len(statements) > 1:
             lines += [f"## Run {number}", ""]
@@ -109,13 +119,25 @@ def _told(check: str, case: Mapping[str, Any]) -> str:
     if check == "mutations":
         return " / ".join(case.get("lines", ()))
     if check == "engines" and "alone" in figures:
-        return f"{figures['prompts']} prompts, digest {figures['digest'][:16]}"
+        return f"{figures['prompts']} prompts, digest {figures['digest'][:16]}{_bounded(figures)}"
     if check == "gains" and figures:
         one, two = figures["median upstream"], figures["median ours"]
         return f"upstream {one:g}, ours {two:g}, ratio {figures['ratio']}"
-    if check == "server" and "status" in figures:
+    if check in ("server", "pair") and "status" in figures:
         return f"status {figures['status']}"
     return ""
+
+
+def _bounded(figures: Mapping[str, Any]) -> str:
+    """Of what upstream itself has no one value, and how far ours is from it."""
+    if not figures.get("apart"):
+        return ", bit for bit"
+    return "; upstream is not repeatable: " + "; ".join(
+        f"{part}: {one['upstream repeats']} of {one['outputs']} alike in all its runs, which are "
+        f"{one[_APART]:.3g} apart, ours {one['ours by']:.3g} from the nearest"
+        for part, one in figures.items()
+        if isinstance(one, Mapping) and _APART in one
+    )
 
 
 def _left_out(statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -60,6 +61,7 @@ def command(
 
     from verification import matrix, run, subjects
     from verification.evidence import NAME, statement
+    from verification.page import page
     from verification.results import FAILED
 
     try:
@@ -81,10 +83,12 @@ def command(
     results, harness = run.run(plan, said, upstream, ours, _tell)
     left_out = run.left_out(plan)
     place = evidence or out.resolve().parent / NAME
-    place.write_bytes(statement(said, upstream, ours, results, left_out, harness))
+    data = statement(said, upstream, ours, results, left_out, harness)
+    place.write_bytes(data)
+    place.with_suffix(".md").write_text(page(f"Verification of {said.upstream}", [json.loads(data)]), "utf-8")
     for what, why in left_out.items():
         output.note(f"not run: {what} ({why})")
-    output.note(f"evidence: {place}")
+    output.note(f"evidence: {place}, as a page: {place.with_suffix('.md').name}")
     if output.form() != "human":
         output.show([Problem("G013", line) for line in run.problems(results)])
     if any(check.verdict == FAILED for check in results):

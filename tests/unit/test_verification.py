@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,15 +22,29 @@ V3 = Command("v3", ("--model-path", "deepseek-ai/DeepSeek-V3", "--tp", "8"))
 
 
 def declarations(**more: object) -> declared.Declared:
-    said: dict[str, object] = {
-        "upstream_gets": [],
-        "fields": [],
-        "lost_flags": {},
-        "lost_choices": [],
-        "defaults": {},
-        "lost_tests": {},
-    }
+    said: dict[str, object] = {"upstream_gets": [], "fields": [], "lost_tests": {}}
     return declared.parse(json.dumps({**said, **more}))
+
+
+def surface(
+    lost: Sequence[str] = (), choices: Mapping[str, Sequence[str]] | None = None,
+    defaults: Mapping[str, object] | None = None,
+) -> dict[str, object]:  # fmt: skip
+    """What surface.json says of the parser."""
+    here = {"kind": "flag", "group": "sglang.srt.server_args"}
+    gone = [{**here, "name": name, "details": {"dest": f"{name.lstrip('-')}_field"}} for name in lost]
+    changed = [
+        {**here, "change": "changed", "name": name, "detail": "choices", "before": value}
+        for name, values in (choices or {}).items()
+        for value in values
+    ]
+    set_otherwise = [
+        {**here, "change": "changed", "name": name, "detail": "default", "before": 1, "after": value}
+        for name, value in (defaults or {}).items()
+    ]
+    elsewhere = {"change": "lost", "kind": "flag", "group": "sglang.bench", "name": "--other"}
+    differences = [*({**each, "change": "lost"} for each in gone), *changed, *set_otherwise, elsewhere]
+    return {"before": gone, "differences": differences}
 
 
 def flag(**more: object) -> dict[str, object]:
@@ -98,7 +113,21 @@ class TestDeclared:
             declarations(fields=[{"field": "f", "ours": 1}])
 
     def test_the_declarations_of_this_repository_can_be_read(self) -> None:
-        assert "--grpc-mode" in declared.read().lost_flags
+        assert declared.read().upstream_gets
+
+    def test_flags_choices_and_defaults_come_from_the_outputs_surface(self) -> None:
+        said = declarations().of(surface(lost=["--gone"], choices={"--a": ["x"]}, defaults={"--b": 2}))
+        assert said.lost_flags == {"--gone": "gone_field"}
+        assert said.lost_choices == {"--a": {"x"}}
+        assert said.allowed(V3, "sm90") == {"gone_field": None, "b": 2}
+        given = Command("v3", (*V3.words, "--b", "1"))
+        assert said.allowed(given, "sm90") == {"gone_field": None}
+
+    def test_a_declaration_may_depend_on_a_default_that_changed(self) -> None:
+        differs = {"field": "f", "ours": 1, "changed": "--b", "why": "w"}
+        stated = declarations(fields=[differs])
+        assert stated.of(surface()).allowed(V3, "sm90") == {}
+        assert stated.of(surface(defaults={"--b": 2})).allowed(V3, "sm90") == {"b": 2, "f": 1}
 
 
 class TestArguments:
@@ -126,7 +155,7 @@ class TestArguments:
         assert arguments.compare(gone, "sm90", parsed(), parsed(), {}).verdict == FAILED
 
     def test_flags_may_only_lose_what_is_declared(self) -> None:
-        said = declarations(lost_flags={"--gone": "w"}, lost_choices=[{"flags": ["--a"], "values": ["x"]}])
+        said = declarations().of(surface(lost=["--gone"], choices={"--a": ["x"]}))
         theirs = {"--a": flag(choices=["x", "y"]), "--gone": flag(), "--b": flag(default=1)}
         mine = {"--a": flag(choices=["y"]), "--b": flag(default=1)}
         assert {case.verdict for case in arguments.flags(theirs, mine, said)} == {PASSED}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,27 +125,43 @@ class TestMutations:
         assert len(set(names)) == len(names) >= 20
 
 
-RUN = {
-    "alone": [{"ids": [1], "logprobs": ["0x1p0"], "top": []}], "together": [], "structured": ["{}"],
-    "digest": "d", "arguments": {}, "seconds": {},
-}  # fmt: skip
-OTHER = {**RUN, "alone": [{"ids": [1], "logprobs": ["0x1p1"], "top": []}]}
+def answer(*alone: list[tuple[int, float]]) -> dict[str, Any]:
+    """What an engine says whose rounds differ in one output: (token, log-probability) of each step."""
+    rounds = [
+        {"alone": [{"ids": [step[0] for step in said], "logprobs": [step[1].hex() for step in said]}],
+         "structured": [], "together": []}
+        for said in alone
+    ]  # fmt: skip
+    return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
 
 
 class TestRealKernels:
     def test_one_bit_of_one_log_probability_is_a_difference(self) -> None:
-        assert compare.engines("e", RUN, RUN, RUN, 1).verdict == PASSED
-        case = compare.engines("e", RUN, RUN, OTHER, 1)
+        upstream = answer([(1, -1.0)], [(1, -1.0)])
+        assert compare.engines("e", [upstream], [upstream], 1).verdict == PASSED
+        case = compare.engines("e", [upstream], [answer([(1, math.nextafter(-1.0, 0))])], 1)
         assert case.verdict == FAILED
         assert "logprobs" in case.lines[0]
 
-    def test_what_upstream_does_not_repeat_proves_nothing(self) -> None:
-        assert compare.engines("e", RUN, OTHER, RUN, 1).verdict == NOT_RUN
+    def test_it_is_seen_in_any_round_of_ours(self) -> None:
+        upstream = answer([(1, -1.0)], [(1, -1.0)])
+        assert compare.engines("e", [upstream], [answer([(1, -1.0)], [(2, -1.0)])], 1).verdict == FAILED
+
+    def test_what_upstream_does_not_repeat_has_a_bound(self) -> None:
+        upstream = answer([(1, -1.0), (2, -1.0)], [(1, -1.25), (3, -1.0)])
+        near = compare.engines("e", [upstream], [answer([(1, -1.5), (4, -9.0)])], 1)
+        assert near.verdict == FAILED  # the first other token counts
+        near = compare.engines("e", [upstream], [answer([(1, -1.5), (2, -1.5)])], 1)
+        assert near.verdict == PASSED
+        assert near.figures["alone"] == {
+            "outputs": 1, "upstream repeats": 0, "equal": 0, "upstream's own differ by": 0.25, "ours by": 0.5,
+        }  # fmt: skip
+        assert compare.engines("e", [upstream], [answer([(1, -1.8), (2, -1.0)])], 1).verdict == FAILED
 
     def test_a_crash_of_ours_fails_and_one_of_upstream_is_told(self) -> None:
-        crash = {"error": ["boom"]}
-        assert compare.engines("e", RUN, RUN, crash, 1).verdict == FAILED
-        assert compare.engines("e", crash, crash, RUN, 1).verdict == NOT_RUN
+        crash, good = {"error": ["boom"]}, answer([(1, -1.0)])
+        assert compare.engines("e", [good], [crash], 1).verdict == FAILED
+        assert compare.engines("e", [good, crash], [good], 1).verdict == NOT_RUN
 
     def test_replies_are_compared_without_what_passes(self) -> None:
         one = server.lasting({"id": "a", "choices": [{"text": "x", "created": 1}]})

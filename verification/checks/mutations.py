@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from verification import corpus, declared
+from verification import corpus
 from verification.asking import Asker
 from verification.checks import arguments, forward, imports, parts
+from verification.declared import Declared
 from verification.matrix import NUMBERS, Configuration
 from verification.mutation import Copy, Mutation
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
@@ -22,13 +23,14 @@ def check(
     upstream: Subject,
     ours: Subject,
     mutations: Iterable[Mutation],
+    declared: Declared,
     configurations: Iterable[Configuration],
     cache: Path,
 ) -> Check:
     """Break a copy of the tree in every way, and run checks until one fails."""
     asker = replace(asker, work=asker.work / "mutations")
     copy = Copy(ours, cache / "broken")
-    trials = _trials(asker, upstream, configurations)
+    trials = _trials(asker, upstream, declared, configurations)
     cases = [one(mutation, copy, trials) for mutation in mutations]
     return Check("mutations", tuple(cases))
 
@@ -54,7 +56,7 @@ def one(mutation: Mutation, copy: Copy, trials: Sequence[tuple[str, _Trial]]) ->
 
 
 def _trials(
-    asker: Asker, upstream: Subject, configurations: Iterable[Configuration]
+    asker: Asker, upstream: Subject, declared: Declared, configurations: Iterable[Configuration]
 ) -> list[tuple[str, _Trial]]:
     """The checks, those that find most for their time first."""
 
@@ -67,7 +69,7 @@ def _trials(
     found += [
         (
             "arguments",
-            lambda broken: arguments.check(asker, upstream, broken, corpus.read(), declared.read()),
+            lambda broken: arguments.check(asker, upstream, broken, corpus.read(), declared),
         )
     ]
     found += [("forward", passes(each)) for each in in_order if not each.quick]

@@ -89,7 +89,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname.split(".")[0] in self._packages:
+        if fullname in self._packages or fullname.partition(".")[0] in self._packages:
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         return None
 
@@ -104,7 +104,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install(packages: Iterable[str], versions: Mapping[str, str]) -> None:
-    """Let `packages` be imported; `versions` are those that importlib.metadata reports for them."""
+    """Let `packages` (or single modules of one that is here) be imported; `versions` are those that
+    importlib.metadata reports for them."""
     sys.meta_path.insert(0, _Finder(packages, versions))
     real = importlib.metadata.version
     # distributions are named otherwise than the packages in them

@@ -65,6 +65,8 @@ def install(kernel: Path, keys: tuple[str, ...] = ("CPU",)) -> int:
         elif schema.rstrip().endswith("-> ()"):
             library._register_fake(name, lambda *args, **kwargs: None)
     _overridable()
+    if not defined:
+        _unknown()
     _no_binaries()
     return len(defined)
 
@@ -74,6 +76,18 @@ def _overridable() -> None:
     original = torch.library.register_fake
     if inspect.signature(original).parameters["allow_override"].default is False:
         torch.library.register_fake = functools.partial(original, allow_override=True)
+
+
+def _unknown() -> None:
+    """Let shapes be stated for operators that nothing here defines."""
+    original = torch.library.register_fake
+
+    def register(op: Any, func: Any = None, /, **more: Any) -> Any:
+        if isinstance(op, str) and op.startswith("sgl_kernel::"):
+            return func if func is not None else lambda function: function
+        return original(op, func, **more) if func is not None else original(op, **more)
+
+    torch.library.register_fake = register  # type: ignore[assignment]
 
 
 def _no_binaries() -> None:

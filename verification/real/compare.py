@@ -9,62 +9,107 @@ from typing import Any
 
 from verification.results import FAILED, NOT_RUN, PASSED, Case
 
-_PARTS = ("alone", "together", "structured")
+_PARTS = ("alone", "structured", "together")
+#: Where upstream's own runs differ: ours may be this many times as far from them as they are from each other.
+_FACTOR = 2.0
 
 
 def engines(
-    name: str, first: Mapping[str, Any], second: Mapping[str, Any], mine: Mapping[str, Any], prompts: int
+    name: str, theirs: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]], prompts: int
 ) -> Case:
-    """Compare upstream's run, its second and ours. What upstream does not repeat proves nothing."""
-    if "error" in first:
-        also = "ours likewise" if "error" in mine else "ours runs"
-        return Case(name, NOT_RUN, ("upstream cannot run it here", *first["error"][-4:], also))
-    if "error" in mine:
-        return Case(name, FAILED, ("upstream runs it, ours fails", *mine["error"]))
-    lines, repeated = [], {}
-    for part in _PARTS:
-        stable = "error" not in second and first[part] == second[part]
-        same = first[part] == mine[part]
-        repeated[part] = {
-            "upstream repeats itself": stable,
-            "equal": same,
-            **_tokens(first[part], mine[part]),
-        }
-        if stable and not same:
-            lines.append(f"{part}: {_first(first[part], mine[part])}")
+    """Compare engines' answers, output by output, over every round of every process.
+
+    Where upstream repeats itself, ours has to be the same bit for bit. A configuration in which upstream
+    itself does not is compared with a bound: the log-probabilities of ours, up to the first other token,
+    may differ from the nearest of upstream's runs by `_FACTOR` times the most that these differ.
+    """
+    crashes = [answer["error"] for answer in theirs if "error" in answer]
+    ours = [answer["error"] for answer in mine if "error" in answer]
+    if crashes:
+        also = "ours likewise" if ours else "ours runs"
+        return Case(name, NOT_RUN, ("upstream cannot run it here", *crashes[0][-4:], also))
+    if ours:
+        return Case(name, FAILED, ("upstream runs it, ours fails", *ours[0]))
+    lines, parts = [], {}
+    runs = {part: (_runs(theirs, part), _runs(mine, part)) for part in _PARTS}
+    apart = max(_spread(upstream) for upstream, _ in runs.values())
+    for part, (upstream, emitted) in runs.items():
+        wrong, parts[part] = _part(upstream, emitted, apart)
+        lines += [f"{part}: {line}" for line in wrong]
     figures = {
         "prompts": prompts,
-        **repeated,
-        "digest": mine["digest"],
-        "arguments": mine["arguments"],
-        "acceptance": [first.get("acceptance"), mine.get("acceptance")],
-        "seconds": {"upstream": first["seconds"], "ours": mine["seconds"]},
-    }
-    if lines:
-        return Case(name, FAILED, tuple(lines), figures)
-    if not repeated["alone"]["upstream repeats itself"]:
-        return Case(name, NOT_RUN, ("upstream does not repeat itself bit for bit",), figures)
-    return Case(name, PASSED, (), figures)
+        "rounds": {side: sum(len(answer["rounds"]) for answer in answers)
+                   for side, answers in (("upstream", theirs), ("ours", mine))},
+        "apart": apart,
+        **parts,
+        "digest": mine[0]["digest"],
+        "arguments": mine[0]["arguments"],
+        "acceptance": {"upstream": theirs[0].get("acceptance"), "ours": mine[0].get("acceptance")},
+        "seconds": {side: [answer["seconds"] for answer in answers]
+                    for side, answers in (("upstream", theirs), ("ours", mine))},
+    }  # fmt: skip
+    return Case(name, FAILED if lines else PASSED, tuple(lines), figures)
 
 
-def _tokens(one: Sequence[Any], two: Sequence[Any]) -> dict[str, int]:
-    """How many outputs have the same token ids."""
-    pairs = list(zip(one, two, strict=False))
-    if not pairs or not isinstance(pairs[0][0], Mapping):
-        return {}
-    return {"same tokens": sum(a["ids"] == b["ids"] for a, b in pairs), "outputs": len(pairs)}
+_Run = Sequence[Mapping[str, Any]]  # the outputs of one round
 
 
-def _first(one: Sequence[Any], two: Sequence[Any]) -> str:
-    for index, (a, b) in enumerate(zip(one, two, strict=False)):
+def _runs(answers: Sequence[Mapping[str, Any]], part: str) -> list[_Run]:
+    return [each[part] for answer in answers for each in answer["rounds"]]
+
+
+def _spread(runs: Sequence[_Run]) -> float:
+    """The most that any two runs differ in one output."""
+    return max(
+        (_apart(a, b) for one in runs for two in runs for a, b in zip(one, two, strict=False)), default=0.0
+    )
+
+
+def _part(theirs: Sequence[_Run], mine: Sequence[_Run], apart: float) -> tuple[list[str], dict[str, Any]]:
+    """Differences, and figures, of one kind of request. `apart`: how much upstream's own runs differ."""
+    lines: list[str] = []
+    count = len(theirs[0])
+    if any(len(run) != count for run in (*theirs, *mine)):
+        return [f"{count} outputs of upstream, {[len(run) for run in mine]} of ours"], {}
+    repeated = [all(run[index] == theirs[0][index] for run in theirs) for index in range(count)]
+    equal = [all(run[index] == theirs[0][index] for run in mine) for index in range(count)]
+    worst = 0.0
+    for index, run in ((index, run) for run in mine for index in range(count)):
+        if run[index] == theirs[0][index]:
+            continue
+        distance = min(_apart(one[index], run[index]) for one in theirs)
+        worst = max(worst, distance)
+        if not apart:
+            lines.append(f"output {index}: {_difference(theirs[0][index], run[index])}")
+        elif distance > _FACTOR * apart:
+            lines.append(
+                f"output {index}: {distance:.4g} from upstream's nearest, which differ by {apart:.4g}"
+            )
+    figures: dict[str, Any] = {"outputs": count, "upstream repeats": sum(repeated), "equal": sum(equal)}
+    if apart:
+        figures |= {"upstream's own differ by": _spread(theirs), "ours by": worst}
+    return lines[:3], figures
+
+
+def _apart(one: Mapping[str, Any], two: Mapping[str, Any]) -> float:
+    """The largest difference of the log-probabilities, up to and with the first token that differs."""
+    if one is two:
+        return 0.0
+    largest = 0.0
+    for a, b, left, right in zip(one["ids"], two["ids"], one["logprobs"], two["logprobs"], strict=False):
+        largest = max(largest, abs(float.fromhex(left) - float.fromhex(right)))
         if a != b:
-            what = next((key for key in a if a[key] != b[key]), "") if isinstance(a, Mapping) else ""
-            return f"output {index} {what}: upstream {_short(a, what)}, ours {_short(b, what)}"
-    return f"{len(one)} outputs of upstream, {len(two)} of ours"
+            break
+    return largest
 
 
-def _short(value: Any, key: str) -> str:
-    return json.dumps(value[key] if key else value)[:300]
+def _difference(one: Mapping[str, Any], two: Mapping[str, Any]) -> str:
+    what = next((key for key in ("ids", *one) if one[key] != two[key]), "")
+    return f"{what}: upstream {_short(one[what])}, ours {_short(two[what])}"
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value)[:300]
 
 
 def replies(first: Mapping[str, Any], second: Mapping[str, Any], mine: Mapping[str, Any]) -> list[Case]:

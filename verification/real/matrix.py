@@ -31,6 +31,7 @@ class Configuration:
 CONFIGURATIONS = (
     Configuration("v3-flashinfer-default", upstream=_FLASHINFER),
     Configuration("v3-flashinfer-no-graph", arguments={**_FLASHINFER, **_NO_GRAPH}),
+    Configuration("v3-flashinfer-no-overlap", arguments={**_FLASHINFER, "disable_overlap_schedule": True}),
     Configuration("v3-triton", arguments=_TRITON),
     Configuration("v3-triton-no-graph", arguments={**_TRITON, **_NO_GRAPH}),
     Configuration("v3-fp8-flashinfer", quantization="fp8", arguments=_FLASHINFER),

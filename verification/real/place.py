@@ -26,6 +26,7 @@ class Place:
     tree: Path
     kernel: Path | None  # a folder to import sgl_kernel from, before the environment's own
     work: Path
+    left_out: tuple[str, ...] = ()  # modules of the kernel package that were too large to bring
     more: Mapping[str, str] = field(default_factory=dict)  # variables
 
     def environment(self) -> dict[str, str]:
@@ -37,7 +38,7 @@ class Place:
         return {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(paths),
-            "VERIFICATION_ABSENT": " ".join(absent()),
+            "VERIFICATION_ABSENT": " ".join((*absent(), *self.left_out)),
             "VERIFICATION_ROOT": str(_HERE.parents[1]),
             "HF_HUB_OFFLINE": "1",
             "TRANSFORMERS_OFFLINE": "1",

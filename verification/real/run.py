@@ -1,7 +1,8 @@
 """Both trees with real kernels: `python -m verification.real.run --pack DIR --out DIR --stage NAME...`.
 
-Stages: `engines` (tokens and log-probabilities), `server` (replies over HTTP), `gains` (time and memory). The
-evidence of each call is a file of its own; `verification.page` joins them.
+Stages: `engines` (tokens and log-probabilities), `server` (replies over HTTP), `pair` (prefill and decode
+on two GPUs), `gains` (time and memory). The evidence of each call is a file of its own; `verification.page`
+joins them.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from verification import asking, gpu
 from verification.evidence import statement
-from verification.real import compare, models, server
+from verification.real import compare, models, pair, server
 from verification.real.matrix import CONFIGURATIONS, Configuration
 from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 
-STAGES = ("engines", "server", "gains")
+STAGES = ("engines", "server", "pair", "gains")
 _EACH = 280  # seconds for one engine
 _IMPORT = (
     "import time; t = time.perf_counter(); import sglang.srt.entrypoints.http_server; "
@@ -48,6 +50,7 @@ def main() -> None:
     parser.add_argument("--gpus", type=int, default=1, help="how many GPUs this machine has")
     parser.add_argument("--jobs", type=int, default=4, help="engines at a time")
     parser.add_argument("--seconds", type=int, default=540, help="start nothing after this time")
+    parser.add_argument("--transfer", default="nixl", help="what carries keys and values between two servers")
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
@@ -56,33 +59,42 @@ def main() -> None:
     output, subjects = gpu.unpack(given.pack, given.work / "trees")
     places = [
         Place(
-            subject.role, subject.folder, _kernel(given.pack, subject.role, given.work), given.work.resolve()
+            subject.role, subject.folder, _kernel(given.pack, subject.role, given.work), given.work.resolve(),
+            _left_out(given.pack, subject.role),
         )
         for subject in subjects
-    ]
+    ]  # fmt: skip
     wanted = [
         each for each in CONFIGURATIONS
         if each.gpus <= given.gpus and (given.gpus == 1 or each.gpus > 1)
         and (not given.only or each.name.startswith(tuple(given.only)))
     ]  # fmt: skip
-    checks = []
-    for stage in given.stage:
-        if stage == "engines":
-            checks.append(_engines(places, wanted, given.work, given.jobs, deadline))
-        elif stage == "server":
-            checks.append(_server(places, given.work, deadline))
-        else:
-            checks.append(_gains(places, given.work, given.times, deadline))
-        for case in checks[-1].cases if stage != "engines" else ():
-            print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
     harness = {
         "digest": asking.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **gpu.machine(),
-        "absent": " ".join(absent()), "kernel wheels": json.dumps(_kernels(given.pack)),
+        "absent": " ".join((*absent(), *(f"{p.role}: {name}" for p in places for name in p.left_out))),
+        "kernel wheels": json.dumps(_kernels(given.pack)),
         "command": " ".join(["python -m verification.real.run", *sys.argv[1:]]),
     }  # fmt: skip
     name = "-".join(["verification", *given.stage, str(given.gpus)])
-    evidence = statement(output, *subjects, checks, {}, harness)
-    (given.out / f"{name}.json").write_bytes(evidence)
+
+    def keep(checks: Sequence[Check]) -> None:
+        """What is known so far: a machine may be taken away."""
+        (given.out / f"{name}.json").write_bytes(statement(output, *subjects, checks, {}, harness))
+
+    checks: list[Check] = []
+    for stage in given.stage:
+        if stage == "engines":
+            done = _engines(places, wanted, given.work, given.jobs, deadline, lambda c: keep([*checks, c]))
+            checks.append(done)
+        elif stage == "server":
+            checks.append(_server(places, given.work, deadline))
+        elif stage == "pair":
+            checks.append(_pair(places, given.work, given.transfer))
+        else:
+            checks.append(_gains(places, given.work, given.times, given.gpus, deadline))
+        for case in checks[-1].cases if stage != "engines" else ():
+            print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
+        keep(checks)
     sys.exit(any(each.verdict == FAILED for each in checks))
 
 
@@ -105,6 +117,13 @@ def _kernel(pack: Path, role: str, work: Path) -> Path | None:
         with zipfile.ZipFile(wheel) as packed:
             packed.extractall(folder)
     return folder.resolve()
+
+
+def _left_out(pack: Path, role: str) -> tuple[str, ...]:
+    """The extension modules that were left out of a role's kernel wheel: imported, and never called."""
+    said = json.loads((pack / "subjects.json").read_text())["packs"].get(f"kernel-{role} without", "")
+    parts = [name.split("/") for name in said.split() if name.endswith(".abi3.so")]
+    return tuple(f"{package}.{file.partition('.')[0]}" for package, file in (p for p in parts if len(p) == 2))
 
 
 def _engine(
@@ -138,8 +157,14 @@ def _engine(
 
 
 def _engines(
-    places: Sequence[Place], configurations: Sequence[Configuration], work: Path, jobs: int, deadline: float
+    places: Sequence[Place],
+    configurations: Sequence[Configuration],
+    work: Path,
+    jobs: int,
+    deadline: float,
+    keep: Callable[[Check], None],
 ) -> Check:
+    """Upstream, then ours and upstream again side by side, in every configuration."""
     upstream, ours = places
     written = {
         (each.architecture, each.quantization): models.write(
@@ -147,25 +172,31 @@ def _engines(
         )
         for each in configurations
     }
+    found: dict[str, Case] = {}
 
-    def one(configuration: Configuration) -> Case:
-        if time.monotonic() > deadline:
-            return Case(configuration.name, NOT_RUN, ("there was no time left",))
+    def one(configuration: Configuration) -> None:
         model = written[configuration.architecture, configuration.quantization]
-        runs = [
-            _engine(place, configuration, model, work, again)
-            for place, again in ((upstream, False), (ours, False), (upstream, True))
-        ]
-        case = compare.engines(configuration.name, runs[0], runs[2], runs[1], len(models.prompts()))
+        if time.monotonic() > deadline:
+            case = Case(configuration.name, NOT_RUN, ("there was no time left",))
+        else:
+            # the first one compiles what the others find compiled
+            first = _engine(upstream, configuration, model, work, False)
+            with ThreadPoolExecutor(2) as two:
+                mine = two.submit(_engine, ours, configuration, model, work, False)
+                second = two.submit(_engine, upstream, configuration, model, work, True)
+            answers = (first, second.result()), (mine.result(),)
+            case = compare.engines(configuration.name, *answers, len(models.prompts()))
         print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:500]}", flush=True)
-        return case
+        found[case.name] = case
+        keep(Check("engines", tuple(found[each.name] for each in configurations if each.name in found)))
 
     with ThreadPoolExecutor(jobs) as pool:
-        return Check("engines", tuple(pool.map(one, configurations)))
+        list(pool.map(one, configurations))
+    return Check("engines", tuple(found[each.name] for each in configurations))
 
 
 _WORDS = (
-    "--attention-backend", "flashinfer", "--dtype", "bfloat16", "--random-seed", "42",
+    "--attention-backend", "triton", "--dtype", "bfloat16", "--random-seed", "42",
     "--mem-fraction-static", "0.7", "--max-total-tokens", "65536", "--max-running-requests", "64",
     "--log-level", "warning", "--disable-piecewise-cuda-graph", "--served-model-name", "m",
     "--tool-call-parser", "deepseekv3", "--reasoning-parser", "deepseek-r1",
@@ -201,38 +232,52 @@ def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
     return Check("server", tuple(cases))
 
 
-def _gains(places: Sequence[Place], work: Path, times: int, deadline: float) -> Check:
-    """What each tree takes, measured in turns: upstream, ours, upstream, ours."""
-    model, found = _model(work), {place.role: _Measures() for place in places}
-    for number in range(times):
-        for place in places:
-            if time.monotonic() > deadline:
-                break
-            measures = found[place.role]
-            measures.imports.append(_import_seconds(place))
-            log = work / "servers" / f"gains-{place.role}-{number}.txt"
-            with server.running(place, model, _WORDS, log) as running:
-                measures.start.append(running.seconds)
-                out = work / f"gains-{place.role}.jsonl"
-                measures.bench.append(server.bench(running, places[0], model, out))
-                taken = server.taken(running)
-                measures.rss.append(taken["rss in all"])
-                measures.gpu.append(sum(taken["gpu"]))
-                measures.processes.append(taken["rss"])
+def _pair(places: Sequence[Place], work: Path, backend: str) -> Check:
+    """Upstream's two servers, ours, and upstream's again."""
+    upstream, ours = places
+    model, told = _model(work), []
+    words = [word for word in _WORDS if word not in ("--log-level", "warning")]
+    try:
+        for place, again in ((upstream, ""), (ours, ""), (upstream, "-again")):
+            log = work / "servers" / f"pair-{place.role}{again}"
+            told.append(pair.answers(place, model, words, backend, log))
+    except RuntimeError as error:
+        lines = tuple(str(error).splitlines())
+        return Check("pair", (), lines) if told else Check("pair", (Case("pair", NOT_RUN, lines),))
+    return Check("pair", tuple(compare.replies(told[0], told[2], told[1])))
+
+
+def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline: float) -> Check:
+    """What each tree takes. In turns on one GPU; side by side on two, which they exchange each time.
+
+    What was measured is kept, so that a second call on the same machine goes on where time ran out.
+    """
+    model, kept = _model(work), work / "gains.json"
+    rounds: list[dict[str, dict[str, Any]]] = json.loads(kept.read_text()) if kept.exists() else []
+
+    def measure(number: int, index: int) -> dict[str, Any]:
+        return _measured(places[index], places[0], model, work, (number + index) % gpus)
+
+    with ThreadPoolExecutor(min(gpus, 2)) as pool:
+        while len(rounds) < times and time.monotonic() < deadline:
+            taken = pool.map(measure, [len(rounds)] * len(places), range(len(places)))
+            rounds.append(dict(zip((place.role for place in places), taken, strict=True)))
+            kept.write_text(json.dumps(rounds))
+    found = {place.role: [each[place.role] for each in rounds] for place in places}
     theirs, mine = (found[place.role] for place in places)
     cases = [
-        compare.gain("seconds to import the server", theirs.imports, mine.imports),
-        compare.gain("seconds to the first answer", theirs.start, mine.start),
-        compare.gain("bytes in memory, all processes", theirs.rss, mine.rss),
-        compare.gain("bytes of GPU memory", theirs.gpu, mine.gpu),
-    ]
+        compare.gain(name, [each[key] for each in theirs], [each[key] for each in mine])
+        for name, key in (
+            ("seconds to import the server", "import"), ("seconds to the first answer", "start"),
+            ("bytes in memory, all processes", "rss in all"), ("bytes of GPU memory", "gpu"),
+        )
+    ]  # fmt: skip
     for key, smaller in (("output_throughput", False), ("mean_ttft_ms", True), ("mean_itl_ms", True)):
-        one, two = ([each[key] for each in side.bench if key in each] for side in (theirs, mine))
+        one, two = ([each["bench"][key] for each in side if key in each["bench"]] for side in (theirs, mine))
         cases.append(compare.gain(f"bench_serving {key}", one, two, smaller))
-    for name in sorted({row[0] for side in (theirs, mine) for run in side.processes for row in run}):
+    for name in sorted({row[0] for side in (theirs, mine) for each in side for row in each["rss"]}):
         one, two = (
-            [sum(row[1] for row in run if row[0] == name) for run in side.processes]
-            for side in (theirs, mine)
+            [sum(row[1] for row in each["rss"] if row[0] == name) for each in side] for side in (theirs, mine)
         )
         cases.append(compare.gain(f"bytes in memory of {name}", one, two))
     one, two = ([float(_size(place.tree / "python"))] for place in places)
@@ -240,14 +285,18 @@ def _gains(places: Sequence[Place], work: Path, times: int, deadline: float) -> 
     return Check("gains", tuple(cases))
 
 
-class _Measures:
-    def __init__(self) -> None:
-        self.imports: list[float] = []
-        self.start: list[float] = []
-        self.rss: list[float] = []
-        self.gpu: list[float] = []
-        self.bench: list[dict[str, Any]] = []
-        self.processes: list[list[Any]] = []
+def _measured(place: Place, client: Place, model: Path, work: Path, number: int) -> dict[str, Any]:
+    """One round of one tree on GPU `number`."""
+    imported = _import_seconds(place)
+    log, out = work / "servers" / f"gains-{place.role}.txt", work / f"gains-{place.role}.jsonl"
+    here = replace(place, more={**place.more, "CUDA_VISIBLE_DEVICES": str(number)})
+    with server.running(here, model, _WORDS, log) as running:
+        benched = server.bench(running, client, model, out)
+        taken = server.taken(running, number)
+    return {
+        "import": imported, "start": running.seconds, "bench": benched,
+        "rss": taken["rss"], "rss in all": taken["rss in all"], "gpu": taken["gpu"],
+    }  # fmt: skip
 
 
 def _import_seconds(place: Place) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -54,12 +55,19 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
 
+def free_port() -> int:
+    """A port that nobody listens on, so low that what servers add to it is a port too."""
+    while True:
+        port = random.randrange(20000, 30000)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+
+
 @contextlib.contextmanager
 def running(place: Place, model: Path, words: Sequence[str], log: Path) -> Iterator[Server]:
     """Start a server, and end it with all its processes. Raises RuntimeError when it does not answer."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = place.command(
         "sglang.launch_server", "--model-path", str(model), "--host", "127.0.0.1", "--port", str(port), *words
     )
@@ -124,10 +132,11 @@ def corpus() -> list[tuple[str, str, dict[str, Any] | None]]:
 
 def answers(server: Server) -> dict[str, Any]:
     """What the server answers to the corpus, without what passes: times, names, identifiers."""
-    return {name: _ask(server.url + path, body) for name, path, body in corpus()}
+    return {name: ask(server.url + path, body) for name, path, body in corpus()}
 
 
-def _ask(url: str, body: dict[str, Any] | None) -> dict[str, Any]:
+def ask(url: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    """The status and the lasting part of a reply. Raises OSError when there is none."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
     try:
@@ -157,8 +166,8 @@ def lasting(value: Any) -> Any:
     return value
 
 
-def taken(server: Server) -> dict[str, Any]:
-    """Bytes of memory of every process of the server, and of the GPUs by all processes."""
+def taken(server: Server, number: int) -> dict[str, Any]:
+    """Bytes of memory of every process of the server, and of GPU `number` by all processes."""
     import psutil
 
     root = psutil.Process(server.process.pid)
@@ -170,11 +179,11 @@ def taken(server: Server) -> dict[str, Any]:
                 (n for n in ("scheduler", "detokenizer", "launch_server", "tracker") if n in words), "other"
             )
             processes.append([name, process.memory_info().rss])
-    asked = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    asked = ["nvidia-smi", f"--id={number}", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
     used = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
     return {
         "rss": sorted(processes), "rss in all": sum(each[1] for each in processes),
-        "gpu": [int(each) << 20 for each in used],
+        "gpu": int(used[0]) << 20,
     }  # fmt: skip
 
 

@@ -1,0 +1,57 @@
+"""Prefill on one GPU, decode on another, of one tree: the keys and values travel between two servers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from verification.real import server
+from verification.real.place import Place
+from verification.real.server import Server
+
+_TEXTS = ("Hello", "Is it sunny in Paris?", "Once upon a time " * 12, "One, two, three, " * 40)
+_SAMPLING = {"temperature": 0, "max_new_tokens": 16, "ignore_eos": True}
+_ROUNDS = 2
+
+
+def answers(place: Place, model: Path, words: Sequence[str], backend: str, logs: Path) -> dict[str, Any]:
+    """What the decoding server answers. Raises RuntimeError when either of the two does not serve."""
+    port = server.free_port()
+    asked = [
+        (
+            replace(place, more={**place.more, "CUDA_VISIBLE_DEVICES": str(number)}),
+            [*words, "--disaggregation-mode", mode, "--disaggregation-transfer-backend", backend,
+             "--disaggregation-bootstrap-port", str(port)],
+            logs.with_name(f"{logs.name}-{mode}.txt"),
+        )
+        for number, mode in enumerate(("prefill", "decode"))
+    ]  # fmt: skip
+    with contextlib.ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        prefill, decode = pool.map(
+            lambda each: stack.enter_context(server.running(each[0], model, each[1], each[2])), asked
+        )
+        found = {}
+        asked_for = [(number, text) for number in range(_ROUNDS) for text in _TEXTS]
+        for room, (number, text) in enumerate(asked_for, 1):  # room 0 stands for "nothing has arrived"
+            body = {
+                "text": text, "sampling_params": _SAMPLING, "return_logprob": True,
+                "bootstrap_host": "127.0.0.1", "bootstrap_port": port, "bootstrap_room": room,
+            }  # fmt: skip
+            found[f"{len(text)} characters, round {number + 1}"] = _both(pool, prefill, decode, body)
+    return found
+
+
+def _both(pool: ThreadPoolExecutor, prefill: Server, decode: Server, body: dict[str, Any]) -> Any:
+    """Both servers get the request; the reply is the decoding one's: its tokens and log-probabilities."""
+    asked = pool.submit(server.ask, f"{prefill.url}/generate", body)
+    answer = server.ask(f"{decode.url}/generate", body)
+    asked.result()
+    said, meta = answer["body"], answer["body"].get("meta_info", {})
+    return {
+        "status": answer["status"], "text": said.get("text"), "ids": said.get("output_ids"),
+        "logprobs": [float(each[0]).hex() for each in meta.get("output_token_logprobs", ())],
+    }  # fmt: skip

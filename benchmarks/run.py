@@ -41,6 +41,18 @@ sources = Sources(
 upstream = snapshot(resolve(sys.argv[1], sources))
 """
 _CUT = _SETUP + "from builder.pipeline.cut import cut\ncut(upstream, manifest)\n"
+#: The least that a cut has to do with an empty cache: read upstream, and parse the Python that may stay.
+_PARSE = (
+    _SETUP
+    + """
+import ast, warnings
+warnings.simplefilter("ignore")
+from builder.pipeline.decide import chosen
+from builder.pipeline.surfaces import staying_python
+for path in staying_python(chosen(upstream, manifest)):
+    ast.parse(upstream[path])
+"""
+)
 _STAGES = (
     _SETUP
     + """
@@ -108,6 +120,9 @@ def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Calla
     def cut(number: int) -> Taken:
         return timed([sys.executable, "-c", _CUT, pin, str(scratch / f"cache-cut-{number}")], plain)
 
+    def parse(number: int) -> Taken:
+        return timed([sys.executable, "-c", _PARSE, pin, str(scratch / f"cache-parse-{number}")], plain)
+
     following = successor(mirror, commit)
 
     def dist(number: int, upstream: str = pin, *more: str) -> Taken:
@@ -118,6 +133,7 @@ def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Calla
 
     return {
         "git archive | tar x": floor,
+        "read and parse alone": parse,
         "cut, nothing written": cut,
         "dist, cold": dist,
         # the same run number: the output and what was found out are there already

@@ -7,7 +7,6 @@ import errno
 import importlib
 import io
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import click
 
 from builder import __version__
+from builder.cli.signals import Ended, deaf, listen
 from builder.errors import CODES, ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
 
 #: What a shell reports for a program whose output nobody reads any more.
@@ -117,20 +117,27 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; nothing but an exit status and rendered problems leaves it."""
+    _prepare()
+    try:
+        _run()
+    except KeyboardInterrupt as stop:
+        _leave(stop)
+
+
+def _run() -> None:
     from builder.cli.output import show
 
-    _prepare()
     try:
         cli.main(standalone_mode=False)
         _flush()
         # all is done: a late interruption must not kill Python while it shuts down
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        deaf()
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
         _usage(error)
         sys.exit(USAGE)
-    except (click.Abort, KeyboardInterrupt) as stop:
+    except click.Abort as stop:
         _leave(stop)
     except (_ReaderGone, BrokenPipeError):
         _silence()
@@ -148,34 +155,21 @@ def main() -> None:
         sys.exit(INTERNAL)
 
 
-class _Ended(KeyboardInterrupt):
-    """A signal asks the builder to end."""
-
-
 def _prepare() -> None:
     """Text that a locale cannot show is written out, and a request to end is an interruption."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    # SIGINT too: where Python's own KeyboardInterrupt passes through `exec`, as a dataclass does it, Python
-    # kills itself in the end, handled or not
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(number, _end)
-
-
-def _end(number: int, frame: object) -> None:
-    raise _Ended(number)
+    listen()
 
 
 def _leave(stop: BaseException) -> None:
     """Say that it was interrupted, once; what was to be cleaned has been."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    deaf()
     click.echo("\ninterrupted: an output folder holds the old output or the new one, whole", err=True)
     _silence()
     # click raises its own in the place of what interrupted
-    ended = next((e for e in (stop, stop.__cause__) if isinstance(e, _Ended)), None)
+    ended = next((e for e in (stop, stop.__cause__) if isinstance(e, Ended)), None)
     sys.exit(128 + ended.args[0] if ended else INTERRUPTED)
 
 

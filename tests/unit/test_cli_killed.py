@@ -44,6 +44,9 @@ def write(out, output, **more):
     return original(out, output, checkpoint=lambda stage: stop() if stage == place else None, **more)
 
 writing.write = write
+if place == "fork":
+    # here Python prints what is raised and goes on
+    os.register_at_fork(before=stop)
 if ":" in place:
     module, _, name = place.partition(":")
     holder = importlib.import_module(module)
@@ -152,6 +155,15 @@ def test_a_request_to_end_is_an_interruption_with_its_own_status(
     done = stopped(world, place, number)
     assert done.returncode == status, done.stderr
     assert beside(world) == []
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption_that_python_swallows_comes_again(
+    world: World, outputs: tuple[object, object], number: signal.Signals, status: int
+) -> None:
+    done = stopped(world, "fork", number)
+    assert done.returncode == status, done.stderr
+    assert contents(world.home / "dist") == outputs[0] and beside(world) == []
 
 
 def test_a_first_build_that_is_interrupted_leaves_no_output(tmp_path: Path) -> None:

@@ -147,16 +147,25 @@ class TestRealKernels:
         upstream = answer([(1, -1.0)], [(1, -1.0)])
         assert compare.engines("e", [upstream], [answer([(1, -1.0)], [(2, -1.0)])], 1).verdict == FAILED
 
-    def test_what_upstream_does_not_repeat_has_a_bound(self) -> None:
-        upstream = answer([(1, -1.0), (2, -1.0)], [(1, -1.25), (3, -1.0)])
-        near = compare.engines("e", [upstream], [answer([(1, -1.5), (4, -9.0)])], 1)
-        assert near.verdict == FAILED  # the first other token counts
-        near = compare.engines("e", [upstream], [answer([(1, -1.5), (2, -1.5)])], 1)
-        assert near.verdict == PASSED
-        assert near.figures["alone"] == {
-            "outputs": 1, "upstream repeats": 0, "equal": 0, "upstream's own differ by": 0.25, "ours by": 0.5,
+    def test_what_upstream_does_not_repeat_has_its_own_spread_as_the_bound(self) -> None:
+        upstream = answer([(1, -1.0), (2, -1.0)], [(1, -1.03125), (3, -1.0)])
+        inside = compare.engines("e", [upstream], [answer([(1, -1.0625), (2, -1.03125)])], 1)
+        assert inside.verdict == PASSED
+        assert inside.figures["alone"] == {
+            "outputs": 1, "upstream repeats": 0, "equal": 0, "upstream's own differ by": 0.03125,
+            "ours by": 0.03125,
         }  # fmt: skip
-        assert compare.engines("e", [upstream], [answer([(1, -1.8), (2, -1.0)])], 1).verdict == FAILED
+        outside = compare.engines("e", [upstream], [answer([(1, -1.0625), (2, -1.046875)])], 1)
+        assert outside.verdict == FAILED
+        token = compare.engines("e", [upstream], [answer([(1, -1.0), (4, -9.0)])], 1)
+        assert token.verdict == FAILED  # the first other token counts
+
+    def test_from_runs_of_upstream_that_differ_by_more_than_rounding_nothing_follows(self) -> None:
+        upstream = answer([(1, -1.0)], [(1, -1.25)])
+        for ours in (upstream, answer([(1, -1.0)]), answer([(1, -7.0)])):
+            case = compare.engines("e", [upstream], [ours], 1)
+            assert case.verdict == NOT_RUN and "0.25" in case.lines[0]
+            assert case.figures["apart"] == 0.25
 
     def test_a_crash_of_ours_fails_and_one_of_upstream_is_told(self) -> None:
         crash, good = {"error": ["boom"]}, answer([(1, -1.0)])

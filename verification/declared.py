@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from builder.surface.model import destination
 from verification.corpus import MACHINES, Command
 
 _PARSER = "sglang.srt.server_args"
@@ -69,9 +70,7 @@ class Declared:
         """field -> the value that it has here, for the fields that may differ. None: or no such field."""
         found: dict[str, Any] = dict.fromkeys(self.lost_flags.values())
         found |= {
-            flag.lstrip("-").replace("-", "_"): value
-            for flag, value in self.defaults.items()
-            if not command.gives(flag)
+            destination(flag): value for flag, value in self.defaults.items() if not command.gives(flag)
         }
         return found | {each.field: each.ours for each in self.fields if each.where.holds(command, machine)}
 
@@ -84,7 +83,7 @@ class Declared:
                 continue
             name, detail = each["name"], each.get("detail")
             if each["change"] == "lost":
-                flags[name] = fills.get(name) or name.lstrip("-").replace("-", "_")
+                flags[name] = destination(name, fills.get(name))
             elif detail == "choices" and each.get("before") is not None:
                 choices[name].add(each["before"])
             elif detail == "default":

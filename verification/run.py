@@ -78,24 +78,22 @@ def run(
 def _one(
     name: str, plan: Plan, asker: asking.Asker, output: Output, upstream: Subject, ours: Subject
 ) -> Check:
-    stated = declared.read(ours.folder.parent)
     if name == "output":
         return _output(output, upstream, ours)
     if name == "launch":
         return launch.check(asker, upstream, ours, plan.jobs)
-    if name == "arguments":
-        return arguments.check(asker, upstream, ours, corpus.read(), stated)
     if name == "parts":
         return parts.check(asker, upstream, ours)
-    if name == "suite":
-        return suites.check(asker, upstream, ours, suite.read(), stated)
-    if name == "mutations":
-        return mutations.check(
-            asker, upstream, ours, mutation.read(), stated, plan.configurations, plan.cache
-        )
     if name == "forward":
         return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
-    return imports.check(asker, upstream, ours, fresh=name == "imports-fresh")
+    if name.startswith("imports"):
+        return imports.check(asker, upstream, ours, fresh=name == "imports-fresh")
+    stated = declared.read(ours.folder.parent)
+    if name == "arguments":
+        return arguments.check(asker, upstream, ours, corpus.read(), stated)
+    if name == "suite":
+        return suites.check(asker, upstream, ours, suite.read(), stated)
+    return mutations.check(asker, upstream, ours, mutation.read(), stated, plan.configurations, plan.cache)
 
 
 def _output(output: Output, upstream: Subject, ours: Subject) -> Check:

@@ -13,7 +13,7 @@ from builder.gates.surface_causes import Causes
 from builder.gates.world import Explained, World, nearest
 from builder.manifest.model import Manifest
 from builder.surface.extract import Parsed, surface
-from builder.surface.model import Expression, Item, Key, Place, Surface, Value
+from builder.surface.model import Expression, Item, Key, Place, Surface, Value, destination
 from builder.surface.values import Sources
 from builder.tree import Snapshot
 
@@ -71,11 +71,11 @@ def problems(surfaces: Surfaces, after: World) -> list[Problem]:
 def _unfilled(surfaces: Surfaces, after: World) -> Iterator[Problem]:
     """Fields of a class that makes itself from all of its fields (`dataclasses.fields`), one of which no
     flag of its parser gives any more: reading the command line would fail."""
-    given = {(item.key.group, _destination(item)) for item in surfaces.after.values()}
+    given = {(item.key.group, _filled(item)) for item in surfaces.after.values()}
     for d in surfaces.differences:
         if d.change != "lost" or d.key.kind != "flag" or not d.causes:
             continue
-        name = _destination(surfaces.before[d.key])
+        name = _filled(surfaces.before[d.key])
         holder = d.place.scope.rpartition(".")[0]
         summary = after.index.modules.get(d.place.module)
         field = summary.members.get(f"{holder}.{name}") if summary and holder else None
@@ -91,10 +91,8 @@ def _unfilled(surfaces: Surfaces, after: World) -> Iterator[Problem]:
             )  # fmt: skip
 
 
-def _destination(item: Item) -> str:
-    """The attribute that argparse gives the value of a flag to."""
-    stated = item.details.get("dest")
-    return stated if isinstance(stated, str) else item.key.name.lstrip("-").replace("-", "_")
+def _filled(flag: Item) -> str:
+    return destination(flag.key.name, flag.details.get("dest"))
 
 
 def _lost(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]:

@@ -182,10 +182,9 @@ def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterabl
 
     handful = min(_TOGETHER, max(1, len(commits) // jobs))
     parts = [commits[start : start + handful] for start in range(0, len(commits), handful)]
-    size = jobs if jobs <= 1 else 4 * jobs
     with _backend(backend), parallel_config(backend=backend, n_jobs=jobs):
-        for start in range(0, len(parts), size):
-            done = Parallel()(delayed(apart)(job, part) for part in parts[start : start + size])
+        for start in range(0, len(parts), jobs):
+            done = Parallel()(delayed(apart)(job, part) for part in parts[start : start + jobs])
             yield [tried for part in done for tried in part]
 
 

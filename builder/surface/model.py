@@ -78,4 +78,9 @@ class Item:
     origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # detail -> names it is read from
 
 
+def destination(flag: str, stated: object = None) -> str:
+    """The attribute that argparse gives the value of a flag to; `stated`: its `dest`, if it is text."""
+    return stated if isinstance(stated, str) else flag.lstrip("-").replace("-", "_")
+
+
 Surface: TypeAlias = Mapping[Key, Item]

@@ -236,11 +236,10 @@ def _pair(places: Sequence[Place], work: Path, backend: str) -> Check:
     """Upstream's two servers, ours, and upstream's again."""
     upstream, ours = places
     model, told = _model(work), []
-    words = [word for word in _WORDS if word not in ("--log-level", "warning")]
     try:
         for place, again in ((upstream, ""), (ours, ""), (upstream, "-again")):
             log = work / "servers" / f"pair-{place.role}{again}"
-            told.append(pair.answers(place, model, words, backend, log))
+            told.append(pair.answers(place, model, _WORDS, backend, log))
     except RuntimeError as error:
         lines = tuple(str(error).splitlines())
         return Check("pair", (), lines) if told else Check("pair", (Case("pair", NOT_RUN, lines),))

@@ -19,6 +19,7 @@ from builder.pipeline import open_uses
 from builder.pipeline.accountable import unmentioned
 from builder.pipeline.architectures import facts_of
 from builder.pipeline.decide import Decided, chosen, decide, partial_paths, python_modules
+from builder.pipeline.emptied import emptied
 from builder.pipeline.named import with_names
 from builder.pipeline.overlaid import overlay
 from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
@@ -110,6 +111,9 @@ def cut(
     stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
     stop(followed.problems)
     output = laid.replace({**specialized.files, **followed.files})
+    left = emptied(output, specialized.emptied, specialized.files, staying, manifest)
+    specialized.lost.update(dict.fromkeys(left.values(), "nothing is left in it"))
+    output = output.replace(dict.fromkeys(left))
 
     aside = meanwhile.result()
     everything = {**staying, **aside.summaries}

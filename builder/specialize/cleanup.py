@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead import Dead
 from builder.specialize.links import Links
-from builder.specialize.unused import Bound, Unused
+from builder.specialize.unused import Bound, Unused, typing_only
 from builder.specialize.words import Words
 from builder.specialize.world import Unit, World
 
@@ -89,6 +89,8 @@ class Cleaner:
                     names |= self._dead.drop(unit, bound.node.names[bound.index])
                     if bound.public:
                         cleaned.dead[f"{unit.name}.{bound.name}"] = "the import is no longer used"
+                for condition in typing_only(unit, unread[path]):
+                    names |= self._dead.drop_condition(unit, condition)
                 for stmt in self._unused.locals(unit):
                     cleaned.ops[path].append(Remove(stmt))
                     names |= self._dead.remove(unit, stmt)
@@ -98,17 +100,23 @@ class Cleaner:
                 break
             names = None  # once more for every name: counts of words changed too
         for path, dropped in unread.items():
-            cleaned.ops[path].extend(_drop(dropped))
+            cleaned.ops[path].extend(_drop(world.unit(path), dropped))
         return cleaned
 
 
-def _drop(unread: Iterable[Bound]) -> list[Op]:
-    """Drop imported names; an import all of whose names leave is removed as a statement."""
+def _drop(unit: Unit, unread: Iterable[Bound]) -> list[Op]:
+    """Drop imported names; an import all of whose names leave is removed as a statement, or with the
+    condition that it leaves empty."""
     dropped: defaultdict[ast.Import | ast.ImportFrom, list[int]] = defaultdict(list)
     for bound in unread:
         dropped[bound.node].append(bound.index)
     ops: list[Op] = []
+    parents = unit.module.parents
+    conditions = {node: parents.get(node) for node in dropped if parents.get(node) in unit.leaving}
+    ops.extend(Remove(each) for each in dict.fromkeys(conditions.values()) if isinstance(each, ast.If))
     for node, indices in dropped.items():
+        if node in conditions:
+            continue
         if len(indices) == len(node.names):
             ops.append(Remove(node))
         else:

@@ -177,6 +177,16 @@ class Dead:
         self._fell.subtract(self._words.take(unit.path, text))
         return set(words(text))
 
+    def drop_condition(self, unit: Unit, stmt: ast.If) -> set[bytes]:
+        """A condition leaves, after all that stood in its suite; the names that occur in it."""
+        unit.leaving.add(stmt)
+        low, high = stmt.lineno, stmt.test.end_lineno or stmt.lineno
+        self._edited.setdefault(unit.path, self._words.of(unit.path))
+        text = _visible(unit, low, high)
+        unit.hidden.append((low, high))
+        self._fell.subtract(self._words.take(unit.path, text))
+        return set(words(text))
+
     def _candidate(self, name: bytes) -> bool:
         places = self._places[name]
         if self._fell[name] <= 0 or not places or name in self._extra:

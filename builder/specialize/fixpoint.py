@@ -15,6 +15,7 @@ from builder.specialize.definitions import defined, vanishing
 from builder.specialize.facts import Facts, Known
 from builder.specialize.fold import Folded, fold
 from builder.specialize.hits import import_hits
+from builder.specialize.hollow import hollow
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.links import Links
 from builder.specialize.outline import Outline
@@ -413,13 +414,13 @@ class _Fixpoint:
         return found
 
     def finals(self, paths: Sequence[str]) -> list[tuple[bytes, bool, list[Mismatch]]]:
-        """For each edited file its text, whether no statement is left in it, and what went wrong."""
+        """For each edited file its text, whether nothing is left in it, and what went wrong."""
         formatted = format_files({path: self.files[path] for path in paths})
         found = []
         for path in paths:
             known = len(self.result.mismatches)
             data = self.final(path, self.files[path], formatted.get(path, self.files[path]))
-            empty = self.parses(path, data) and not parse(data, path).tree.body
+            empty = self.parses(path, data) and hollow(parse(data, path).tree)
             found.append((data, empty, self.result.mismatches[known:]))
             del self.result.mismatches[known:]
         return found

@@ -35,7 +35,7 @@ class Specialized:
     files: dict[str, bytes]
     formatted: set[str] = field(default_factory=set)  # paths of which only the layout changed
     lost: dict[str, str] = field(default_factory=dict)  # qualified name -> why
-    emptied: list[str] = field(default_factory=list)  # paths with no statement left
+    emptied: list[str] = field(default_factory=list)  # paths in which nothing is left
     leftovers: list[Leftover] = field(default_factory=list)
     mismatches: list[Mismatch] = field(default_factory=list)
     uncertain: list[tuple[str, int, str]] = field(default_factory=list)

@@ -148,6 +148,28 @@ def test_a_release_that_holds_only_python_needs_no_rule_or_edit_elsewhere(world:
             assert done.output[path] == whole.output[path], path
 
 
+def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: World) -> None:
+    alone = (
+        "import logging\n\nfrom acme.platform import is_alien\n\nlogger = logging.getLogger(__name__)\n\n\n"
+    )
+    branch = "if is_alien():\n\n    def land():\n        return 1\n"
+    new = {
+        "left": alone + branch,
+        "imported": alone + branch,
+        "named": alone + branch,
+        "offers": "from acme.layers.int8 import Int8Config\n" + alone + branch,
+        "works": alone + branch + "\nprint(logger)\n",
+        "user": "import acme.imported\n\nLATER = ['acme.named']\n",
+    }
+    files = {f"python/acme/{name}.py": text.encode() for name, text in new.items()}
+    commit_files(world.repository, {**FILES, **files}, "refs/heads/hollow")
+    done, manifest = cut_of(world, spec="hollow")
+    assert {name for name in new if f"python/acme/{name}.py" not in done.output} == {"left"}
+    assert done.specialized.lost["acme.left"] == "nothing is left in it"
+    assert reasons(done)["python/acme/left.py"][0].rule == "on the target acme.platform.is_alien() is False"
+    assert compare(done.output.tree, again(done, manifest).tree) == []
+
+
 def test_an_upstream_of_one_folder_is_partial_and_any_other_is_whole() -> None:
     assert partial_paths(["python/a.py", "python/b/c.py"]) == ("python",)
     assert partial_paths(["python/a.py", "LICENSE"]) == ("python",)

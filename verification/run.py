@@ -70,13 +70,19 @@ def run(
         results = []
         for name in CHECKS:
             if name in plan.checks:
-                results.append(_one(name, plan, asker, output, upstream, ours))
+                results.append(_one(name, plan, asker, output, upstream, ours, tell))
                 tell(results[-1])
     return results, {"digest": harness, "requirements": requirements, **machine()}
 
 
 def _one(
-    name: str, plan: Plan, asker: asking.Asker, output: Output, upstream: Subject, ours: Subject
+    name: str,
+    plan: Plan,
+    asker: asking.Asker,
+    output: Output,
+    upstream: Subject,
+    ours: Subject,
+    tell: Callable[[Check], None],
 ) -> Check:
     if name == "output":
         return _output(output, upstream, ours)
@@ -93,7 +99,10 @@ def _one(
         return arguments.check(asker, upstream, ours, corpus.read(), stated)
     if name == "suite":
         return suites.check(asker, upstream, ours, suite.read(), stated)
-    return mutations.check(asker, upstream, ours, mutation.read(), stated, plan.configurations, plan.cache)
+    return mutations.check(
+        asker, upstream, ours, mutation.read(), stated, plan.configurations, plan.cache,
+        lambda case: tell(Check(case.name, (case,))),
+    )  # fmt: skip
 
 
 def _output(output: Output, upstream: Subject, ours: Subject) -> Check:

@@ -43,6 +43,12 @@ def built(pin: str, wanted: Manifest) -> Cut:
     return done
 
 
+@pytest.mark.parametrize("version", ["0.5.7", "0.5.9", "0.5.10", "0.5.10.post1"])
+def test_one_manifest_builds_the_releases_around_it(version: str) -> None:
+    done = built(f"pypi:{version}", manifest())
+    assert len(done.output) < len(done.upstream) * 0.6
+
+
 @pytest.mark.parametrize("pin", PIN_PARAMS)
 @pytest.mark.parametrize(
     ("batch", "back"),

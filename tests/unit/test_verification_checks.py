@@ -111,10 +111,12 @@ class TestMutations:
             return Check("bad", (Case("c", FAILED, ("why",)),))
 
         one = Mutation("m", "a.py", "1", "2")
-        assert mutations.one(one, copy, [("good", good), ("bad", bad)]).lines == ("caught by bad: c: why",)
-        assert mutations.one(one, copy, [("good", good)]).verdict == FAILED
+        assert mutations.one(
+            one, copy, [mutations.Trial("good", good), mutations.Trial("bad", bad)]
+        ).lines == ("caught by bad: c: why",)
+        assert mutations.one(one, copy, [mutations.Trial("good", good)]).verdict == FAILED
         known = Mutation("m", "a.py", "1", "2", survives="equal")
-        assert mutations.one(known, copy, [("good", good)]).verdict == NOT_RUN
+        assert mutations.one(known, copy, [mutations.Trial("good", good)]).verdict == NOT_RUN
 
     def test_a_mutation_that_fits_nothing_has_not_run(self, copy: Copy) -> None:
         assert mutations.one(Mutation("m", "a.py", "z", "2"), copy, []).verdict == NOT_RUN

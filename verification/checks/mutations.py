@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from verification import corpus
@@ -15,7 +15,14 @@ from verification.mutation import Copy, Mutation
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
-_Trial = Callable[[Subject], Check]
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A check that a broken tree goes through."""
+
+    name: str
+    run: Callable[[Subject], Check]
+    quick: bool = True
 
 
 def check(
@@ -26,28 +33,40 @@ def check(
     declared: Declared,
     configurations: Iterable[Configuration],
     cache: Path,
+    told: Callable[[Case], None],
 ) -> Check:
-    """Break a copy of the tree in every way, and run checks until one fails."""
+    """Break a copy of the tree in every way, and run checks until one fails. `told` gets each result at once."""
     asker = replace(asker, work=asker.work / "mutations")
     copy = Copy(ours, cache / "broken")
     trials = _trials(asker, upstream, declared, configurations)
-    cases = [one(mutation, copy, trials) for mutation in mutations]
+    cases = []
+    for mutation in mutations:
+        cases.append(one(mutation, copy, _suited(mutation, trials)))
+        told(cases[-1])
     return Check("mutations", tuple(cases))
 
 
-def one(mutation: Mutation, copy: Copy, trials: Sequence[tuple[str, _Trial]]) -> Case:
+def _suited(mutation: Mutation, trials: Sequence[Trial]) -> list[Trial]:
+    """Trials in the order in which they are likely to catch it. What is known to survive is tried with the
+    first ones only: the rest would take half an hour to find nothing."""
+    if mutation.survives:
+        return [trial for trial in trials if trial.quick]
+    return sorted(trials, key=lambda trial: trial.name != "arguments" or mutation.path != "server_args.py")
+
+
+def one(mutation: Mutation, copy: Copy, trials: Sequence[Trial]) -> Case:
     """Which trial catches a mutation first."""
     try:
         copy.break_(mutation)
     except ValueError as nothing:
         return Case(mutation.name, NOT_RUN, (str(nothing),))
     try:
-        for name, trial in trials:
-            found = trial(copy.subject)
+        for trial in trials:
+            found = trial.run(copy.subject)
             if found.verdict == FAILED:
                 first = next((case for case in found.cases if case.verdict == FAILED), None)
                 said = (first.name, *first.lines[:1]) if first else found.lines[:1]
-                return Case(mutation.name, PASSED, (f"caught by {name}: {': '.join(said)[:300]}",))
+                return Case(mutation.name, PASSED, (f"caught by {trial.name}: {': '.join(said)[:300]}",))
     finally:
         copy.mend(mutation)
     if mutation.survives:
@@ -57,21 +76,20 @@ def one(mutation: Mutation, copy: Copy, trials: Sequence[tuple[str, _Trial]]) ->
 
 def _trials(
     asker: Asker, upstream: Subject, declared: Declared, configurations: Iterable[Configuration]
-) -> list[tuple[str, _Trial]]:
+) -> list[Trial]:
     """The checks, those that find most for their time first."""
 
-    def passes(configuration: Configuration) -> _Trial:
-        return lambda broken: forward.check(asker, upstream, broken, [configuration], 1)
+    def passes(configuration: Configuration) -> Trial:
+        def run(broken: Subject) -> Check:
+            return forward.check(asker, upstream, broken, [configuration], 1)
+
+        return Trial("forward", run, configuration.quick)
 
     in_order = sorted(configurations, key=lambda each: (not each.quick, each.mode != NUMBERS))
-    found: list[tuple[str, _Trial]] = [("parts", lambda broken: parts.check(asker, upstream, broken))]
-    found += [("forward", passes(each)) for each in in_order if each.quick]
-    found += [
-        (
-            "arguments",
-            lambda broken: arguments.check(asker, upstream, broken, corpus.read(), declared),
-        )
+    return [
+        Trial("parts", lambda broken: parts.check(asker, upstream, broken)),
+        *(passes(each) for each in in_order if each.quick),
+        Trial("arguments", lambda broken: arguments.check(asker, upstream, broken, corpus.read(), declared)),
+        *(passes(each) for each in in_order if not each.quick),
+        Trial("imports", lambda broken: imports.check(asker, upstream, broken), quick=False),
     ]
-    found += [("forward", passes(each)) for each in in_order if not each.quick]
-    found += [("imports", lambda broken: imports.check(asker, upstream, broken))]
-    return found

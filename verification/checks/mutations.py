@@ -35,7 +35,7 @@ def check(
     cache: Path,
     told: Callable[[Case], None],
 ) -> Check:
-    """Break a copy of the tree in every way, and run checks until one fails. `told` gets each result at once."""
+    """Break a copy of the tree in every way, and run checks until one fails. `told` gets each result."""
     asker = replace(asker, work=asker.work / "mutations")
     copy = Copy(ours, cache / "broken")
     trials = _trials(asker, upstream, declared, configurations)

@@ -89,8 +89,9 @@ class Cleaner:
                     names |= self._dead.drop(unit, bound.node.names[bound.index])
                     if bound.public:
                         cleaned.dead[f"{unit.name}.{bound.name}"] = "the import is no longer used"
-                for condition in typing_only(unit, unread[path]):
-                    names |= self._dead.drop_condition(unit, condition)
+                for condition in typing_only(unit) if path in unread else ():
+                    if condition not in unit.leaving:
+                        names |= self._dead.drop_condition(unit, condition)
                 for stmt in self._unused.locals(unit):
                     cleaned.ops[path].append(Remove(stmt))
                     names |= self._dead.remove(unit, stmt)
@@ -111,11 +112,11 @@ def _drop(unit: Unit, unread: Iterable[Bound]) -> list[Op]:
     for bound in unread:
         dropped[bound.node].append(bound.index)
     ops: list[Op] = []
-    parents = unit.module.parents
-    conditions = {node: parents.get(node) for node in dropped if parents.get(node) in unit.leaving}
-    ops.extend(Remove(each) for each in dict.fromkeys(conditions.values()) if isinstance(each, ast.If))
+    conditions = typing_only(unit)
+    ops.extend(Remove(condition) for condition in conditions)
+    within: set[ast.AST] = {stmt for condition in conditions for stmt in condition.body}
     for node, indices in dropped.items():
-        if node in conditions:
+        if node in within:
             continue
         if len(indices) == len(node.names):
             ops.append(Remove(node))

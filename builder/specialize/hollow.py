@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-#: What a file has for its own sake: it says nothing about the rest of the file.
-_LOGGERS = ("logging.getLogger",)
+#: What makes a logger: a module's own is nothing that others take.
+_LOGGER = "logging.getLogger"
 
 
 def hollow(tree: ast.Module) -> bool:
@@ -40,5 +40,5 @@ def _nothing(stmt: ast.stmt) -> bool:
     if not isinstance(target, ast.Name):
         return False
     if isinstance(value, ast.Call):
-        return ast.unparse(value.func) in _LOGGERS
+        return ast.unparse(value.func) == _LOGGER
     return target.id == "__all__" and isinstance(value, (ast.List, ast.Tuple)) and not value.elts

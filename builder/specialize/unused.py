@@ -111,25 +111,21 @@ class Unused:
                 yield stmt
 
 
-def typing_only(unit: Unit, dropped: Iterable[Bound]) -> list[ast.If]:
-    """Each `if TYPE_CHECKING:` of the module of whose suite nothing is left without these names."""
-    found = []
-    for stmt in dict.fromkeys(unit.module.parents.get(bound.node) for bound in dropped):
-        if (
-            isinstance(stmt, ast.If)
-            and stmt not in unit.leaving
-            and not stmt.orelse
-            and isinstance(stmt.test, ast.Name)
-            and stmt.test.id == "TYPE_CHECKING"
-            and stmt.body[0].lineno > (stmt.test.end_lineno or stmt.lineno)
-            and unit.module.parents.get(stmt) is unit.module.tree
-            and all(
-                isinstance(inner, (ast.Import, ast.ImportFrom)) and unit.leaving.issuperset(inner.names)
-                for inner in stmt.body
-            )
-        ):
-            found.append(stmt)
-    return found
+def typing_only(unit: Unit) -> list[ast.If]:
+    """Each `if TYPE_CHECKING:` of the module whose imports all leave."""
+    return [
+        stmt
+        for stmt in unit.module.tree.body
+        if isinstance(stmt, ast.If)
+        and not stmt.orelse
+        and isinstance(stmt.test, ast.Name)
+        and stmt.test.id == "TYPE_CHECKING"
+        and stmt.body[0].lineno > (stmt.test.end_lineno or stmt.lineno)
+        and all(
+            isinstance(inner, (ast.Import, ast.ImportFrom)) and unit.leaving.issuperset(inner.names)
+            for inner in stmt.body
+        )
+    ]
 
 
 def _shadowed(unit: Unit, name: str) -> bool:

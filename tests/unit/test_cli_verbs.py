@@ -222,6 +222,7 @@ def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
         "options",
         "output",
         "recall",
+        "signals",
     }
     assert modules == {verb.replace("-", "_") for verb in VERBS}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 import yaml
 from hypothesis import given
@@ -137,10 +135,9 @@ def test_all_problems_before_a_syntax_error_are_told_with_it() -> None:
 
 
 def test_ten_megabytes_are_refused_unread() -> None:
-    start = time.perf_counter()
-    (problem,) = doc(b"a: 1\n" * 2_000_000).problems
+    (problem,) = doc(b"a: [\n" * 2_000_000).problems
     assert problem.code == "M001"
-    assert time.perf_counter() - start < 0.5
+    assert "more than 2,000,000 bytes" in problem.message
 
 
 def test_more_values_than_anyone_writes_are_refused() -> None:

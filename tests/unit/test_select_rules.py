@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -251,20 +250,3 @@ def test_the_folder_of_a_package_follows_the_longest_import_name() -> None:
     assert package_folder(it, "pkg") == "python/pkg"
     assert package_folder(it, "pkg.a.b") == "python/pkg/a/b"
     assert package_folder(it, "other.a") == "other/a"
-
-
-def test_a_large_tree_is_selected_quickly() -> None:
-    order = random.Random(1)
-    folders = [f"python/pkg/{a}/{b}" for a in range(20) for b in range(15)]
-    paths = [f"{order.choice(folders)}/file_{n}.py" for n in range(3450)]
-    patterns = [*folders[:100], *(f"{p}/" for p in folders[100:200]), *paths[:40]]
-    patterns += [f"python/**/file_{n}*.py" for n in range(10)]
-    it = manifest("keep: [python/]\nbatches:\n  - id: a\n    why: w\n    remove: " + str(patterns) + "\n")
-    best = min(_seconds(paths, it) for _ in range(3))
-    assert best < 0.5
-
-
-def _seconds(paths: list[str], it: object) -> float:
-    start = time.perf_counter()
-    select(paths, it)  # type: ignore[arg-type]
-    return time.perf_counter() - start

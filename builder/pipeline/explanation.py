@@ -150,6 +150,8 @@ def _path(cut: Cut, after: World, manifest: Manifest, path: str, symbol: Symbol 
     module = module_of(path, manifest.packages)
     if path not in cut.output.tree:
         rule = cut.decided.removed.get(path)
+        if rule is None and module in cut.specialized.lost:  # no rule took it: nothing was left in it
+            symbol = symbol or Symbol(module, "removed", cut.specialized.lost[module])
         batch = next((b for b in manifest.batches if rule and b.id == rule.batch), None)
         also = tuple(p for p, r in cut.decided.removed.items() if rule and r == rule and p != path)
         return Explanation(path, "removed", said, symbol, batch.why if batch else None, also)

@@ -16,6 +16,7 @@ from builder.manifest.load import load, switch_off
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, again, cut
 from builder.pipeline.decide import partial_paths
+from builder.pipeline.explanation import explain
 from builder.pipeline.reasons import reasons
 from builder.tree import Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import Upstream, snapshot
@@ -165,7 +166,8 @@ def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: 
     commit_files(world.repository, {**FILES, **files}, "refs/heads/hollow")
     done, manifest = cut_of(world, spec="hollow")
     assert {name for name in new if f"python/acme/{name}.py" not in done.output} == {"left"}
-    assert done.specialized.lost["acme.left"] == "nothing is left in it"
+    told = explain(done, manifest, "python/acme/left.py")
+    assert told is not None and told.symbol is not None and told.symbol.reason == "nothing is left in it"
     assert reasons(done)["python/acme/left.py"][0].rule == "on the target acme.platform.is_alien() is False"
     assert compare(done.output.tree, again(done, manifest).tree) == []
 

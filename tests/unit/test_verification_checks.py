@@ -164,7 +164,8 @@ class TestRealKernels:
 
     def test_from_runs_of_upstream_that_differ_by_more_than_rounding_nothing_follows(self) -> None:
         upstream = answer([(1, -1.0)], [(1, -1.25)])
-        for ours in (upstream, answer([(1, -1.0)]), answer([(1, -7.0)])):
+        assert compare.engines("e", [upstream], [answer([(1, -7.0)])], 1).verdict == FAILED
+        for ours in (upstream, answer([(1, -1.0)]), answer([(1, -1.125)])):
             case = compare.engines("e", [upstream], [ours], 1)
             assert case.verdict == NOT_RUN and "0.25" in case.lines[0]
             assert case.figures["apart"] == 0.25

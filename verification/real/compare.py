@@ -23,7 +23,7 @@ def engines(
     Where upstream repeats itself, ours has to be the same bit for bit. A configuration in which upstream
     itself does not is compared with a bound: the log-probabilities of ours, up to the first other token,
     may differ from the nearest of upstream's runs by the most that these differ from each other. Where that
-    is more than rounding, nothing is said of ours but the figures.
+    is more than rounding, ours can fail and not pass: staying within it proves nothing.
     """
     crashes = [answer["error"] for answer in theirs if "error" in answer]
     ours = [answer["error"] for answer in mine if "error" in answer]
@@ -50,7 +50,7 @@ def engines(
         "seconds": {side: [answer["seconds"] for answer in answers]
                     for side, answers in (("upstream", theirs), ("ours", mine))},
     }  # fmt: skip
-    if apart > _ROUNDING:
+    if apart > _ROUNDING and not lines:
         said = f"upstream's own runs differ by {apart:.3g}, more than rounding: nothing follows for ours"
         return Case(name, NOT_RUN, (said,), figures)
     return Case(name, FAILED if lines else PASSED, tuple(lines), figures)

@@ -22,7 +22,6 @@ class Trial:
 
     name: str
     run: Callable[[Subject], Check]
-    quick: bool = True
 
 
 def check(
@@ -47,10 +46,7 @@ def check(
 
 
 def _suited(mutation: Mutation, trials: Sequence[Trial]) -> list[Trial]:
-    """Trials in the order in which they are likely to catch it. What is known to survive is tried with the
-    first ones only: the rest would take half an hour to find nothing."""
-    if mutation.survives:
-        return [trial for trial in trials if trial.quick]
+    """Trials in the order in which they are likely to catch it."""
     return sorted(trials, key=lambda trial: trial.name != "arguments" or mutation.path != "server_args.py")
 
 
@@ -83,7 +79,7 @@ def _trials(
         def run(broken: Subject) -> Check:
             return forward.check(asker, upstream, broken, [configuration], 1)
 
-        return Trial("forward", run, configuration.quick)
+        return Trial("forward", run)
 
     in_order = sorted(configurations, key=lambda each: (not each.quick, each.mode != NUMBERS))
     return [
@@ -91,5 +87,5 @@ def _trials(
         *(passes(each) for each in in_order if each.quick),
         Trial("arguments", lambda broken: arguments.check(asker, upstream, broken, corpus.read(), declared)),
         *(passes(each) for each in in_order if not each.quick),
-        Trial("imports", lambda broken: imports.check(asker, upstream, broken), quick=False),
+        Trial("imports", lambda broken: imports.check(asker, upstream, broken)),
     ]

@@ -155,12 +155,9 @@ class Dead:
         low, high = first_line(stmt), stmt.end_lineno or stmt.lineno
         if not _alone(unit, stmt, low, high):
             return set()
-        self._edited.setdefault(unit.path, self._words.of(unit.path))
-        text = _visible(unit, low, high)
-        unit.hidden.append((low, high))
+        text = self._hide(unit, low, high)
         if b"getattr" in text:
             self._prefixes[unit.path] = _dynamic(_visible(unit, 1, len(unit.module.starts) - 1))
-        self._fell.subtract(self._words.take(unit.path, text))
         places = self._defined[unit.path] = self._defined[unit.path] - defines(text)
         for name in defines(text):
             if unit.path in self._places[name]:
@@ -180,12 +177,15 @@ class Dead:
     def drop_condition(self, unit: Unit, stmt: ast.If) -> set[bytes]:
         """A condition leaves, after all that stood in its suite; the names that occur in it."""
         unit.leaving.add(stmt)
-        low, high = stmt.lineno, stmt.test.end_lineno or stmt.lineno
+        return set(words(self._hide(unit, stmt.lineno, stmt.test.end_lineno or stmt.lineno)))
+
+    def _hide(self, unit: Unit, low: int, high: int) -> bytes:
+        """Lines leave, and the words in them; their text."""
         self._edited.setdefault(unit.path, self._words.of(unit.path))
         text = _visible(unit, low, high)
         unit.hidden.append((low, high))
         self._fell.subtract(self._words.take(unit.path, text))
-        return set(words(text))
+        return text
 
     def _candidate(self, name: bytes) -> bool:
         places = self._places[name]

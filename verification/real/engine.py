@@ -33,7 +33,7 @@ def main() -> None:
     imported = time.perf_counter()
     engine = sglang.Engine(**{**_DEFAULTS, "model_path": asked["model"], **asked["arguments"]})
     ready = time.perf_counter()
-    prompts = models.prompts(asked["prompts"])
+    prompts = models.prompts(asked["prompts"], asked["long"])
     rounds = []
     for _ in range(_ROUNDS):
         _flush(engine)

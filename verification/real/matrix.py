@@ -11,6 +11,8 @@ _NEXTN = {
     "speculative_algorithm": "EAGLE", "speculative_num_steps": 2, "speculative_eagle_topk": 1,
     "speculative_num_draft_tokens": 3,
 }  # fmt: skip
+_TILELANG = {"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"}
+_DENSE_UP_TO = "SGLANG_NSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD"
 _NO_GRAPH = {"disable_cuda_graph": True}
 _TRITON, _FLASHINFER = {"attention_backend": "triton"}, {"attention_backend": "flashinfer"}
 
@@ -24,8 +26,10 @@ class Configuration:
     quantization: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     upstream: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
     gpus: int = 1
     structured: bool = True
+    long: int = 0  # prompts longer than what sparse attention selects
 
 
 CONFIGURATIONS = (
@@ -41,7 +45,10 @@ CONFIGURATIONS = (
     Configuration("v2-triton", V2, arguments=_TRITON),
     Configuration("v3-nextn-flashinfer", arguments={**_FLASHINFER, **_NEXTN}, structured=False),
     Configuration("v3-nextn-triton", arguments={**_TRITON, **_NEXTN}, structured=False),
-    Configuration("v32", V32, upstream={"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"}),
+    Configuration("v32", V32, upstream=_TILELANG, long=4),
+    # Upstream computes short prefills densely with FlashAttention 3, which fits through few transfers: 0 has
+    # both trees compute all of them sparsely.
+    Configuration("v32-sparse", V32, upstream=_TILELANG, environment={_DENSE_UP_TO: "0"}, long=4),
     Configuration("v3-two-gpus", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),
     Configuration("v3-two-gpus-fp8", quantization="fp8", arguments={**_TRITON, "tp_size": 2}, gpus=2),
     Configuration(

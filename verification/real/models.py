@@ -28,8 +28,11 @@ def write(architecture: str, quantization: str, folder: Path) -> Path:
     return folder
 
 
-def prompts(count: int = 64) -> list[list[int]]:
-    """Token ids of mixed lengths, 1 to 400; every fourth begins like another, for the radix cache."""
+def prompts(count: int, long: int = 0) -> list[list[int]]:
+    """Token ids of mixed lengths, 1 to 400; every fourth begins like another, for the radix cache.
+
+    `long` more have 2,200 to 3,000 tokens.
+    """
     import random
 
     draws = random.Random(1)
@@ -40,4 +43,6 @@ def prompts(count: int = 64) -> list[list[int]]:
         if index % 4 == 3:
             tokens = found[index - 3][: max(1, length // 2)] + tokens
         found.append(tokens[:400])
-    return found
+    return found + [
+        [draws.randrange(15, 271) for _ in range(draws.randrange(2200, 3001))] for _ in range(long)
+    ]

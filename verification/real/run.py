@@ -31,6 +31,7 @@ from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 
 STAGES = ("engines", "server", "pair", "gains")
+_PROMPTS = 64
 _EACH = 280  # seconds for one engine
 _IMPORT = (
     "import time; t = time.perf_counter(); import sglang.srt.entrypoints.http_server; "
@@ -134,12 +135,13 @@ def _engine(
     question, answer, log = folder / "question.json", folder / "answer.json", folder / "log.txt"
     more = configuration.upstream if place.role == "upstream" else {}
     asked = {
-        "model": str(model.resolve()), "arguments": {**configuration.arguments, **more}, "prompts": 64,
-        "structured": configuration.structured,
+        "model": str(model.resolve()), "arguments": {**configuration.arguments, **more},
+        "prompts": _PROMPTS, "long": configuration.long, "structured": configuration.structured,
     }  # fmt: skip
     question.write_text(json.dumps(asked))
     answer.unlink(missing_ok=True)
     command = place.command("verification.real.engine", str(question.resolve()), str(answer.resolve()))
+    place = replace(place, more={**place.more, **configuration.environment})
     with log.open("wb") as lines:
         process = subprocess.Popen(
             command, cwd=place.work, env=place.environment(), stdin=subprocess.DEVNULL, stdout=lines,
@@ -185,7 +187,7 @@ def _engines(
                 mine = two.submit(_engine, ours, configuration, model, work, False)
                 second = two.submit(_engine, upstream, configuration, model, work, True)
             answers = (first, second.result()), (mine.result(),)
-            case = compare.engines(configuration.name, *answers, len(models.prompts()))
+            case = compare.engines(configuration.name, *answers, _PROMPTS + configuration.long)
         print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:500]}", flush=True)
         found[case.name] = case
         keep(Check("engines", tuple(found[each.name] for each in configurations if each.name in found)))

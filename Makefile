@@ -13,13 +13,14 @@ STAMP   := $(VENV)/.installed
 # Recipes read these from the environment, so that spaces and quotes in them are safe.
 export OUT UPSTREAM RANGE
 
-.PHONY: help setup dist plan verify verify-quick verify-gpu lift sweep doctor docs test check bench clean
+.PHONY: help setup dist plan verify verify-quick gpu-pack verify-gpu lift sweep doctor docs test check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
 	@echo 'make plan [UPSTREAM=...]                                          show what it would change'
 	@echo 'make verify [OUT=dist]                                            compare its behaviour with upstream'
 	@echo 'make verify-quick [OUT=dist]                                      a few minutes of it'
-	@echo 'make verify-gpu PACK=DIR [OUT=dist]                               the same on an NVIDIA GPU'
+	@echo 'make gpu-pack [UPSTREAM=...] [PACK=pack]                          what verify-gpu needs, in one folder'
+	@echo 'make verify-gpu [UPSTREAM=...] [PACK=pack]                        compare with real kernels, on a GPU'
 	@echo 'make lift UPSTREAM=... [ARGS="--from PIN"]                        say what a newer upstream breaks and brings'
 	@echo 'make sweep RANGE=A..B [ARGS="--every 10"]                         try the manifest on many commits'
 	@echo 'make test                                                         run the tests'
@@ -53,11 +54,21 @@ verify-quick: $(STAMP)
 	$(BUILDER) verify --out "$$OUT" --quick --check output --check parts --check arguments --check launch \
 	  --check imports --check forward $(ARGS)
 
-# On a machine with a GPU, whose python3 has torch for it and the packages of verification/requirements.txt.
-# PACK is a folder of `python -m verification.pack`; no builder, mirror or network is needed there.
-PACK ?= pack
+# What a machine with a GPU needs, in one folder: both trees, the published kernel wheel and ours.
+# KERNEL= leaves the wheels out; the references of verification/kernels stand for them then.
+PACK   ?= pack
+KERNEL ?= $(PACK)/kernel
+gpu-pack: $(STAMP)
+	$(BUILDER) dist --out "$$OUT" -- "$$UPSTREAM"
+	$(if $(KERNEL),$(BUILDER) kernel-wheel --download --out "$(KERNEL)" -- "$$UPSTREAM")
+	$(BIN)/python -m verification.pack --out "$$OUT" --to "$(PACK)" $(if $(KERNEL),--kernel "$(KERNEL)") $(ARGS)
+
+# On that machine, whose python3 has torch for its GPU and what SGLang needs. With a pack that is there, no
+# builder, mirror or network is needed.
 verify-gpu:
-	python3 -m verification.gpu --pack "$(PACK)" --out "$$OUT" $(ARGS)
+	test -e "$(PACK)/subjects.json" || $(MAKE) gpu-pack ARGS=
+	@if [ -e "$(PACK)/kernel-ours.whl" ]; then module=verification.real.run; else module=verification.gpu; fi; \
+	set -x; python3 -m "$$module" --pack "$(PACK)" --out "$$OUT" $(ARGS)
 
 # Writes lift/COMMIT/; the manifest is changed by ARGS=--accept only.
 lift: $(STAMP)

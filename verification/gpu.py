@@ -123,6 +123,15 @@ def _same(theirs: Mapping[str, Any], mine: Mapping[str, Any] | None) -> str:
     return "the same results in other steps" if same else "other results"
 
 
+def count() -> int:
+    """How many GPUs there are; 1 where none can be asked."""
+    try:
+        told = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return 1
+    return max(1, len(told.splitlines()))
+
+
 def machine() -> dict[str, str]:
     """What is to be known of the machine: its GPU, driver and versions."""
     import importlib.metadata

@@ -1,4 +1,7 @@
-"""Packs what a machine with a GPU needs of two trees: `python -m verification.pack --out dist --to DIR`."""
+"""Packs what a machine with a GPU needs of two trees: `python -m verification.pack --out dist --to DIR`.
+
+An output, the upstream that it was made from and, if asked, both kernel wheels.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,15 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import tarfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from builder.cli import options
+from builder.upstream.cache import default_cache
 from verification import subjects
 
 NAMES = ("upstream", "ours")
@@ -22,29 +28,57 @@ NAMES = ("upstream", "ours")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("dist"), help="the output folder")
-    parser.add_argument("--upstream-tree", type=Path, required=True, help="upstream's tree in a folder")
     parser.add_argument("--to", type=Path, required=True, help="where the packs go")
-    parser.add_argument("--kernel-upstream", type=Path, help="the published kernel wheel")
-    parser.add_argument("--kernel-ours", type=Path, help="the kernel wheel of the verb kernel-wheel")
+    parser.add_argument(
+        "--upstream-tree", type=Path, help="upstream's tree in a folder, instead of what build.json names"
+    )
+    parser.add_argument(
+        "--kernel",
+        type=Path,
+        help="a folder of the verb kernel-wheel: its wheel and the published one go too",
+    )
     parser.add_argument(
         "--without", action="append", default=[], help="a file of kernel wheels that stays here"
     )
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
     output = subjects.output(given.out)
+    cache = Path(os.environ.get("BUILDER_CACHE") or default_cache())
+    folders = given.upstream_tree or _upstream(output.upstream, cache), given.out / "tree"
     packs = {}
-    for name, folder in zip(NAMES, (given.upstream_tree, given.out / "tree"), strict=True):
+    for name, folder in zip(NAMES, folders, strict=True):
         data = pack(folder)
         (given.to / f"{name}.tar.gz").write_bytes(data)
         packs[name] = hashlib.sha256(data).hexdigest()
-    for name, wheel in zip(NAMES, (given.kernel_upstream, given.kernel_ours), strict=True):
-        if wheel is not None:
-            left_out = without(wheel, given.to / f"kernel-{name}.whl", given.without)
-            packs[f"kernel-{name}"] = wheel.name
-            packs[f"kernel-{name} sha256"] = hashlib.sha256(wheel.read_bytes()).hexdigest()
-            packs[f"kernel-{name} without"] = " ".join(left_out)
+    for name, wheel in zip(NAMES, kernels(given.kernel, cache) if given.kernel else (), strict=False):
+        left_out = without(wheel, given.to / f"kernel-{name}.whl", given.without)
+        packs[f"kernel-{name}"] = wheel.name
+        packs[f"kernel-{name} sha256"] = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        packs[f"kernel-{name} without"] = " ".join(left_out)
     said = {"output": asdict(output), "packs": packs}
     (given.to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")
+
+
+def _upstream(spec: str, cache: Path) -> Path:
+    """The tree that an output was made from, in a folder. Raises BuildError when it cannot be had."""
+    mirror = os.environ.get("SGLANG_MIRROR")
+    asked = options.ask(Path("manifest.yaml"), (), "human", spec, Path(mirror) if mirror else None, cache)
+    found = options.resolve(asked)
+    return subjects.upstream(found.tree, found.blobs.read, cache / "verification").folder
+
+
+def kernels(folder: Path, cache: Path) -> tuple[Path, Path]:
+    """The published wheel, and ours that was made from it. Raises FileNotFoundError when one is not there."""
+    ours = next(iter(sorted(folder.glob("*.whl"))), None)
+    if ours is None:
+        raise FileNotFoundError(f"{folder} holds no wheel: run the verb kernel-wheel with --out {folder}")
+    with zipfile.ZipFile(ours) as packed:
+        name = next(each for each in packed.namelist() if each.endswith(".dist-info/MODIFICATIONS.json"))
+        origin = json.loads(packed.read(name))["from"]
+    published = cache / "kernel" / origin["sha256"] / origin["name"]
+    if not published.exists():
+        raise FileNotFoundError(f"{published} is not there: run the verb kernel-wheel with --download")
+    return published, ours
 
 
 def pack(folder: Path) -> bytes:

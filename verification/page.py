@@ -22,7 +22,8 @@ _NOTES = {
     "engines": "`sglang.Engine`, real kernels: token ids and log-probabilities of greedy decoding.",
     "server": "A server on loopback answers the same requests with the same replies.",
     "pair": "Prefill on one GPU and decode on another: the decoding server's replies.",
-    "gains": "What each tree takes: medians, and the ratio of ours to upstream's.",
+    "gains": "What a start of each tree takes: medians, and the ratio of ours to upstream's.",
+    "throughput": "Both servers under the same load: medians, and the ratio of ours to upstream's.",
 }  # fmt: skip
 
 _APART = "upstream's own differ by"
@@ -48,10 +49,13 @@ def page(
     """Markdown of what statements say; one run after the other. They may be of different subjects."""
     lines = [f"# {title}", "", "Made from the evidence by `verification/page.py`; not edited by hand.", ""]
     lines += [line for note in notes for line in (note, "")]
+    same = _same([_named(said) for said in statements]) if len(statements) > 1 else {}
+    lines += _table(same) if same else []
     for number, said in enumerate(statements, 1):
         if len(statements) > 1:
             lines += [f"## Run {number}", ""]
-        lines += [*_subjects(said), *_summary(said)]
+        own = {key: value for key, value in _named(said).items() if key not in same}
+        lines += [*_table(own), *_summary(said)]
         for check in said["predicate"]["checks"]:
             lines += _check(check, 3 if len(statements) > 1 else 2)
     lines += ["## What did not run", ""]
@@ -59,14 +63,24 @@ def page(
     return "\n".join(lines) + "\n"
 
 
-def _subjects(said: Mapping[str, Any]) -> list[str]:
+def _named(said: Mapping[str, Any]) -> dict[str, str]:
+    """What was compared, with what, and where."""
     named = {each["name"]: next(iter(each["digest"].values())) for each in said["subject"]}
     named |= {
         each["name"]: next(iter(each["digest"].values())) for each in said["predicate"]["configuration"]
     }
     named |= dict(said["predicate"]["machine"].items())
-    rows = [f"| {_cell(key)} | {_cell(value)} |" for key, value in named.items() if value]
-    return ["| | |", "| --- | --- |", *rows, ""]
+    return {key: value for key, value in named.items() if value}
+
+
+def _same(named: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What every run has alike."""
+    return {key: value for key, value in named[0].items() if all(other.get(key) == value for other in named)}
+
+
+def _table(named: Mapping[str, str]) -> list[str]:
+    rows = [f"| {_cell(key)} | {_cell(value)} |" for key, value in named.items()]
+    return ["| | |", "| --- | --- |", *rows, ""] if rows else []
 
 
 def _summary(said: Mapping[str, Any]) -> list[str]:
@@ -120,7 +134,7 @@ def _told(check: str, case: Mapping[str, Any]) -> str:
         return " / ".join(case.get("lines", ()))
     if check == "engines" and "alone" in figures:
         return f"{figures['prompts']} prompts, digest {figures['digest'][:16]}{_bounded(figures)}"
-    if check == "gains" and figures:
+    if check in ("gains", "throughput") and figures:
         one, two = figures["median upstream"], figures["median ours"]
         return f"upstream {one:g}, ours {two:g}, ratio {figures['ratio']}"
     if check in ("server", "pair") and "status" in figures:
@@ -141,16 +155,27 @@ def _bounded(figures: Mapping[str, Any]) -> str:
 
 
 def _left_out(statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What no run did. Of a case that several left open, the last says why."""
     ran = {check["name"] for said in statements for check in said["predicate"]["checks"]}
+    decided, left = set(), {}
     for said in statements:
         for name, why in said["predicate"]["leftOut"].items():
             if name not in ran:
-                yield f"{name}: {why}"
+                left[_tree(said), name, ""] = f"{name}: {why}"
         for check in said["predicate"]["checks"]:
             for case in check["cases"]:
-                if case["verdict"] == "not run":
-                    why = " / ".join(case.get("lines", ()))
-                    yield f"{check['name']}, {_cell(case['name'])}: {_cell(why)[:240]}"
+                key = _tree(said), check["name"], case["name"]
+                if case["verdict"] != "not run":
+                    decided.add(key)
+                    continue
+                why = " / ".join(case.get("lines", ()))
+                left[key] = f"{check['name']}, {_cell(case['name'])}: {_cell(why)[:240]}"
+    yield from (line for key, line in left.items() if key not in decided)
+
+
+def _tree(said: Mapping[str, Any]) -> str:
+    """The tree that a statement is about: what one run left open, another of the same tree may have run."""
+    return json.dumps(said["subject"][:1])
 
 
 def _cell(text: Any) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import math
+import random
 import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +172,25 @@ class TestRealKernels:
             assert case.verdict == NOT_RUN and "0.25" in case.lines[0]
             assert case.figures["apart"] == 0.25
 
+    def test_ours_fails_when_it_is_mostly_the_odd_one_out_among_runs_that_differ(self) -> None:
+        draws = random.Random(7)
+
+        def noisy(shift: float = 0.0) -> list[tuple[int, float]]:
+            return [(1, -3.0 + shift + draws.uniform(-0.4, 0.4))]
+
+        def one_round(shift: float = 0.0) -> dict[str, Any]:
+            said = [answer(noisy(shift))["rounds"][0]["alone"][0] for _ in range(64)]
+            return {**answer(), "rounds": [{"alone": said, "structured": [], "together": []}]}
+
+        upstream = [one_round() for _ in range(4)]
+        like = compare.engines("e", upstream, [one_round()], 64)
+        assert like.verdict == NOT_RUN
+        assert int(like.figures["ours farthest"].split()[0]) < 32
+        # within what upstream's runs differ by, in every output; and yet not one of them
+        other = compare.engines("e", upstream, [one_round(0.75)], 64)
+        assert other.verdict == FAILED
+        assert "farthest" in other.lines[0]
+
     def test_a_crash_of_ours_fails_and_one_of_upstream_is_told(self) -> None:
         crash, good = {"error": ["boom"]}, answer([(1, -1.0)])
         assert compare.engines("e", [good], [crash], 1).verdict == FAILED
@@ -193,11 +214,32 @@ class TestRealKernels:
         assert compare.gain("s", [1.0, 1.2, 1.1], [0.9, 1.0, 1.1]).verdict == PASSED
         assert compare.gain("s", [1.0, 1.2, 1.1], [1.3, 1.4, 1.5]).verdict == FAILED
         assert compare.gain("t", [10.0, 11.0], [9.0, 9.5], smaller_is_better=False).verdict == FAILED
+        assert compare.gain("s", [1000.0], [1009.0]).verdict == PASSED  # not measured so finely
+        assert compare.gain("s", [1000.0], [1011.0]).verdict == FAILED
         assert compare.gain("s", [], [1.0]).verdict == NOT_RUN
 
     def test_every_request_of_the_corpus_has_a_name_of_its_own(self) -> None:
         names = [name for name, _, _ in server.corpus()]
         assert len(set(names)) == len(names) >= 15
+
+
+class TestPacks:
+    def test_the_published_kernel_wheel_is_the_one_that_ours_was_made_from(self, tmp_path: Path) -> None:
+        ours, cache = tmp_path / "kernel" / "k-1+deepseek-py3-none-any.whl", tmp_path / "cache"
+        ours.parent.mkdir()
+        with zipfile.ZipFile(ours, "w") as wheel:
+            said = {"from": {"name": "k-1-py3-none-any.whl", "sha256": "ab"}}
+            wheel.writestr("k-1+deepseek.dist-info/MODIFICATIONS.json", json.dumps(said))
+        with pytest.raises(FileNotFoundError, match="--download"):
+            pack.kernels(ours.parent, cache)
+        published = cache / "kernel" / "ab" / "k-1-py3-none-any.whl"
+        published.parent.mkdir(parents=True)
+        published.touch()
+        assert pack.kernels(ours.parent, cache) == (published, ours)
+
+    def test_a_folder_without_a_kernel_wheel_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError, match="kernel-wheel"):
+            pack.kernels(tmp_path, tmp_path)
 
 
 class TestPages:
@@ -235,6 +277,26 @@ class TestPages:
         other = json.loads(json.dumps(empty))
         other["predicate"].update(checks=[check], leftOut={})
         assert "Everything ran" in page.page("T", [empty, other])
+
+    def test_a_case_that_another_run_of_the_tree_did_is_not_left_out(self) -> None:
+        def run(tree: str, *cases: dict[str, Any]) -> dict[str, Any]:
+            counts = {"passed": 0, "failed": 0, "not run": 0}
+            check = {"name": "c", "verdict": "passed", "counts": counts, "cases": list(cases)}
+            return {
+                "subject": [{"name": "tree", "digest": {"gitTree": tree}}],
+                "predicate": {
+                    "configuration": [], "machine": {"gpu": "H"}, "checks": [check], "leftOut": {},
+                },
+            }  # fmt: skip
+
+        late = {"name": "x", "verdict": "not run", "lines": ["no time"]}
+        crash = {"name": "x", "verdict": "not run", "lines": ["a crash"]}
+        done = {"name": "x", "verdict": "passed"}
+        assert "Everything ran" in page.page("T", [run("a", late), run("a", done)])
+        assert page.page("T", [run("a", late), run("b", done)]).endswith("- c, x: no time\n")
+        text = page.page("T", [run("a", late), run("a", crash)])
+        assert text.endswith("## What did not run\n\n- c, x: a crash\n")
+        assert text.count("| gpu | H |") == 1  # what the runs have alike is told once
 
 
 def test_a_pack_holds_what_runs_and_is_the_same_bytes_each_time(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ _NEXTN = {
 }  # fmt: skip
 _TILELANG = {"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"}
 _DENSE_UP_TO = "SGLANG_NSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD"
+_NO_OVERLAP = {"disable_overlap_schedule": True}
 _NO_GRAPH = {"disable_cuda_graph": True}
 _TRITON, _FLASHINFER = {"attention_backend": "triton"}, {"attention_backend": "flashinfer"}
 
@@ -35,13 +36,15 @@ class Configuration:
 CONFIGURATIONS = (
     Configuration("v3-flashinfer-default", upstream=_FLASHINFER),
     Configuration("v3-flashinfer-no-graph", arguments={**_FLASHINFER, **_NO_GRAPH}),
-    Configuration("v3-flashinfer-no-overlap", arguments={**_FLASHINFER, "disable_overlap_schedule": True}),
+    Configuration("v3-flashinfer-no-overlap", arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v3-triton", arguments=_TRITON),
     Configuration("v3-triton-no-graph", arguments={**_TRITON, **_NO_GRAPH}),
     Configuration("v3-fp8-flashinfer", quantization="fp8", arguments=_FLASHINFER),
+    Configuration("v3-fp8-flashinfer-no-overlap", quantization="fp8", arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v3-fp8-triton", quantization="fp8", arguments=_TRITON),
     Configuration("v3-no-radix", arguments={**_TRITON, "disable_radix_cache": True}),
     Configuration("v2-flashinfer", V2, arguments=_FLASHINFER),
+    Configuration("v2-flashinfer-no-overlap", V2, arguments=_FLASHINFER | _NO_OVERLAP),
     Configuration("v2-triton", V2, arguments=_TRITON),
     Configuration("v3-nextn-flashinfer", arguments={**_FLASHINFER, **_NEXTN}, structured=False),
     Configuration("v3-nextn-triton", arguments={**_TRITON, **_NEXTN}, structured=False),
@@ -49,7 +52,16 @@ CONFIGURATIONS = (
     # Upstream computes short prefills densely with FlashAttention 3, which fits through few transfers: 0 has
     # both trees compute all of them sparsely.
     Configuration("v32-sparse", V32, upstream=_TILELANG, environment={_DENSE_UP_TO: "0"}, long=4),
+    Configuration(
+        "v32-sparse-no-overlap",
+        V32,
+        arguments=_NO_OVERLAP,
+        upstream=_TILELANG,
+        environment={_DENSE_UP_TO: "0"},
+        long=4,
+    ),
     Configuration("v3-two-gpus", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),
+    Configuration("v3-two-gpus-no-overlap", arguments={**_FLASHINFER, **_NO_OVERLAP, "tp_size": 2}, gpus=2),
     Configuration("v3-two-gpus-fp8", quantization="fp8", arguments={**_TRITON, "tp_size": 2}, gpus=2),
     Configuration(
         "v3-dp-attention",

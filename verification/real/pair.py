@@ -16,6 +16,7 @@ from verification.real.server import Server
 _TEXTS = ("Hello", "Is it sunny in Paris?", "Once upon a time " * 12, "One, two, three, " * 40)
 _SAMPLING = {"temperature": 0, "max_new_tokens": 16, "ignore_eos": True}
 _ROUNDS = 2
+_LOOPBACK = {"SGLANG_HOST_IP": "127.0.0.1"}  # both are on this machine, which may have no other network
 
 
 def answers(place: Place, model: Path, words: Sequence[str], backend: str, logs: Path) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def answers(place: Place, model: Path, words: Sequence[str], backend: str, logs:
     port = server.free_port()
     asked = [
         (
-            replace(place, more={**place.more, "CUDA_VISIBLE_DEVICES": str(number)}),
+            replace(place, more={**place.more, **_LOOPBACK, "CUDA_VISIBLE_DEVICES": str(number)}),
             [*words, "--disaggregation-mode", mode, "--disaggregation-transfer-backend", backend,
              "--disaggregation-bootstrap-port", str(port)],
             logs.with_name(f"{logs.name}-{mode}.txt"),

@@ -1,8 +1,8 @@
 """Both trees with real kernels: `python -m verification.real.run --pack DIR --out DIR --stage NAME...`.
 
 Stages: `engines` (tokens and log-probabilities), `server` (replies over HTTP), `pair` (prefill and decode
-on two GPUs), `gains` (time and memory). The evidence of each call is a file of its own; `verification.page`
-joins them.
+on two GPUs), `gains` (the time and memory of a start), `throughput` (of servers that are up). The evidence
+of each call is a file of its own; `verification.page` joins them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,14 @@ from typing import Any
 
 from verification import asking, gpu
 from verification.evidence import statement
-from verification.real import compare, models, pair, server
+from verification.real import compare, gains, models, pair, server
 from verification.real.matrix import CONFIGURATIONS, Configuration
 from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 
-STAGES = ("engines", "server", "pair", "gains")
+STAGES = ("engines", "server", "pair", "gains", "throughput")
 _PROMPTS = 64
 _EACH = 280  # seconds for one engine
-_IMPORT = (
-    "import time; t = time.perf_counter(); import sglang.srt.entrypoints.http_server; "
-    "print(time.perf_counter() - t)"
-)
 
 
 def main() -> None:
@@ -48,8 +44,9 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("/tmp/verification-real"), help="logs and models")
     parser.add_argument("--stage", nargs="+", choices=STAGES, default=STAGES)
     parser.add_argument("--only", nargs="*", default=(), help="configurations whose name starts so")
-    parser.add_argument("--gpus", type=int, default=1, help="how many GPUs this machine has")
+    parser.add_argument("--gpus", type=int, help="how many GPUs to use; by default those that there are")
     parser.add_argument("--jobs", type=int, default=4, help="engines at a time")
+    parser.add_argument("--at-once", action="store_true", help="a configuration's three engines at a time")
     parser.add_argument("--seconds", type=int, default=540, help="start nothing after this time")
     parser.add_argument("--transfer", default="nixl", help="what carries keys and values between two servers")
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
@@ -57,6 +54,7 @@ def main() -> None:
     given.work.mkdir(parents=True, exist_ok=True)
     given.out.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + given.seconds
+    gpus = given.gpus or gpu.count()
     output, subjects = gpu.unpack(given.pack, given.work / "trees")
     places = [
         Place(
@@ -67,8 +65,7 @@ def main() -> None:
     ]  # fmt: skip
     wanted = [
         each for each in CONFIGURATIONS
-        if each.gpus <= given.gpus and (given.gpus == 1 or each.gpus > 1)
-        and (not given.only or each.name.startswith(tuple(given.only)))
+        if each.gpus <= gpus and (not given.only or each.name.startswith(tuple(given.only)))
     ]  # fmt: skip
     harness = {
         "digest": asking.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **gpu.machine(),
@@ -76,7 +73,7 @@ def main() -> None:
         "kernel wheels": json.dumps(_kernels(given.pack)),
         "command": " ".join(["python -m verification.real.run", *sys.argv[1:]]),
     }  # fmt: skip
-    name = "-".join(["verification", *given.stage, str(given.gpus)])
+    name = "-".join(["verification", *given.stage, str(gpus)])
 
     def keep(checks: Sequence[Check]) -> None:
         """What is known so far: a machine may be taken away."""
@@ -85,14 +82,19 @@ def main() -> None:
     checks: list[Check] = []
     for stage in given.stage:
         if stage == "engines":
-            done = _engines(places, wanted, given.work, given.jobs, deadline, lambda c: keep([*checks, c]))
+            done = _engines(
+                places, wanted, given.work, given.jobs, given.at_once, deadline,
+                lambda c: keep([*checks, c]),
+            )  # fmt: skip
             checks.append(done)
         elif stage == "server":
             checks.append(_server(places, given.work, deadline))
         elif stage == "pair":
             checks.append(_pair(places, given.work, given.transfer))
+        elif stage == "throughput":
+            checks.append(_throughput(places, given.work, given.times, gpus))
         else:
-            checks.append(_gains(places, given.work, given.times, given.gpus, deadline))
+            checks.append(_gains(places, given.work, given.times, gpus, deadline))
         for case in checks[-1].cases if stage != "engines" else ():
             print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
         keep(checks)
@@ -133,7 +135,8 @@ def _engine(
     folder = work / "engines" / configuration.name / (f"{place.role}-again" if again else place.role)
     folder.mkdir(parents=True, exist_ok=True)
     question, answer, log = folder / "question.json", folder / "answer.json", folder / "log.txt"
-    more = configuration.upstream if place.role == "upstream" else {}
+    more: dict[str, Any] = {"port": server.free_port()}  # data parallelism counts its ports from it
+    more |= configuration.upstream if place.role == "upstream" else {}
     asked = {
         "model": str(model.resolve()), "arguments": {**configuration.arguments, **more},
         "prompts": _PROMPTS, "long": configuration.long, "structured": configuration.structured,
@@ -163,10 +166,11 @@ def _engines(
     configurations: Sequence[Configuration],
     work: Path,
     jobs: int,
+    at_once: bool,
     deadline: float,
     keep: Callable[[Check], None],
 ) -> Check:
-    """Upstream, then ours and upstream again side by side, in every configuration."""
+    """Upstream, then ours and upstream again side by side, in every configuration; or all `at_once`."""
     upstream, ours = places
     written = {
         (each.architecture, each.quantization): models.write(
@@ -181,12 +185,13 @@ def _engines(
         if time.monotonic() > deadline:
             case = Case(configuration.name, NOT_RUN, ("there was no time left",))
         else:
-            # the first one compiles what the others find compiled
-            first = _engine(upstream, configuration, model, work, False)
-            with ThreadPoolExecutor(2) as two:
-                mine = two.submit(_engine, ours, configuration, model, work, False)
-                second = two.submit(_engine, upstream, configuration, model, work, True)
-            answers = (first, second.result()), (mine.result(),)
+            with ThreadPoolExecutor(3) as three:
+                first = three.submit(_engine, upstream, configuration, model, work, False)
+                if not at_once:
+                    first.result()  # it compiles what the others find compiled
+                mine = three.submit(_engine, ours, configuration, model, work, False)
+                second = three.submit(_engine, upstream, configuration, model, work, True)
+            answers = (first.result(), second.result()), (mine.result(),)
             case = compare.engines(configuration.name, *answers, _PROMPTS + configuration.long)
         print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:500]}", flush=True)
         found[case.name] = case
@@ -242,75 +247,22 @@ def _pair(places: Sequence[Place], work: Path, backend: str) -> Check:
         for place, again in ((upstream, ""), (ours, ""), (upstream, "-again")):
             log = work / "servers" / f"pair-{place.role}{again}"
             told.append(pair.answers(place, model, _WORDS, backend, log))
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:
         lines = tuple(str(error).splitlines())
         return Check("pair", (), lines) if told else Check("pair", (Case("pair", NOT_RUN, lines),))
     return Check("pair", tuple(compare.replies(told[0], told[2], told[1])))
 
 
 def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline: float) -> Check:
-    """What each tree takes. In turns on one GPU; side by side on two, which they exchange each time.
-
-    What was measured is kept, so that a second call on the same machine goes on where time ran out.
-    """
-    model, kept = _model(work), work / "gains.json"
-    rounds: list[dict[str, dict[str, Any]]] = json.loads(kept.read_text()) if kept.exists() else []
-
-    def measure(number: int, index: int) -> dict[str, Any]:
-        return _measured(places[index], places[0], model, work, (number + index) % gpus)
-
-    with ThreadPoolExecutor(min(gpus, 2)) as pool:
-        while len(rounds) < times and time.monotonic() < deadline:
-            taken = pool.map(measure, [len(rounds)] * len(places), range(len(places)))
-            rounds.append(dict(zip((place.role for place in places), taken, strict=True)))
-            kept.write_text(json.dumps(rounds))
-    found = {place.role: [each[place.role] for each in rounds] for place in places}
-    theirs, mine = (found[place.role] for place in places)
-    cases = [
-        compare.gain(name, [each[key] for each in theirs], [each[key] for each in mine])
-        for name, key in (
-            ("seconds to import the server", "import"), ("seconds to the first answer", "start"),
-            ("bytes in memory, all processes", "rss in all"), ("bytes of GPU memory", "gpu"),
-        )
-    ]  # fmt: skip
-    for key, smaller in (("output_throughput", False), ("mean_ttft_ms", True), ("mean_itl_ms", True)):
-        one, two = ([each["bench"][key] for each in side if key in each["bench"]] for side in (theirs, mine))
-        cases.append(compare.gain(f"bench_serving {key}", one, two, smaller))
-    for name in sorted({row[0] for side in (theirs, mine) for each in side for row in each["rss"]}):
-        one, two = (
-            [sum(row[1] for row in each["rss"] if row[0] == name) for each in side] for side in (theirs, mine)
-        )
-        cases.append(compare.gain(f"bytes in memory of {name}", one, two))
-    one, two = ([float(_size(place.tree / "python"))] for place in places)
-    cases.append(compare.gain("bytes of Python's tree", one, two))
+    cases = gains.starts(places, _model(work), _WORDS, work, times, gpus, deadline)
     return Check("gains", tuple(cases))
 
 
-def _measured(place: Place, client: Place, model: Path, work: Path, number: int) -> dict[str, Any]:
-    """One round of one tree on GPU `number`."""
-    imported = _import_seconds(place)
-    log, out = work / "servers" / f"gains-{place.role}.txt", work / f"gains-{place.role}.jsonl"
-    here = replace(place, more={**place.more, "CUDA_VISIBLE_DEVICES": str(number)})
-    with server.running(here, model, _WORDS, log) as running:
-        benched = server.bench(running, client, model, out)
-        taken = server.taken(running, number)
-    return {
-        "import": imported, "start": running.seconds, "bench": benched,
-        "rss": taken["rss"], "rss in all": taken["rss in all"], "gpu": taken["gpu"],
-    }  # fmt: skip
-
-
-def _import_seconds(place: Place) -> float:
-    """The time to import the server in a fresh process. Raises CalledProcessError when it cannot be."""
-    done = subprocess.run(
-        [sys.executable, "-c", _IMPORT], cwd=place.work, env=place.environment(), capture_output=True,
-        text=True, check=True,
-    )  # fmt: skip
-    return round(float(done.stdout.splitlines()[-1]), 3)
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+def _throughput(places: Sequence[Place], work: Path, times: int, gpus: int) -> Check:
+    try:
+        return Check("throughput", tuple(gains.throughput(places, _model(work), _WORDS, work, times, gpus)))
+    except RuntimeError as error:
+        return Check("throughput", (), tuple(str(error).splitlines()))
 
 
 if __name__ == "__main__":

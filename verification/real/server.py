@@ -187,11 +187,16 @@ def taken(server: Server, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def bench(server: Server, client: Place, model: Path, out: Path, requests: int = 128) -> dict[str, Any]:
-    """What upstream's own bench_serving measures against the server; the client is always upstream's."""
+def bench(
+    server: Server, client: Place, model: Path, out: Path, requests: int = 128, length: int = 64
+) -> dict[str, Any]:
+    """What upstream's own bench_serving measures against the server; the client is always upstream's.
+
+    Each request has 256 tokens and asks for `length`.
+    """
     command = client.command(
         "sglang.bench_serving", "--backend", "sglang", "--host", "127.0.0.1", "--port", str(server.port),
-        "--dataset-name", "random-ids", "--random-input-len", "256", "--random-output-len", "64",
+        "--dataset-name", "random-ids", "--random-input-len", "256", "--random-output-len", str(length),
         "--random-range-ratio", "1.0", "--num-prompts", str(requests), "--seed", "1",
         "--tokenizer", str(model), "--model", str(model), "--output-file", str(out), "--disable-tqdm",
         "--warmup-requests", "4",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from builder.pipeline.cut import Recalled
 
 #: The most of each kind that is kept, the latest first: about ten upstreams.
-MOST = {"summaries": 16_000, "told": 8, "folds": 4_000}
+MOST = {"summaries": 16_000, "told": 8, "folds": 4_000, "tops": 8_000}
 _PREFIX = "recalled-"
 
 

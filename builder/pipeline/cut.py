@@ -27,9 +27,9 @@ from builder.select.patterns import PatternSet
 from builder.select.rules import Selection
 from builder.specialize.facts import Facts
 from builder.specialize.fixpoint import specialize
-from builder.specialize.recall import Recall as Folds
 from builder.specialize.recall import Remembered
 from builder.specialize.results import Specialized
+from builder.specialize.tops import Tops
 from builder.surface.extract import surface
 from builder.surface.model import Surface
 from builder.tree import Snapshot
@@ -52,11 +52,15 @@ Told = tuple[Surface, tuple[native.Finding, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What cuts found out that is true of the same files again: summaries, what upstream offers, folds."""
+    """What cuts found out that is true of the same files again.
+
+    Summaries, what upstream offers, what folding a file gave, what a file binds at its top level.
+    """
 
     summaries: dict[tuple[str, str, int], Summary] = field(default_factory=dict)
     told: dict[str, Told] = field(default_factory=dict)
     folds: dict[str, Remembered] = field(default_factory=dict)
+    tops: dict[str, Tops] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,7 @@ def cut(
 
     ours = frozenset(overlaid.ours)
     facts = facts_of(manifest, upstream, decided)
-    folds = recall.folds if recall else None
-    specialized, followed = _specialize(laid, upstream, decided, manifest, ours, facts, folds)
+    specialized, followed = _specialize(laid, upstream, decided, manifest, ours, facts, recall)
     stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
     stop(followed.problems)
     output = laid.replace({**specialized.files, **followed.files})
@@ -172,7 +175,7 @@ def _specialize(
     manifest: Manifest,
     ours: frozenset[str],
     facts: Facts,
-    folds: Folds | None = None,
+    recall: Recalled | None = None,
 ) -> tuple[Specialized, lockstep.Followed]:
     """What follows from the facts and from what is gone: in Python, then in native code."""
     modules = python_modules(upstream, manifest.packages)
@@ -186,7 +189,8 @@ def _specialize(
         extra=[files[p] for p in files if p.endswith("pyproject.toml")],
         frozen=ours,
         stays=frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub"),
-        recall=folds,
+        recall=recall.folds if recall else None,
+        tops=recall.tops if recall else None,
     )
     special = files.replace(specialized.files)
     removed = {p: r.batch for p, r in decided.removed.items()}

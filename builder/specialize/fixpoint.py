@@ -18,10 +18,12 @@ from builder.specialize.hits import import_hits
 from builder.specialize.hollow import hollow
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.links import Links
-from builder.specialize.outline import Outline
+from builder.specialize.outline import Outline, package_of
 from builder.specialize.polish import format_files, polish
 from builder.specialize.recall import Answer, Asked, Question, Recall, Remembered, digest, key
 from builder.specialize.results import Mismatch, Round, Specialized
+from builder.specialize.tops import Kept
+from builder.specialize.tops import Known as KnownTops
 from builder.specialize.words import Words, holding
 from builder.specialize.world import Memory, Unit, World
 
@@ -43,6 +45,7 @@ def specialize(
     check: bool = True,
     stays: frozenset[str] = frozenset(),
     recall: Recall | None = None,
+    tops: Kept | None = None,
 ) -> Specialized:
     """Specialize kept Python files under the facts.
 
@@ -51,11 +54,11 @@ def specialize(
     `may_prune`: paths in which dead definitions may leave; `extra`: other texts that may name symbols;
     `frozen`: paths that are ours and stay as they are; `check`: compare each edit with the
     oracle; `stays`: qualified names of definitions that never leave as dead; `recall`: what folds gave
-    before, to which those of this run are added (only with `check`).
+    before, to which those of this run are added (only with `check`); `tops`: likewise what files bind.
     """
     recall = recall if check else None
     return _Fixpoint(
-        files, upstream, names, removed, facts, may_prune, extra, frozen, check, stays, recall
+        files, upstream, names, removed, facts, may_prune, extra, frozen, check, stays, recall, tops
     ).run()
 
 
@@ -73,6 +76,7 @@ class _Fixpoint:
         check: bool,
         stays: frozenset[str],
         recall: Recall | None,
+        tops: Kept | None,
     ) -> None:
         self.files = dict(files)
         self.first = dict(files)
@@ -85,6 +89,7 @@ class _Fixpoint:
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
         self.outlines: dict[str, Outline] = {}
+        self.tops = KnownTops(tops)
         self.words = Words(files)
         self.links = Links(files, names, self.words)
         self.cleaner = Cleaner(
@@ -103,7 +108,10 @@ class _Fixpoint:
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
 
     def world(self) -> World:
-        return World(self.files, self.names, self.removed, self.facts, self.memory, self.units, self.outlines)
+        return World(
+            self.files, self.names, self.removed, self.facts, self.memory,
+            self.units, self.outlines, self.tops,
+        )  # fmt: skip
 
     def run(self) -> Specialized:
         self.overlaid()
@@ -210,8 +218,7 @@ class _Fixpoint:
         found = set()
         for path, data in self.files.items():
             name = self.names[path]
-            package = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
-            if path not in self.frozen and import_hits(data, package, gone):
+            if path not in self.frozen and import_hits(data, package_of(path, name), gone):
                 found.add(path)
         return found
 

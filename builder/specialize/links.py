@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from builder.specialize.outline import absolute, imports
+from builder.specialize.outline import absolute, imports, package_of
 from builder.specialize.words import Words
 
 
@@ -26,7 +26,7 @@ class Links:
         self._stars: defaultdict[str, set[str]] = defaultdict(set)
         for path, data in files.items():
             name = names[path]
-            package = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
+            package = package_of(path, name)
             for _, written, taken in imports(data):
                 module = absolute(written, package)
                 for index, one in enumerate(taken):

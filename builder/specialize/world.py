@@ -14,8 +14,10 @@ from functools import cached_property
 
 from builder.source.parse import Module, parse
 from builder.specialize.facts import Facts, Gone, Known
-from builder.specialize.outline import Outline
+from builder.specialize.outline import Outline, package_of
 from builder.specialize.scopes import Binding, Scope, Scopes
+from builder.specialize.tops import Imported, Tops, imported, tops
+from builder.specialize.tops import Known as KnownTops
 
 _DECLARES = re.compile(rb"global|nonlocal")
 
@@ -41,7 +43,7 @@ class Unit:
 
     @property
     def package(self) -> str:
-        return self.name if self.path.endswith("/__init__.py") else self.name.rpartition(".")[0]
+        return package_of(self.path, self.name)
 
     @cached_property
     def scopes(self) -> Scopes:
@@ -82,9 +84,10 @@ class World:
         memory: Memory,
         units: dict[str, Unit],
         outlines: dict[str, Outline],
+        known: KnownTops | None = None,
     ) -> None:
-        """`names`: path -> module; `removed`: module -> why it is gone; `units`, `outlines`: of the files
-        that were asked for already."""
+        """`names`: path -> module; `removed`: module -> why it is gone; `units`, `outlines`, `known`: of the
+        files that were asked for already."""
         self.files = files
         self.names = names
         self.paths = {name: path for path, name in names.items() if path in files}
@@ -93,6 +96,7 @@ class World:
         self.memory = memory
         self._units = units
         self._outlines = outlines
+        self._known = known if known is not None else KnownTops()
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._assigned: dict[tuple[str, str], bool] = {}
@@ -112,6 +116,15 @@ class World:
         if found is None or found.data is not self.files[path]:
             found = self._outlines[path] = Outline(self.files[path])
         return found
+
+    def tops(self, path: str) -> Tops:
+        """What a file binds at its top level; raises SyntaxError."""
+
+        def find() -> Tops:
+            unit = self.unit(path)
+            return tops(unit.scopes.root, unit.absolute)
+
+        return self._known.of(path, package_of(path, self.names[path]), self.files[path], find)
 
     def module_gone(self, name: str) -> str | None:
         """Why a module does not exist in the output, or None when it does or is none of our business."""
@@ -172,23 +185,18 @@ class World:
 
     def _bound(self, path: str, name: str) -> str | Gone | None:
         """What the name refers to that a file binds at its top level; None when it binds none."""
-        unit = self.unit(path)
-        full = f"{unit.name}.{name}"
-        bindings = unit.scopes.root.names.get(name)
-        if bindings:
-            imported = [b for b in bindings if b.kind == "import"]
-            if len(imported) == len(bindings):
-                found = {self.imported(unit, b) for b in imported}
-                # a fallback that is gone leaves the other import
-                alive = {f for f in found if not isinstance(f, Gone)}
-                if len(alive) == 1:
-                    return alive.pop()
-                if not alive:
-                    return sorted(found, key=str)[0]  # every one of them is Gone
+        bound, full = self.tops(path), f"{self.names[path]}.{name}"
+        if name in bound.names:
+            imports = bound.names[name]
+            if imports is None:
                 return full
-            return full
-        for node in unit.scopes.root.star:
-            source = unit.absolute(node)
+            found = {self._import(each) for each in imports}
+            # a fallback that is gone leaves the other import
+            alive = {f for f in found if not isinstance(f, Gone)}
+            if len(alive) == 1:
+                return alive.pop()
+            return full if alive else sorted(found, key=str)[0]  # without one alive all of them are Gone
+        for source in bound.stars:
             if source in self.paths and self.defines(source, name):
                 return self.canonical(source, name)
         return None
@@ -203,25 +211,23 @@ class World:
         binds = self.outline(path).binds(name)
         if binds is not None:
             return binds
-        unit = self.unit(path)
-        if name in unit.scopes.root.names:
-            return True
-        return any(self.defines(unit.absolute(node), name, seen | {module}) for node in unit.scopes.root.star)
+        bound = self.tops(path)
+        return name in bound.names or any(
+            self.defines(source, name, seen | {module}) for source in bound.stars
+        )
 
     def imported(self, unit: Unit, binding: Binding) -> str | Gone | None:
         """What an import binding refers to."""
-        alias = binding.alias
-        assert alias is not None
-        if isinstance(binding.node, ast.Import):
-            target = alias.name if alias.asname else alias.name.split(".")[0]
-            gone = self.module_gone(target)
-            return Gone(gone) if gone is not None else target
-        assert isinstance(binding.node, ast.ImportFrom)
-        module = unit.absolute(binding.node)
-        full = f"{module}.{alias.name}"
-        if self.is_module(full) and not self.defines(module, alias.name):
+        return self._import(imported(binding, unit.absolute))
+
+    def _import(self, what: Imported) -> str | Gone | None:
+        if not what.name:
+            gone = self.module_gone(what.module)
+            return Gone(gone) if gone is not None else what.module
+        full = f"{what.module}.{what.name}"
+        if self.is_module(full) and not self.defines(what.module, what.name):
             return full
-        return self.canonical(module, alias.name)
+        return self.canonical(what.module, what.name)
 
     def may_assign(self, path: str, name: str) -> bool:
         """Might a file hold `name = <value>`?"""

@@ -9,6 +9,7 @@ from builder.specialize.facts import Facts, Known
 from builder.specialize.fixpoint import specialize
 from builder.specialize.recall import Recall
 from builder.specialize.results import Specialized
+from builder.specialize.tops import Kept
 
 #: `pkg.platform` is where the predicates of the tests are defined
 PLATFORM = """
@@ -37,6 +38,7 @@ def run(
     frozen: frozenset[str] = frozenset(),
     stays: frozenset[str] = frozenset(),
     recall: Recall | None = None,
+    tops: Kept | None = None,
 ) -> Specialized:
     """Specialize files that `upstream` (by default the same texts) has, `without` some of the paths.
 
@@ -56,6 +58,7 @@ def run(
         frozen=frozen,
         stays=stays,
         recall=recall,
+        tops=tops,
     )
 
 

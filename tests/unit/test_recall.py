@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_package import FACTS, run
+from small_package import FACTS, module_of, run
 from test_fixpoint import FILES
 
 from builder.specialize import fixpoint
+from builder.specialize import world as world_module
 from builder.specialize.facts import Facts, Known
 from builder.specialize.recall import Remembered, digest
+from builder.specialize.tops import Known as KnownTops
+from builder.specialize.tops import Tops
+from builder.specialize.world import Memory, World
 
 #: one thing that can be another way: path, text, other text
 CHANGES = [
@@ -77,11 +81,42 @@ def everything(done: Any) -> tuple[Any, ...]:
 @given(st.lists(WORLDS, min_size=2, max_size=5))
 def test_recalling_gives_what_folding_gives(worlds: list[Any]) -> None:
     recall: dict[str, Remembered] = {}
+    tops: dict[str, Tops] = {}
     for changes, gone, facts in worlds:
         fresh = run(texts(changes), without=gone, facts=facts)
-        recalled = run(texts(changes), without=gone, facts=facts, recall=recall)
+        recalled = run(texts(changes), without=gone, facts=facts, recall=recall, tops=tops)
         assert everything(recalled) == everything(fresh)
-        recall = pickle.loads(pickle.dumps(recall))
+        recall, tops = pickle.loads(pickle.dumps((recall, tops)))
+
+
+@pytest.mark.parametrize(("path", "target"), [("pkg/sub/__init__.py", "pkg.sub.a"), ("pkg/sub.py", "pkg.a")])
+def test_the_same_text_binds_other_names_in_another_package(path: str, target: str) -> None:
+    kept: dict[str, Tops] = {}
+    for place in (path, "pkg/sub/__init__.py", "pkg/sub.py"):
+        files = {place: b"from . import a\n", "pkg/a.py": b"", "pkg/sub/a.py": b""}
+        world = World(files, {p: module_of(p) for p in files}, {}, Facts(), Memory(), {}, {}, KnownTops(kept))
+        found = world.canonical("pkg.sub", "a")
+        assert found == target or place != path
+    assert len(kept) == 2
+
+
+def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        b"import a.b\nimport c.d as e\nfrom .f import *\ntry:\n    from g import h\nexcept E:\n    h = None\n"
+    )
+    files = {"pkg/x.py": text, "pkg/f.py": b"i = 1\n"}
+    names = {p: module_of(p) for p in files}
+    kept: dict[str, Tops] = {}
+    asked = ("a", "e", "h", "i", "j")
+
+    def answers() -> list[Any]:
+        world = World(files, names, {}, Facts(), Memory(), {}, {}, KnownTops(kept))
+        return [world.canonical("pkg.x", name) for name in asked]
+
+    first = answers()
+    assert first == ["a", "c.d", "pkg.x.h", "pkg.f.i", "pkg.x.j"]
+    monkeypatch.setattr(world_module, "parse", lambda data, path: pytest.fail(f"{path} is parsed"))
+    assert answers() == first
 
 
 def test_nothing_is_folded_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:

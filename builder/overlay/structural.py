@@ -10,7 +10,7 @@ from builder.errors import Mark, Problem
 from builder.manifest.model import Edit
 from builder.overlay import kinds
 from builder.overlay.kinds import Hit, Wrong
-from builder.overlay.locate import Target, find, imports, names, resolve, suggest
+from builder.overlay.locate import Scope, Target, find, imports, names, resolve, suggest
 from builder.overlay.record import Record, digest
 from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
@@ -105,11 +105,9 @@ def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byt
         return kinds.in_scope(edit, target, [module.tree])
     found, scopes = find(module.tree, target.path)
     if not found:
-        known = {name for scope in scopes for name in names(scope)}
         message = f"{target.file} defines no `{'.'.join(target.path)}`."
-        hint = suggest(target.path[-1], known)
-        if any(imports(scope, target.path[-1]) for scope in scopes):
-            hint = "It is imported there: use `drop-import`, or edit it where it is defined."
+        # nobody is told about an optional edit that does not match, and looking for a near name takes long
+        hint = None if edit.optional else _near(target.path[-1], scopes)
         raise Wrong("R005", message, hint=hint, absent=True)
     if edit.kind == "drop":
         return kinds.drop(found)
@@ -123,6 +121,13 @@ def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byt
     if edit.kind == "reword":
         return kinds.reword(module, edit, list(unique.values()))
     return kinds.in_scope(edit, target, list(unique.values()))
+
+
+def _near(name: str, scopes: Sequence[Scope]) -> str | None:
+    """What may be meant by a name that none of the scopes defines."""
+    if any(imports(scope, name) for scope in scopes):
+        return "It is imported there: use `drop-import`, or edit it where it is defined."
+    return suggest(name, {known for scope in scopes for known in names(scope)})
 
 
 def _unknown_module_part(edit: Edit, target: Target) -> Wrong:

@@ -63,12 +63,13 @@ gpu-pack: $(STAMP)
 	$(if $(KERNEL),$(BUILDER) kernel-wheel --download --out "$(KERNEL)" -- "$$UPSTREAM")
 	$(BIN)/python -m verification.pack --out "$$OUT" --to "$(PACK)" $(if $(KERNEL),--kernel "$(KERNEL)") $(ARGS)
 
-# On that machine, whose python3 has torch for its GPU and what SGLang needs. With a pack that is there, no
-# builder, mirror or network is needed.
+# On that machine, whose python3 has torch for its GPU and what SGLang needs. A pack that is there is taken
+# unless UPSTREAM names one to make; with it no builder, mirror or network is needed.
+EVIDENCE ?= evidence
 verify-gpu:
-	test -e "$(PACK)/subjects.json" || $(MAKE) gpu-pack ARGS=
+	@if [ -n "$$UPSTREAM" ] || [ ! -e "$(PACK)/subjects.json" ]; then $(MAKE) gpu-pack ARGS=; fi
 	@if [ -e "$(PACK)/kernel-ours.whl" ]; then module=verification.real.run; else module=verification.gpu; fi; \
-	set -x; python3 -m "$$module" --pack "$(PACK)" --out "$$OUT" $(ARGS)
+	set -x; python3 -m "$$module" --pack "$(PACK)" --out "$(EVIDENCE)" $(ARGS)
 
 # Writes lift/COMMIT/; the manifest is changed by ARGS=--accept only.
 lift: $(STAMP)

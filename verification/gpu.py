@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -43,8 +44,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=540, help="start no run after this time")
     parser.add_argument("--jobs", type=int, default=6, help="configurations at a time")
     given = parser.parse_args()
+    need_torch()
     deadline = time.monotonic() + given.seconds
-    output, trees = unpack(given.pack, given.work / "trees")
+    output, trees = opened(given.pack, given.work / "trees")
     asker = asking.Asker(
         Path(sys.executable),
         given.work / "runs",
@@ -69,6 +71,20 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / NAME).write_bytes(statement(output, upstream, ours, checks, left_out, harness))
     sys.exit(any(each.verdict == FAILED for each in checks))
+
+
+def need_torch() -> None:
+    """End with a sentence where there is nothing to compare on."""
+    if importlib.util.find_spec("torch") is None:
+        sys.exit(f"error: {sys.executable} has no torch: this runs on a machine with an NVIDIA GPU")
+
+
+def opened(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
+    """As `unpack`, for a program: ends it with a sentence when the packs cannot be used."""
+    try:
+        return unpack(packs, folder)
+    except (OSError, KeyError, ValueError, tarfile.TarError) as error:
+        sys.exit(f"error: {packs} is no pack of `make gpu-pack`: {error}")
 
 
 def unpack(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:

@@ -12,13 +12,16 @@ import hashlib
 import io
 import json
 import os
+import sys
 import tarfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from builder.cli import options
+from builder.errors import BuildError
 from builder.upstream.cache import default_cache
 from verification import subjects
 
@@ -41,22 +44,33 @@ def main() -> None:
         "--without", action="append", default=[], help="a file of kernel wheels that stays here"
     )
     given = parser.parse_args()
-    given.to.mkdir(parents=True, exist_ok=True)
-    output = subjects.output(given.out)
+    try:
+        make(given.out, given.to, given.upstream_tree, given.kernel, given.without)
+    except (BuildError, OSError, KeyError, ValueError) as error:
+        sys.exit(f"error: {error}")
+
+
+def make(out: Path, to: Path, upstream: Path | None, kernel: Path | None, leave: Sequence[str]) -> None:
+    """Write the packs of an output. Raises BuildError, OSError, KeyError or ValueError."""
+    to.mkdir(parents=True, exist_ok=True)
+    output = subjects.output(out)
     cache = Path(os.environ.get("BUILDER_CACHE") or default_cache())
-    folders = given.upstream_tree or _upstream(output.upstream, cache), given.out / "tree"
+    folders = upstream or _upstream(output.upstream, cache), out / "tree"
     packs = {}
     for name, folder in zip(NAMES, folders, strict=True):
         data = pack(folder)
-        (given.to / f"{name}.tar.gz").write_bytes(data)
+        (to / f"{name}.tar.gz").write_bytes(data)
         packs[name] = hashlib.sha256(data).hexdigest()
-    for name, wheel in zip(NAMES, kernels(given.kernel, cache) if given.kernel else (), strict=False):
-        left_out = without(wheel, given.to / f"kernel-{name}.whl", given.without)
+    for name in NAMES:  # of an earlier pack
+        (to / f"kernel-{name}.whl").unlink(missing_ok=True)
+    wheels = kernels(kernel, output.upstream, cache) if kernel else ()
+    for name, wheel in zip(NAMES, wheels, strict=False):
+        left_out = without(wheel, to / f"kernel-{name}.whl", leave)
         packs[f"kernel-{name}"] = wheel.name
         packs[f"kernel-{name} sha256"] = hashlib.sha256(wheel.read_bytes()).hexdigest()
         packs[f"kernel-{name} without"] = " ".join(left_out)
     said = {"output": asdict(output), "packs": packs}
-    (given.to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")
+    (to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")
 
 
 def _upstream(spec: str, cache: Path) -> Path:
@@ -67,18 +81,31 @@ def _upstream(spec: str, cache: Path) -> Path:
     return subjects.upstream(found.tree, found.blobs.read, cache / "verification").folder
 
 
-def kernels(folder: Path, cache: Path) -> tuple[Path, Path]:
-    """The published wheel, and ours that was made from it. Raises FileNotFoundError when one is not there."""
-    ours = next(iter(sorted(folder.glob("*.whl"))), None)
-    if ours is None:
-        raise FileNotFoundError(f"{folder} holds no wheel: run the verb kernel-wheel with --out {folder}")
-    with zipfile.ZipFile(ours) as packed:
-        name = next(each for each in packed.namelist() if each.endswith(".dist-info/MODIFICATIONS.json"))
-        origin = json.loads(packed.read(name))["from"]
+def kernels(folder: Path, upstream: str, cache: Path) -> tuple[Path, Path]:
+    """The published wheel, and ours that was made from it for an upstream.
+
+    Raises FileNotFoundError when one of them is not there, ValueError when several fit.
+    """
+    said = {wheel: _modifications(wheel) for wheel in sorted(folder.glob("*.whl"))}
+    fitting = [wheel for wheel, each in said.items() if each["upstream"] == upstream]
+    if not fitting:
+        raise FileNotFoundError(f"{folder} holds no kernel wheel for {upstream}: run the verb kernel-wheel")
+    if len(fitting) > 1:
+        raise ValueError(f"several wheels fit, leave one: {', '.join(map(str, fitting))}")
+    origin = said[fitting[0]]["from"]
     published = cache / "kernel" / origin["sha256"] / origin["name"]
     if not published.exists():
         raise FileNotFoundError(f"{published} is not there: run the verb kernel-wheel with --download")
-    return published, ours
+    return published, fitting[0]
+
+
+def _modifications(wheel: Path) -> dict[str, Any]:
+    """What the verb kernel-wheel says of a wheel that it made. Raises ValueError for any other wheel."""
+    with zipfile.ZipFile(wheel) as packed:
+        for name in packed.namelist():
+            if name.endswith(".dist-info/MODIFICATIONS.json"):
+                return dict(json.loads(packed.read(name)))
+    raise ValueError(f"{wheel} was not made by the verb kernel-wheel")
 
 
 def pack(folder: Path) -> bytes:

@@ -224,22 +224,39 @@ class TestRealKernels:
 
 
 class TestPacks:
-    def test_the_published_kernel_wheel_is_the_one_that_ours_was_made_from(self, tmp_path: Path) -> None:
-        ours, cache = tmp_path / "kernel" / "k-1+deepseek-py3-none-any.whl", tmp_path / "cache"
-        ours.parent.mkdir()
-        with zipfile.ZipFile(ours, "w") as wheel:
-            said = {"from": {"name": "k-1-py3-none-any.whl", "sha256": "ab"}}
+    @staticmethod
+    def wheel(folder: Path, name: str, upstream: str) -> Path:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(path, "w") as wheel:
+            said = {"upstream": upstream, "from": {"name": "k-1-py3-none-any.whl", "sha256": "ab"}}
             wheel.writestr("k-1+deepseek.dist-info/MODIFICATIONS.json", json.dumps(said))
+        return path
+
+    def test_the_published_kernel_wheel_is_the_one_that_ours_was_made_from(self, tmp_path: Path) -> None:
+        cache, folder = tmp_path / "cache", tmp_path / "kernel"
+        self.wheel(folder, "k-1+deepseek.one-py3-none-any.whl", "c1")
+        ours = self.wheel(folder, "k-1+deepseek.two-py3-none-any.whl", "c2")
         with pytest.raises(FileNotFoundError, match="--download"):
-            pack.kernels(ours.parent, cache)
+            pack.kernels(folder, "c2", cache)
         published = cache / "kernel" / "ab" / "k-1-py3-none-any.whl"
         published.parent.mkdir(parents=True)
         published.touch()
-        assert pack.kernels(ours.parent, cache) == (published, ours)
+        assert pack.kernels(folder, "c2", cache) == (published, ours)
 
-    def test_a_folder_without_a_kernel_wheel_is_named(self, tmp_path: Path) -> None:
+    def test_a_folder_without_a_fitting_kernel_wheel_or_with_several_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError, match="kernel-wheel"):
-            pack.kernels(tmp_path, tmp_path)
+            pack.kernels(tmp_path, "c1", tmp_path)
+        for name in ("a", "b"):
+            self.wheel(tmp_path / "kernel", f"k-1+{name}-py3-none-any.whl", "c1")
+        with pytest.raises(ValueError, match="leave one"):
+            pack.kernels(tmp_path / "kernel", "c1", tmp_path)
+
+    def test_a_wheel_that_is_not_ours_is_refused(self, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "k-1-py3-none-any.whl", "w") as wheel:
+            wheel.writestr("k/__init__.py", "")
+        with pytest.raises(ValueError, match="not made by"):
+            pack.kernels(tmp_path, "c1", tmp_path)
 
 
 class TestPages:

@@ -51,11 +51,12 @@ def main() -> None:
     parser.add_argument("--transfer", default="nixl", help="what carries keys and values between two servers")
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
     given = parser.parse_args()
+    gpu.need_torch()
     given.work.mkdir(parents=True, exist_ok=True)
     given.out.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + given.seconds
     gpus = given.gpus or gpu.count()
-    output, subjects = gpu.unpack(given.pack, given.work / "trees")
+    output, subjects = gpu.opened(given.pack, given.work / "trees")
     places = [
         Place(
             subject.role, subject.folder, _kernel(given.pack, subject.role, given.work), given.work.resolve(),

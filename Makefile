@@ -56,20 +56,24 @@ verify-quick: $(STAMP)
 
 # What a machine with a GPU needs, in one folder: both trees, the published kernel wheel and ours.
 # KERNEL= leaves the wheels out; the references of verification/kernels stand for them then.
-PACK   ?= pack
-KERNEL ?= $(PACK)/kernel
+PACK     ?= pack
+KERNEL   ?= $(PACK)/kernel
+EVIDENCE ?= evidence
+export PACK KERNEL EVIDENCE
 gpu-pack: $(STAMP)
-	$(BUILDER) dist --out "$$OUT" -- "$$UPSTREAM"
-	$(if $(KERNEL),$(BUILDER) kernel-wheel --download --out "$(KERNEL)" -- "$$UPSTREAM")
-	$(BIN)/python -m verification.pack --out "$$OUT" --to "$(PACK)" $(if $(KERNEL),--kernel "$(KERNEL)") $(ARGS)
+	mkdir -p "$$PACK"
+	$(BUILDER) dist --out "$$PACK/dist" -- "$$UPSTREAM"
+	$(if $(KERNEL),$(BUILDER) kernel-wheel --download --out "$$KERNEL" -- "$$UPSTREAM")
+	$(BIN)/python -m verification.pack --out "$$PACK/dist" --to "$$PACK" --upstream "$$UPSTREAM" \
+	  $(if $(KERNEL),--kernel "$$KERNEL") $(ARGS)
 
 # On that machine, whose python3 has torch for its GPU and what SGLang needs. A pack that is there is taken
 # unless UPSTREAM names one to make; with it no builder, mirror or network is needed.
-EVIDENCE ?= evidence
 verify-gpu:
-	@if [ -n "$$UPSTREAM" ] || [ ! -e "$(PACK)/subjects.json" ]; then $(MAKE) gpu-pack ARGS=; fi
-	@if [ -e "$(PACK)/kernel-ours.whl" ]; then module=verification.real.run; else module=verification.gpu; fi; \
-	set -x; python3 -m "$$module" --pack "$(PACK)" --out "$(EVIDENCE)" $(ARGS)
+	@python3 -c 'import importlib.util as u, sys; u.find_spec("torch") or sys.exit("error: python3 has no torch")'
+	@if [ -n "$$UPSTREAM" ] || [ ! -e "$$PACK/subjects.json" ]; then $(MAKE) gpu-pack ARGS=; fi
+	@if [ -e "$$PACK/kernel-ours.whl" ]; then module=verification.real.run; else module=verification.gpu; fi; \
+	set -x; python3 -m "$$module" --pack "$$PACK" --out "$$EVIDENCE" $(ARGS)
 
 # Writes lift/COMMIT/; the manifest is changed by ARGS=--accept only.
 lift: $(STAMP)

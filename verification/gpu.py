@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -46,11 +47,12 @@ def main() -> None:
     given = parser.parse_args()
     need_torch()
     deadline = time.monotonic() + given.seconds
-    output, trees = opened(given.pack, given.work / "trees")
+    work = folder_of(given.pack, given.work)
+    output, trees = opened(given.pack, work / "trees")
     asker = asking.Asker(
         Path(sys.executable),
-        given.work / "runs",
-        given.work / "kept",
+        work / "runs",
+        work / "kept",
         asking.digest_of_answers(),
         _EACH,
         PASSED,
@@ -82,7 +84,9 @@ def need_torch() -> None:
 def opened(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
     """As `unpack`, for a program: ends it with a sentence when the packs cannot be used."""
     try:
-        return unpack(packs, folder)
+        output, trees = unpack(packs, folder)
+        print(f"upstream {output.upstream}, output {output.tree}", flush=True)
+        return output, trees
     except (OSError, KeyError, ValueError, tarfile.TarError) as error:
         sys.exit(f"error: {packs} is no pack of `make gpu-pack`: {error}")
 
@@ -139,13 +143,24 @@ def _same(theirs: Mapping[str, Any], mine: Mapping[str, Any] | None) -> str:
     return "the same results in other steps" if same else "other results"
 
 
-def count() -> int:
-    """How many GPUs there are; 1 where none can be asked."""
+def visible() -> list[str]:
+    """The indices of the GPUs that may be used; the first one where none can be asked."""
+    if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return [each.strip() for each in given.split(",") if each.strip()]
+    asked = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
     try:
-        told = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True).stdout
+        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        return 1
-    return max(1, len(told.splitlines()))
+        return ["0"]
+    return told.split() or ["0"]
+
+
+def folder_of(packs: Path, work: Path) -> Path:
+    """Where the logs, trees and compiled files of these packs go: nothing of other packs is met there."""
+    said = packs / "subjects.json"
+    if not said.exists():
+        sys.exit(f"error: {packs} is no pack: `make gpu-pack PACK={packs}` makes one")
+    return work / hashlib.sha256(said.read_bytes()).hexdigest()[:16]
 
 
 def machine() -> dict[str, str]:

@@ -20,65 +20,76 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from builder.cli import options
-from builder.errors import BuildError
-from builder.upstream.cache import default_cache
 from verification import subjects
 
 NAMES = ("upstream", "ours")
 
 
 def main() -> None:
+    from builder.errors import BuildError
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("dist"), help="the output folder")
     parser.add_argument("--to", type=Path, required=True, help="where the packs go")
-    parser.add_argument(
-        "--upstream-tree", type=Path, help="upstream's tree in a folder, instead of what build.json names"
-    )
-    parser.add_argument(
-        "--kernel",
-        type=Path,
-        help="a folder of the verb kernel-wheel: its wheel and the published one go too",
-    )
+    parser.add_argument("--upstream", default="", help="what the output was made from, as it was asked for")
+    parser.add_argument("--upstream-tree", type=Path, help="upstream's tree in a folder, instead of looking")
+    parser.add_argument("--kernel", type=Path, help="a folder of the verb kernel-wheel: both wheels go too")
     parser.add_argument(
         "--without", action="append", default=[], help="a file of kernel wheels that stays here"
     )
     given = parser.parse_args()
     try:
-        make(given.out, given.to, given.upstream_tree, given.kernel, given.without)
+        make(given.out, given.to, given.upstream, given.upstream_tree, given.kernel, given.without)
     except (BuildError, OSError, KeyError, ValueError) as error:
         sys.exit(f"error: {error}")
 
 
-def make(out: Path, to: Path, upstream: Path | None, kernel: Path | None, leave: Sequence[str]) -> None:
+def make(
+    out: Path, to: Path, upstream: str, tree: Path | None, kernel: Path | None, leave: Sequence[str]
+) -> None:
     """Write the packs of an output. Raises BuildError, OSError, KeyError or ValueError."""
-    to.mkdir(parents=True, exist_ok=True)
+    from builder.upstream.cache import default_cache
+
     output = subjects.output(out)
     cache = Path(os.environ.get("BUILDER_CACHE") or default_cache())
-    folders = upstream or _upstream(output.upstream, cache), out / "tree"
+    folders = tree or _upstream(upstream or output.upstream, output, cache), out / "tree"
+    wheels = kernels(kernel, origin(out), cache) if kernel else ()
+    to.mkdir(parents=True, exist_ok=True)
+    for stale in ("subjects.json", *(f"kernel-{name}.whl" for name in NAMES)):  # of an earlier pack
+        (to / stale).unlink(missing_ok=True)
     packs = {}
     for name, folder in zip(NAMES, folders, strict=True):
         data = pack(folder)
         (to / f"{name}.tar.gz").write_bytes(data)
         packs[name] = hashlib.sha256(data).hexdigest()
-    for name in NAMES:  # of an earlier pack
-        (to / f"kernel-{name}.whl").unlink(missing_ok=True)
-    wheels = kernels(kernel, output.upstream, cache) if kernel else ()
     for name, wheel in zip(NAMES, wheels, strict=False):
         left_out = without(wheel, to / f"kernel-{name}.whl", leave)
         packs[f"kernel-{name}"] = wheel.name
         packs[f"kernel-{name} sha256"] = hashlib.sha256(wheel.read_bytes()).hexdigest()
         packs[f"kernel-{name} without"] = " ".join(left_out)
     said = {"output": asdict(output), "packs": packs}
-    (to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")
+    (to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")  # last: it makes a pack of them
 
 
-def _upstream(spec: str, cache: Path) -> Path:
-    """The tree that an output was made from, in a folder. Raises BuildError when it cannot be had."""
+def _upstream(spec: str, output: subjects.Output, cache: Path) -> Path:
+    """The tree that an output was made from, in a folder.
+
+    Raises BuildError when it cannot be had, ValueError when it is another one.
+    """
+    from builder.cli import options
+
     mirror = os.environ.get("SGLANG_MIRROR")
     asked = options.ask(Path("manifest.yaml"), (), "human", spec, Path(mirror) if mirror else None, cache)
     found = options.resolve(asked)
+    if found.tree.id != output.upstream_tree:
+        raise ValueError(f"the output was made from {output.upstream}, and {spec} is another tree")
     return subjects.upstream(found.tree, found.blobs.read, cache / "verification").folder
+
+
+def origin(out: Path) -> str:
+    """What a kernel wheel that was made for the same upstream says of it: its commit, or its name."""
+    upstream = json.loads((out / "build.json").read_text())["upstream"]
+    return str(upstream.get("commit") or upstream["spec"])
 
 
 def kernels(folder: Path, upstream: str, cache: Path) -> tuple[Path, Path]:
@@ -92,8 +103,8 @@ def kernels(folder: Path, upstream: str, cache: Path) -> tuple[Path, Path]:
         raise FileNotFoundError(f"{folder} holds no kernel wheel for {upstream}: run the verb kernel-wheel")
     if len(fitting) > 1:
         raise ValueError(f"several wheels fit, leave one: {', '.join(map(str, fitting))}")
-    origin = said[fitting[0]]["from"]
-    published = cache / "kernel" / origin["sha256"] / origin["name"]
+    made_from = said[fitting[0]]["from"]
+    published = cache / "kernel" / made_from["sha256"] / made_from["name"]
     if not published.exists():
         raise FileNotFoundError(f"{published} is not there: run the verb kernel-wheel with --download")
     return published, fitting[0]

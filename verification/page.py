@@ -22,8 +22,10 @@ _NOTES = {
     "engines": "`sglang.Engine`, real kernels: token ids and log-probabilities of greedy decoding.",
     "server": "A server on loopback answers the same requests with the same replies.",
     "pair": "Prefill on one GPU and decode on another: the decoding server's replies.",
-    "gains": "What a start of each tree takes: medians, and the ratio of ours to upstream's.",
-    "throughput": "Both servers under the same load: medians, and the ratio of ours to upstream's.",
+    "gains": "What a start of each tree takes: medians, and the ratio of ours to upstream's. A median passes "
+    "that is no worse than upstream's worst.",
+    "throughput": "Both servers under the same load: medians, and the ratio of ours to upstream's. A median "
+    "passes that is no worse than upstream's worst.",
 }  # fmt: skip
 
 _APART = "upstream's own differ by"
@@ -161,10 +163,10 @@ def _left_out(statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for said in statements:
         for name, why in said["predicate"]["leftOut"].items():
             if name not in ran:
-                left[_tree(said), name, ""] = f"{name}: {why}"
+                left[_about(said), name, ""] = f"{name}: {why}"
         for check in said["predicate"]["checks"]:
             for case in check["cases"]:
-                key = _tree(said), check["name"], case["name"]
+                key = _about(said), check["name"], case["name"]
                 if case["verdict"] != "not run":
                     decided.add(key)
                     continue
@@ -173,9 +175,12 @@ def _left_out(statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield from (line for key, line in left.items() if key not in decided)
 
 
-def _tree(said: Mapping[str, Any]) -> str:
-    """The tree that a statement is about: what one run left open, another of the same tree may have run."""
-    return json.dumps(said["subject"][:1])
+def _about(said: Mapping[str, Any]) -> str:
+    """What a statement compares, and where: what one run left open, another of the same may have run."""
+    configuration = [c for c in said["predicate"]["configuration"] if c["name"] != "harness"]
+    machine = said["predicate"]["machine"]
+    where = [str(machine.get(key, "")).partition(";")[0] for key in ("gpu", "kernel wheels")]
+    return json.dumps([said["subject"], configuration, where])
 
 
 def _cell(text: Any) -> str:

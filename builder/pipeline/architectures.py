@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -12,8 +11,6 @@ from builder.pipeline.decide import Decided
 from builder.source.parse import parse
 from builder.specialize.facts import Facts
 from builder.tree import Snapshot
-
-_ENTRIES = re.compile(rb"^EntryClass\b", re.M)
 
 
 def facts_of(manifest: Manifest, upstream: Snapshot, decided: Decided) -> Facts:
@@ -43,23 +40,11 @@ def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) 
     return frozenset(found)
 
 
-def _from_entries(data: bytes) -> bytes:
-    """The text from the statement on that binds `EntryClass`, which usually is the last one of its file; the
-    whole text where a string might begin before it and end behind it."""
-    start = _ENTRIES.search(data)
-    if start is None or any(data.count(quotes, 0, start.start()) % 2 for quotes in (b'"""', b"'''")):
-        return data
-    return data[start.start() :]
-
-
 def _entries(data: bytes, path: str) -> set[str]:
     try:
-        tree = parse(_from_entries(data), path).tree
+        tree = parse(data, path).tree
     except SyntaxError:
-        try:
-            tree = parse(data, path).tree
-        except SyntaxError:
-            return set()
+        return set()
     found: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.Assign) and any(

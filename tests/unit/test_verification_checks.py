@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import random
 import tarfile
 import zipfile
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from verification import mutation, pack, page, suite
+from verification import gpu, mutation, pack, page, suite
 from verification.checks import mutations, parts
 from verification.checks import suite as suites
 from verification.mutation import Copy, Mutation
@@ -172,24 +171,29 @@ class TestRealKernels:
             assert case.verdict == NOT_RUN and "0.25" in case.lines[0]
             assert case.figures["apart"] == 0.25
 
-    def test_ours_fails_when_it_is_mostly_the_odd_one_out_among_runs_that_differ(self) -> None:
-        draws = random.Random(7)
+    def test_twice_as_far_as_upstreams_runs_from_each_other_fails_however_far_that_is(self) -> None:
+        upstream = answer([(1, -1.0)], [(1, -1.25)])
+        near = compare.engines("e", [upstream], [answer([(1, -1.75)])], 1)
+        assert near.verdict == NOT_RUN
+        assert "upstream repeats 0 of 1, ours is equal in 0, and at most 0.5 from" in near.lines[1]
+        assert compare.engines("e", [upstream], [answer([(1, -1.751)])], 1).verdict == FAILED
 
-        def noisy(shift: float = 0.0) -> list[tuple[int, float]]:
-            return [(1, -3.0 + shift + draws.uniform(-0.4, 0.4))]
+    @pytest.mark.parametrize(
+        "ours",
+        [[], [(1, -1.0)], [(1, -1.0), (2, math.nan)], [(1, -1.0), (2, -2.0), (3, -1.0)]],
+    )
+    @pytest.mark.parametrize("again", [-2.0, -2.015625, -2.5])
+    def test_no_output_a_short_or_long_one_and_no_number_are_far_away(
+        self, ours: list[tuple[int, float]], again: float
+    ) -> None:
+        upstream = answer([(1, -1.0), (2, -2.0)], [(1, -1.0), (2, again)])
+        assert compare.engines("e", [upstream], [answer(ours)], 1).verdict == FAILED
 
-        def one_round(shift: float = 0.0) -> dict[str, Any]:
-            said = [answer(noisy(shift))["rounds"][0]["alone"][0] for _ in range(64)]
-            return {**answer(), "rounds": [{"alone": said, "structured": [], "together": []}]}
-
-        upstream = [one_round() for _ in range(4)]
-        like = compare.engines("e", upstream, [one_round()], 64)
-        assert like.verdict == NOT_RUN
-        assert int(like.figures["ours farthest"].split()[0]) < 32
-        # within what upstream's runs differ by, in every output; and yet not one of them
-        other = compare.engines("e", upstream, [one_round(0.75)], 64)
-        assert other.verdict == FAILED
-        assert "farthest" in other.lines[0]
+    def test_figures_are_json_even_where_nothing_bounds_them(self) -> None:
+        upstream = answer([(1, -1.0)], [(1, -1.0), (2, -1.0)])
+        case = compare.engines("e", [upstream], [upstream], 1)
+        assert case.verdict == NOT_RUN
+        assert json.loads(json.dumps(case.figures, allow_nan=False))["apart"] == "without bound"
 
     def test_a_crash_of_ours_fails_and_one_of_upstream_is_told(self) -> None:
         crash, good = {"error": ["boom"]}, answer([(1, -1.0)])
@@ -216,7 +220,16 @@ class TestRealKernels:
         assert compare.gain("t", [10.0, 11.0], [9.0, 9.5], smaller_is_better=False).verdict == FAILED
         assert compare.gain("s", [1000.0], [1009.0]).verdict == PASSED  # not measured so finely
         assert compare.gain("s", [1000.0], [1011.0]).verdict == FAILED
+        assert compare.gain("s", [1000.0], [1000.1], exact=True).verdict == FAILED
         assert compare.gain("s", [], [1.0]).verdict == NOT_RUN
+        assert compare.gain("s", [1.0], []).verdict == FAILED
+
+    def test_loads_that_did_not_end_alike_compare_no_speed(self) -> None:
+        good = {"completed": 8, "total_input_tokens": 80, "total_output_tokens": 40}
+        assert compare.completed([good], [good]).verdict == PASSED
+        assert compare.completed([good, good], [good]).verdict == FAILED
+        assert compare.completed([good], [{**good, "completed": 7}]).verdict == FAILED
+        assert compare.completed([{"error": ["boom"]}], [{"error": ["boom"]}]).verdict == FAILED
 
     def test_every_request_of_the_corpus_has_a_name_of_its_own(self) -> None:
         names = [name for name, _, _ in server.corpus()]
@@ -251,6 +264,37 @@ class TestPacks:
             self.wheel(tmp_path / "kernel", f"k-1+{name}-py3-none-any.whl", "c1")
         with pytest.raises(ValueError, match="leave one"):
             pack.kernels(tmp_path / "kernel", "c1", tmp_path)
+
+    def test_an_output_of_an_archive_has_the_kernel_wheel_of_its_commit(self, tmp_path: Path) -> None:
+        said = {"spec": "release", "commit": "c1", "tree": "t", "origin": "sdist"}
+        (tmp_path / "build.json").write_text(json.dumps({"upstream": said}))
+        assert pack.origin(tmp_path) == "c1"
+
+    def test_a_folder_that_is_no_pack_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(SystemExit, match="make gpu-pack"):
+            gpu.folder_of(tmp_path, tmp_path)
+        (tmp_path / "subjects.json").write_text("{}")
+        with pytest.raises(SystemExit, match="is no pack"):
+            gpu.opened(tmp_path, tmp_path / "trees")
+
+    def test_other_packs_never_meet(self, tmp_path: Path) -> None:
+        found = set()
+        for text in ("one", "two", "two"):
+            (tmp_path / "subjects.json").write_text(text)
+            found.add(gpu.folder_of(tmp_path, tmp_path / "work"))
+        assert len(found) == 2
+
+    def test_the_gpus_that_are_allowed_are_used(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
+        assert gpu.visible() == ["3", "5"]
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+        monkeypatch.setenv("PATH", "")
+        assert gpu.visible() == ["0"]
+
+    def test_without_torch_one_sentence_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gpu.importlib.util, "find_spec", lambda name: None)
+        with pytest.raises(SystemExit, match="no torch"):
+            gpu.need_torch()
 
     def test_a_wheel_that_is_not_ours_is_refused(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "k-1-py3-none-any.whl", "w") as wheel:

@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from verification import gpu
 from verification.real import compare, server
 from verification.real.place import Place
-from verification.results import Case
+from verification.results import NOT_RUN, PASSED, Case
 
 _IMPORT = (
     "import time; t = time.perf_counter(); import sglang.srt.entrypoints.http_server; "
@@ -47,7 +48,8 @@ def starts(
             rounds.append(dict(zip((place.role for place in places), taken, strict=True)))
             kept.write_text(json.dumps(rounds))
     theirs, mine = ([each[place.role] for each in rounds] for place in places)
-    cases = [
+    cases = [Case("gain rounds", *_enough(len(rounds), times))]
+    cases += [
         compare.gain(name, [each[key] for each in theirs], [each[key] for each in mine])
         for name, key in (
             ("seconds to import the server", "import"), ("seconds to the first answer", "start"),
@@ -60,24 +62,47 @@ def starts(
         )
         cases.append(compare.gain(f"bytes in memory of {name}", one, two))
     one, two = ([float(_size(place.tree / "python"))] for place in places)
-    cases.append(compare.gain("bytes of Python's tree", one, two))
+    cases.append(compare.gain("bytes of Python's tree", one, two, exact=True))
     return cases
+
+
+def _enough(rounds: int, times: int) -> tuple[str, tuple[str, ...]]:
+    if rounds >= times:
+        return PASSED, ()
+    return NOT_RUN, (f"{rounds} of {times}: there was no time left",)
 
 
 def throughput(
     places: Sequence[Place], model: Path, words: Sequence[str], work: Path, times: int, gpus: int
 ) -> list[Case]:
-    """What upstream's bench_serving measures, `times` times, of two servers that were used before.
+    """What upstream's bench_serving measures of servers that were used before, `times` times or once more.
 
-    Both run at once: on one GPU they are asked in turns, on two side by side. Raises RuntimeError when one
-    does not answer.
+    Both run at once: on one GPU they are asked in turns, on two side by side, and they exchange these half
+    way. Raises RuntimeError when one does not answer.
     """
     found: dict[str, list[Mapping[str, Any]]] = {place.role: [] for place in places}
+    halves = min(gpus, 2)
+    busy = [
+        _loaded(places, model, words, work, -(-times // halves), gpus, half, found) for half in range(halves)
+    ]
+    cases = [compare.completed(*(found[place.role] for place in places))]
+    for key, smaller in _BENCHED:
+        theirs, mine = ([each[key] for each in found[place.role] if key in each] for place in places)
+        case = compare.gain(f"bench_serving {key}", theirs, mine, smaller)
+        cases.append(replace(case, figures={**case.figures, "processors busy before, percent": busy}))
+    return cases
+
+
+def _loaded(
+    places: Sequence[Place], model: Path, words: Sequence[str], work: Path, times: int, gpus: int, half: int,
+    found: Mapping[str, list[Mapping[str, Any]]],
+) -> float:  # fmt: skip
+    """Start both servers, and add what `times` loads of each give; how busy the machine was before."""
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(places)) as pool:
 
         def start(index: int) -> server.Server:
-            place = _on(places[index], index % gpus)
-            log = work / "servers" / f"throughput-{place.role}.txt"
+            place = _on(places[index], (index + half) % gpus)
+            log = work / "servers" / f"throughput-{place.role}-{half}.txt"
             return stack.enter_context(server.running(place, model, words, log))
 
         def ask(running: server.Server) -> dict[str, Any]:
@@ -85,30 +110,25 @@ def throughput(
             return server.bench(running, places[0], model, out, requests=512, length=128)
 
         servers = list(pool.map(start, range(len(places))))
-        quiet = _wait_until_quiet()
+        busy = _wait_until_quiet()
         for number in range(times + 1):
             measured = list(pool.map(ask, servers)) if gpus > 1 else [ask(each) for each in servers]
             if number:  # the first fills caches
                 for place, each in zip(places, measured, strict=True):
                     found[place.role].append(each)
-    cases = []
-    for key, smaller in _BENCHED:
-        theirs, mine = ([each[key] for each in found[place.role] if key in each] for place in places)
-        case = compare.gain(f"bench_serving {key}", theirs, mine, smaller)
-        cases.append(replace(case, figures={**case.figures, "processors busy before, percent": quiet}))
-    return cases
+    return busy
 
 
 def _started(place: Place, model: Path, words: Sequence[str], log: Path, number: int) -> dict[str, Any]:
     """One start of one tree on GPU `number`."""
     imported = _import_seconds(place)
     with server.running(_on(place, number), model, words, log) as running:
-        taken = server.taken(running, number)
+        taken = server.taken(running, gpu.visible()[number])
     return {"import": imported, "start": running.seconds, **taken}
 
 
 def _on(place: Place, number: int) -> Place:
-    return replace(place, more={**place.more, "CUDA_VISIBLE_DEVICES": str(number)})
+    return replace(place, more={**place.more, "CUDA_VISIBLE_DEVICES": gpu.visible()[number]})
 
 
 def _wait_until_quiet() -> float:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from verification import gpu
 from verification.real import server
 from verification.real.place import Place
 from verification.real.server import Server
@@ -24,7 +25,7 @@ def answers(place: Place, model: Path, words: Sequence[str], backend: str, logs:
     port = server.free_port()
     asked = [
         (
-            replace(place, more={**place.more, **_LOOPBACK, "CUDA_VISIBLE_DEVICES": str(number)}),
+            replace(place, more={**place.more, **_LOOPBACK, "CUDA_VISIBLE_DEVICES": gpu.visible()[number]}),
             [*words, "--disaggregation-mode", mode, "--disaggregation-transfer-backend", backend,
              "--disaggregation-bootstrap-port", str(port)],
             logs.with_name(f"{logs.name}-{mode}.txt"),

@@ -52,14 +52,15 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
     given = parser.parse_args()
     gpu.need_torch()
-    given.work.mkdir(parents=True, exist_ok=True)
+    work = gpu.folder_of(given.pack, given.work)
+    work.mkdir(parents=True, exist_ok=True)
     given.out.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + given.seconds
-    gpus = given.gpus or gpu.count()
-    output, subjects = gpu.opened(given.pack, given.work / "trees")
+    gpus = given.gpus or len(gpu.visible())
+    output, subjects = gpu.opened(given.pack, work / "trees")
     places = [
         Place(
-            subject.role, subject.folder, _kernel(given.pack, subject.role, given.work), given.work.resolve(),
+            subject.role, subject.folder, _kernel(given.pack, subject.role, work), work.resolve(),
             _left_out(given.pack, subject.role),
         )
         for subject in subjects
@@ -82,20 +83,22 @@ def main() -> None:
 
     checks: list[Check] = []
     for stage in given.stage:
-        if stage == "engines":
+        if time.monotonic() > deadline:
+            checks.append(Check(stage, (Case(stage, NOT_RUN, ("there was no time left",)),)))
+        elif stage == "engines":
             done = _engines(
-                places, wanted, given.work, given.jobs, given.at_once, deadline,
+                places, wanted, work, given.jobs, given.at_once, deadline,
                 lambda c: keep([*checks, c]),
             )  # fmt: skip
             checks.append(done)
         elif stage == "server":
-            checks.append(_server(places, given.work, deadline))
+            checks.append(_server(places, work, deadline))
         elif stage == "pair":
-            checks.append(_pair(places, given.work, given.transfer))
+            checks.append(_pair(places, work, given.transfer))
         elif stage == "throughput":
-            checks.append(_throughput(places, given.work, given.times, gpus))
+            checks.append(_throughput(places, work, given.times, gpus))
         else:
-            checks.append(_gains(places, given.work, given.times, gpus, deadline))
+            checks.append(_gains(places, work, given.times, gpus, deadline))
         for case in checks[-1].cases if stage != "engines" else ():
             print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
         keep(checks)
@@ -118,8 +121,10 @@ def _kernel(pack: Path, role: str, work: Path) -> Path | None:
         return None
     folder = work / wheel.stem
     if not folder.exists():
+        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
         with zipfile.ZipFile(wheel) as packed:
-            packed.extractall(folder)
+            packed.extractall(partial)
+        partial.rename(folder)
     return folder.resolve()
 
 
@@ -255,7 +260,10 @@ def _pair(places: Sequence[Place], work: Path, backend: str) -> Check:
 
 
 def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline: float) -> Check:
-    cases = gains.starts(places, _model(work), _WORDS, work, times, gpus, deadline)
+    try:
+        cases = gains.starts(places, _model(work), _WORDS, work, times, gpus, deadline)
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        return Check("gains", (), tuple(str(error).splitlines()))
     return Check("gains", tuple(cases))
 
 

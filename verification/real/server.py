@@ -166,8 +166,8 @@ def lasting(value: Any) -> Any:
     return value
 
 
-def taken(server: Server, number: int) -> dict[str, Any]:
-    """Bytes of memory of every process of the server, and of GPU `number` by all processes."""
+def taken(server: Server, device: str) -> dict[str, Any]:
+    """Bytes of memory of every process of the server, and of a GPU (its index) by all processes."""
     import psutil
 
     root = psutil.Process(server.process.pid)
@@ -179,7 +179,7 @@ def taken(server: Server, number: int) -> dict[str, Any]:
                 (n for n in ("scheduler", "detokenizer", "launch_server", "tracker") if n in words), "other"
             )
             processes.append([name, process.memory_info().rss])
-    asked = ["nvidia-smi", f"--id={number}", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    asked = ["nvidia-smi", f"--id={device}", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
     used = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
     return {
         "rss": sorted(processes), "rss in all": sum(each[1] for each in processes),
@@ -202,9 +202,12 @@ def bench(
         "--warmup-requests", "4",
     )  # fmt: skip
     out.unlink(missing_ok=True)
-    done = subprocess.run(
-        command, cwd=client.work, env=client.environment(), capture_output=True, text=True, timeout=240
-    )
+    try:
+        done = subprocess.run(
+            command, cwd=client.work, env=client.environment(), capture_output=True, text=True, timeout=240
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": ["it took more than 240 seconds"]}
     if not out.exists():
         return {"error": (done.stderr or done.stdout).splitlines()[-8:]}
     said = json.loads(out.read_text().splitlines()[-1])

@@ -195,6 +195,15 @@ class TestRealKernels:
         assert case.verdict == NOT_RUN
         assert json.loads(json.dumps(case.figures, allow_nan=False))["apart"] == "without bound"
 
+    def test_an_argument_that_comes_out_otherwise_is_another_configuration(self) -> None:
+        upstream = {**answer([(1, -1.0)]), "arguments": {"page_size": 1, "enable_mamba": False}}
+        assert (
+            compare.engines("e", [upstream], [{**upstream, "arguments": {"page_size": 1}}], 1).verdict
+            == PASSED
+        )
+        case = compare.engines("e", [upstream], [{**upstream, "arguments": {"page_size": 64}}], 1)
+        assert (case.verdict, case.lines) == (FAILED, ("argument page_size: upstream 1, ours 64",))
+
     def test_a_crash_of_ours_fails_and_one_of_upstream_is_told(self) -> None:
         crash, good = {"error": ["boom"]}, answer([(1, -1.0)])
         assert compare.engines("e", [good], [crash], 1).verdict == FAILED

@@ -39,7 +39,7 @@ def engines(
         return Case(name, NOT_RUN, ("upstream cannot run it here", *crashes[0][-4:], also))
     if ours:
         return Case(name, FAILED, ("upstream runs it, ours fails", *ours[0]))
-    lines: list[str] = []
+    lines = _differing(theirs[0]["arguments"], mine[0]["arguments"])
     parts: dict[str, Any] = {}
     runs = {part: (_runs(theirs, part), _runs(mine, part)) for part in _PARTS}
     apart = max(_spread(upstream) for upstream, _ in runs.values())
@@ -71,6 +71,15 @@ def engines(
 
 
 _Run = Sequence[Mapping[str, Any]]  # the outputs of one round
+
+
+def _differing(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> list[str]:
+    """The arguments that both know and that came out otherwise: two configurations are not compared."""
+    return [
+        f"argument {name}: upstream {theirs[name]!r}, ours {mine[name]!r}"
+        for name in sorted(theirs.keys() & mine.keys())
+        if theirs[name] != mine[name]
+    ]
 
 
 def _runs(answers: Sequence[Mapping[str, Any]], part: str) -> list[_Run]:

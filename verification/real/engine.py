@@ -5,6 +5,7 @@ In a process of its own: `python -m verification.real.engine QUESTION ANSWER`.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import sys
@@ -50,7 +51,7 @@ def main() -> None:
     answer = {
         "rounds": rounds,
         "digest": hashlib.sha256(json.dumps(first).encode()).hexdigest(),
-        "arguments": {key: info.get(key) for key in _TOLD},
+        "arguments": _arguments(info),
         "acceptance": states[0].get("avg_spec_accept_length"),
         "seconds": {
             "import": round(imported - start, 2), "start": round(ready - imported, 2),
@@ -66,11 +67,19 @@ _DEFAULTS: dict[str, Any] = {
     "max_running_requests": 64, "cuda_graph_bs": [1, 2, 4, 8, 16, 32, 64], "chunked_prefill_size": 128,
     "disable_piecewise_cuda_graph": True, "log_level": "warning", "grammar_backend": "xgrammar",
 }  # fmt: skip
-_TOLD = (
-    "attention_backend", "prefill_attention_backend", "decode_attention_backend", "sampling_backend",
-    "disable_cuda_graph", "quantization", "tp_size", "dp_size", "speculative_algorithm",
-    "chunked_prefill_size", "disable_radix_cache", "nsa_prefill_backend", "nsa_decode_backend",
-)  # fmt: skip
+_OWN = frozenset(("port", "nccl_port"))  # what every engine has for itself
+
+
+def _arguments(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What the engine made of its arguments: the fields of ServerArgs that hold one plain value."""
+    from sglang.srt.server_args import ServerArgs
+
+    names = sorted({field.name for field in dataclasses.fields(ServerArgs)} - _OWN)
+    return {
+        name: info[name]
+        for name in names
+        if name in info and isinstance(info[name], (str, int, float, type(None)))
+    }
 
 
 def _generate(engine: Any, sampling: Mapping[str, Any] = _SAMPLING, **asked: Any) -> Any:

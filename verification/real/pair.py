@@ -23,18 +23,21 @@ _LOOPBACK = {"SGLANG_HOST_IP": "127.0.0.1"}  # both are on this machine, which m
 def answers(place: Place, model: Path, words: Sequence[str], backend: str, logs: Path) -> dict[str, Any]:
     """What the decoding server answers. Raises RuntimeError when either of the two does not serve."""
     port = server.free_port()
+    # Both see both GPUs: what copies between these opens the other one's memory.
+    place = replace(
+        place, more={**place.more, **_LOOPBACK, "CUDA_VISIBLE_DEVICES": ",".join(gpu.visible()[:2])}
+    )
     asked = [
         (
-            replace(place, more={**place.more, **_LOOPBACK, "CUDA_VISIBLE_DEVICES": gpu.visible()[number]}),
             [*words, "--disaggregation-mode", mode, "--disaggregation-transfer-backend", backend,
-             "--disaggregation-bootstrap-port", str(port)],
+             "--disaggregation-bootstrap-port", str(port), "--base-gpu-id", str(number)],
             logs.with_name(f"{logs.name}-{mode}.txt"),
         )
         for number, mode in enumerate(("prefill", "decode"))
     ]  # fmt: skip
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(2) as pool:
         prefill, decode = pool.map(
-            lambda each: stack.enter_context(server.running(each[0], model, each[1], each[2])), asked
+            lambda each: stack.enter_context(server.running(place, model, *each)), asked
         )
         found = {}
         asked_for = [(number, text) for number in range(_ROUNDS) for text in _TEXTS]

@@ -246,17 +246,27 @@ def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
 
 
 def _pair(places: Sequence[Place], work: Path, backend: str) -> Check:
-    """Upstream's two servers, ours, and upstream's again."""
+    """Upstream's two servers, ours, and upstream's again, all at once."""
+    model = _model(work)
+
+    def one(asked: tuple[Place, str]) -> dict[str, Any] | tuple[str, ...]:
+        place, again = asked
+        log = work / "servers" / f"pair-{place.role}{again}"
+        try:
+            return pair.answers(place, model, _WORDS, backend, log)
+        except (RuntimeError, OSError) as error:
+            return tuple(str(error).splitlines())
+
     upstream, ours = places
-    model, told = _model(work), []
-    try:
-        for place, again in ((upstream, ""), (ours, ""), (upstream, "-again")):
-            log = work / "servers" / f"pair-{place.role}{again}"
-            told.append(pair.answers(place, model, _WORDS, backend, log))
-    except (RuntimeError, OSError) as error:
-        lines = tuple(str(error).splitlines())
-        return Check("pair", (), lines) if told else Check("pair", (Case("pair", NOT_RUN, lines),))
-    return Check("pair", tuple(compare.replies(told[0], told[2], told[1])))
+    with ThreadPoolExecutor(3) as pool:
+        first, mine, second = pool.map(one, ((upstream, ""), (ours, ""), (upstream, "-again")))
+    if not isinstance(first, dict) or not isinstance(second, dict):
+        lines = first if isinstance(first, tuple) else second
+        also = "ours runs" if isinstance(mine, dict) else "ours likewise"
+        return Check("pair", (Case("pair", NOT_RUN, ("upstream cannot run it here", *lines, also)),))
+    if not isinstance(mine, dict):
+        return Check("pair", (Case("pair", FAILED, ("upstream runs it, ours fails", *mine)),))
+    return Check("pair", tuple(compare.replies(first, second, mine)))
 
 
 def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline: float) -> Check:

@@ -12,7 +12,7 @@ _NEXTN = {
     "speculative_num_draft_tokens": 3,
 }  # fmt: skip
 _TILELANG = {"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"}
-_SPARSE = {"SGLANG_NSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD": "0"}
+SPARSE = {"SGLANG_NSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD": "0"}
 _NO_OVERLAP = {"disable_overlap_schedule": True}
 _NO_GRAPH = {"disable_cuda_graph": True}
 _TRITON, _FLASHINFER = {"attention_backend": "triton"}, {"attention_backend": "flashinfer"}
@@ -51,8 +51,8 @@ CONFIGURATIONS = (
     Configuration("v32", V32, upstream=_TILELANG, long=4),
     # Upstream computes short prefills densely with FlashAttention 3, which fits through few transfers: 0 has
     # both trees compute all of them sparsely.
-    Configuration("v32-sparse", V32, upstream=_TILELANG, environment=_SPARSE),
-    Configuration("v32-sparse-long", V32, upstream=_TILELANG, environment=_SPARSE, long=4),
+    Configuration("v32-sparse", V32, upstream=_TILELANG, environment=SPARSE),
+    Configuration("v32-sparse-long", V32, upstream=_TILELANG, environment=SPARSE, long=4),
     Configuration("v3-two-gpus", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),
     Configuration("v3-two-gpus-no-overlap", arguments={**_FLASHINFER, **_NO_OVERLAP, "tp_size": 2}, gpus=2),
     Configuration("v3-two-gpus-fp8", quantization="fp8", arguments={**_TRITON, "tp_size": 2}, gpus=2),

@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from verification import gpu
 from verification.real import server
+from verification.real.matrix import SPARSE, V3, V32
 from verification.real.place import Place
 from verification.real.server import Server
 
 _TEXTS = ("Hello", "Is it sunny in Paris?", "Once upon a time " * 12, "One, two, three, " * 40)
 _SAMPLING = {"temperature": 0, "max_new_tokens": 16, "ignore_eos": True}
 _ROUNDS = 2
-_LOOPBACK = {"SGLANG_HOST_IP": "127.0.0.1"}  # both are on this machine, which may have no other network
+#: Both are on this machine, which may have no other network, and no InfiniBand for Mooncake.
+_LOOPBACK = {"SGLANG_HOST_IP": "127.0.0.1", "MC_FORCE_TCP": "1"}
+_TILELANG = ("--nsa-prefill-backend", "tilelang", "--nsa-decode-backend", "tilelang")
 
 
-def answers(place: Place, model: Path, words: Sequence[str], backend: str, logs: Path) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A model and how both trees serve it; `upstream` are words that only upstream needs, to do the same."""
+
+    name: str
+    architecture: str
+    words: tuple[str, ...] = ()
+    upstream: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+PAIRS = (
+    Pair("v3", V3, ("--attention-backend", "triton")),
+    Pair("v32", V32, upstream=_TILELANG, environment=SPARSE),  # its index of keys travels too
+)
+
+
+def answers(
+    place: Place, served: Pair, model: Path, words: Sequence[str], backend: str, logs: Path
+) -> dict[str, Any]:
     """What the decoding server answers. Raises RuntimeError when either of the two does not serve."""
     port = server.free_port()
     # Both see both GPUs: what copies between these opens the other one's memory.
-    place = replace(
-        place, more={**place.more, **_LOOPBACK, "CUDA_VISIBLE_DEVICES": ",".join(gpu.visible()[:2])}
-    )
+    devices = {"CUDA_VISIBLE_DEVICES": ",".join(gpu.visible()[:2])}
+    place = replace(place, more={**place.more, **_LOOPBACK, **served.environment, **devices})
+    words = (*words, *served.words, *(served.upstream if place.role == "upstream" else ()))
     asked = [
         (
             [*words, "--disaggregation-mode", mode, "--disaggregation-transfer-backend", backend,

@@ -26,7 +26,7 @@ from typing import Any
 from verification import asking, gpu
 from verification.evidence import statement
 from verification.real import compare, gains, models, pair, server
-from verification.real.matrix import CONFIGURATIONS, Configuration
+from verification.real.matrix import CONFIGURATIONS, V3, Configuration
 from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 
@@ -43,12 +43,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="where the evidence goes")
     parser.add_argument("--work", type=Path, default=Path("/tmp/verification-real"), help="logs and models")
     parser.add_argument("--stage", nargs="+", choices=STAGES, default=STAGES)
-    parser.add_argument("--only", nargs="*", default=(), help="configurations whose name starts so")
+    parser.add_argument(
+        "--only", nargs="*", default=(), help="configurations, and pairs, whose name starts so"
+    )
     parser.add_argument("--gpus", type=int, help="how many GPUs to use; by default those that there are")
     parser.add_argument("--jobs", type=int, default=4, help="engines at a time")
     parser.add_argument("--at-once", action="store_true", help="a configuration's three engines at a time")
     parser.add_argument("--seconds", type=int, default=540, help="start nothing after this time")
-    parser.add_argument("--transfer", default="nixl", help="what carries keys and values between two servers")
+    parser.add_argument(
+        "--transfer", nargs="+", default=["nixl"], help="what carries keys and values between two servers"
+    )
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
     given = parser.parse_args()
     gpu.need_torch()
@@ -94,7 +98,7 @@ def main() -> None:
         elif stage == "server":
             checks.append(_server(places, work, deadline))
         elif stage == "pair":
-            checks.append(_pair(places, work, given.transfer))
+            checks.append(_pairs(places, work, given.transfer, tuple(given.only)))
         elif stage == "throughput":
             checks.append(_throughput(places, work, given.times, gpus))
         else:
@@ -209,7 +213,7 @@ def _engines(
 
 
 _WORDS = (
-    "--attention-backend", "triton", "--dtype", "bfloat16", "--random-seed", "42",
+    "--dtype", "bfloat16", "--random-seed", "42",
     "--mem-fraction-static", "0.7", "--max-total-tokens", "65536", "--max-running-requests", "64",
     "--log-level", "warning", "--disable-piecewise-cuda-graph", "--served-model-name", "m",
     "--tool-call-parser", "deepseekv3", "--reasoning-parser", "deepseek-r1",
@@ -217,8 +221,11 @@ _WORDS = (
 )  # fmt: skip
 
 
-def _model(work: Path) -> Path:
-    return models.write("DeepseekV3ForCausalLM", "", work / "models" / "DeepseekV3ForCausalLM").resolve()
+_TRITON = ("--attention-backend", "triton", *_WORDS)
+
+
+def _model(work: Path, architecture: str = V3) -> Path:
+    return models.write(architecture, "", work / "models" / architecture).resolve()
 
 
 def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
@@ -228,7 +235,7 @@ def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
     try:
         for place, again in ((upstream, ""), (ours, ""), (upstream, "-again")):
             log = work / "servers" / f"{place.role}{again}.txt"
-            with server.running(place, model, _WORDS, log) as running:
+            with server.running(place, model, _TRITON, log) as running:
                 told.append(server.answers(running))
                 if not again and time.monotonic() < deadline:
                     out = work / f"bench-{place.role}.jsonl"
@@ -245,33 +252,47 @@ def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
     return Check("server", tuple(cases))
 
 
-def _pair(places: Sequence[Place], work: Path, backend: str) -> Check:
-    """Upstream's two servers, ours, and upstream's again, all at once."""
-    model = _model(work)
-
-    def one(asked: tuple[Place, str]) -> dict[str, Any] | tuple[str, ...]:
-        place, again = asked
-        log = work / "servers" / f"pair-{place.role}{again}"
-        try:
-            return pair.answers(place, model, _WORDS, backend, log)
-        except (RuntimeError, OSError) as error:
-            return tuple(str(error).splitlines())
-
+def _pairs(places: Sequence[Place], work: Path, backends: Sequence[str], only: tuple[str, ...]) -> Check:
+    """Every model with every backend: upstream's two servers, ours, and upstream's again, all at once."""
+    asked = [
+        (f"{backend}-{served.name}", backend, served, _model(work, served.architecture))
+        for backend in backends
+        for served in pair.PAIRS
+        if not only or f"{backend}-{served.name}".startswith(only)
+    ]
     upstream, ours = places
-    with ThreadPoolExecutor(3) as pool:
-        first, mine, second = pool.map(one, ((upstream, ""), (ours, ""), (upstream, "-again")))
-    if not isinstance(first, dict) or not isinstance(second, dict):
-        lines = first if isinstance(first, tuple) else second
+    with ThreadPoolExecutor(max(1, 3 * len(asked))) as pool:
+
+        def one(place: Place, again: str, name: str, backend: str, served: pair.Pair, model: Path) -> Any:
+            log = work / "servers" / f"pair-{name}-{place.role}{again}"
+            try:
+                return pair.answers(place, served, model, _WORDS, backend, log)
+            except (RuntimeError, OSError) as error:
+                return tuple(str(error).splitlines())
+
+        told = [
+            (each[0], [pool.submit(one, *which, *each) for which in
+                       ((upstream, ""), (ours, ""), (upstream, "-again"))])
+            for each in asked
+        ]  # fmt: skip
+        cases = [case for name, three in told for case in _paired(name, *(each.result() for each in three))]
+    return Check("pair", tuple(cases))
+
+
+def _paired(name: str, first: Any, mine: Any, second: Any) -> list[Case]:
+    """One case for each request; or one for the pair, where lines say why it did not serve."""
+    failed = next((each for each in (first, second) if isinstance(each, tuple)), None)
+    if failed is not None:
         also = "ours runs" if isinstance(mine, dict) else "ours likewise"
-        return Check("pair", (Case("pair", NOT_RUN, ("upstream cannot run it here", *lines, also)),))
-    if not isinstance(mine, dict):
-        return Check("pair", (Case("pair", FAILED, ("upstream runs it, ours fails", *mine)),))
-    return Check("pair", tuple(compare.replies(first, second, mine)))
+        return [Case(name, NOT_RUN, ("upstream cannot run it here", *failed, also))]
+    if isinstance(mine, tuple):
+        return [Case(name, FAILED, ("upstream runs it, ours fails", *mine))]
+    return [replace(case, name=f"{name}, {case.name}") for case in compare.replies(first, second, mine)]
 
 
 def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline: float) -> Check:
     try:
-        cases = gains.starts(places, _model(work), _WORDS, work, times, gpus, deadline)
+        cases = gains.starts(places, _model(work), _TRITON, work, times, gpus, deadline)
     except (RuntimeError, subprocess.CalledProcessError) as error:
         return Check("gains", (), tuple(str(error).splitlines()))
     return Check("gains", tuple(cases))
@@ -279,7 +300,7 @@ def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline:
 
 def _throughput(places: Sequence[Place], work: Path, times: int, gpus: int) -> Check:
     try:
-        return Check("throughput", tuple(gains.throughput(places, _model(work), _WORDS, work, times, gpus)))
+        return Check("throughput", tuple(gains.throughput(places, _model(work), _TRITON, work, times, gpus)))
     except RuntimeError as error:
         return Check("throughput", (), tuple(str(error).splitlines()))
 

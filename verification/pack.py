@@ -18,9 +18,13 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verification import subjects
+
+if TYPE_CHECKING:
+    from builder.manifest.model import Manifest
+    from builder.upstream.model import Upstream
 
 NAMES = ("upstream", "ours")
 
@@ -52,12 +56,18 @@ def make(
 
     output = subjects.output(out)
     cache = Path(os.environ.get("BUILDER_CACHE") or default_cache())
-    folders = tree or _upstream(upstream or output.upstream, output, cache), out / "tree"
     wheels = kernels(kernel, origin(out), cache) if kernel else ()
+    said: dict[str, Any] = {"output": asdict(output), "packs": {}, "sizes": kernel_sizes(wheels)}
+    if tree is None:
+        found, manifest = _found(upstream or output.upstream, output, cache)
+        tree = subjects.upstream(found.tree, found.blobs.read, cache / "verification").folder
+        if output.wheel:
+            ours = (out / output.wheel).stat().st_size
+            said["sizes"]["the wheel"] = [_wheel_bytes(found, manifest), ours]
+    folders, packs = (tree, out / "tree"), said["packs"]
     to.mkdir(parents=True, exist_ok=True)
     for stale in ("subjects.json", *(f"kernel-{name}.whl" for name in NAMES)):  # of an earlier pack
         (to / stale).unlink(missing_ok=True)
-    packs = {}
     for name, folder in zip(NAMES, folders, strict=True):
         data = pack(folder)
         (to / f"{name}.tar.gz").write_bytes(data)
@@ -67,12 +77,11 @@ def make(
         packs[f"kernel-{name}"] = wheel.name
         packs[f"kernel-{name} sha256"] = hashlib.sha256(wheel.read_bytes()).hexdigest()
         packs[f"kernel-{name} without"] = " ".join(left_out)
-    said = {"output": asdict(output), "packs": packs}
     (to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")  # last: it makes a pack of them
 
 
-def _upstream(spec: str, output: subjects.Output, cache: Path) -> Path:
-    """The tree that an output was made from, in a folder.
+def _found(spec: str, output: subjects.Output, cache: Path) -> tuple[Upstream, Manifest]:
+    """What an output was made from, and the manifest.
 
     Raises BuildError when it cannot be had, ValueError when it is another one.
     """
@@ -83,7 +92,30 @@ def _upstream(spec: str, output: subjects.Output, cache: Path) -> Path:
     found = options.resolve(asked)
     if found.tree.id != output.upstream_tree:
         raise ValueError(f"the output was made from {output.upstream}, and {spec} is another tree")
-    return subjects.upstream(found.tree, found.blobs.read, cache / "verification").folder
+    return found, asked.manifest
+
+
+def _wheel_bytes(upstream: Upstream, manifest: Manifest) -> int:
+    """How large upstream's wheel is, made by the writer that makes ours."""
+    from builder.emit.wheel import build_wheel
+    from builder.pipeline.build import version_of
+    from builder.upstream.model import snapshot
+
+    return len(build_wheel(snapshot(upstream), version_of(upstream, manifest), upstream.commit).data)
+
+
+def kernel_sizes(wheels: Sequence[Path]) -> dict[str, list[int]]:
+    """Bytes of the kernel wheels and of what they install, the published one's and ours."""
+    if not wheels:
+        return {}
+    installed = []
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as packed:
+            installed.append(sum(item.file_size for item in packed.infolist()))
+    return {
+        "the kernel wheel": [wheel.stat().st_size for wheel in wheels],
+        "the kernels, installed": installed,
+    }
 
 
 def origin(out: Path) -> str:

@@ -26,6 +26,7 @@ _NOTES = {
     "that is no worse than upstream's worst.",
     "throughput": "Both servers under the same load: medians, and the ratio of ours to upstream's. A median "
     "passes that is no worse than upstream's worst.",
+    "sizes": "What is shipped. One writer makes both wheels; the kernels' are the published one and ours.",
 }  # fmt: skip
 
 _APART = "upstream's own differ by"
@@ -136,7 +137,7 @@ def _told(check: str, case: Mapping[str, Any]) -> str:
         return " / ".join(case.get("lines", ()))
     if check == "engines" and "alone" in figures:
         return f"{figures['prompts']} prompts, digest {figures['digest'][:16]}{_bounded(figures)}"
-    if check in ("gains", "throughput") and figures:
+    if check in ("gains", "throughput", "sizes") and figures:
         one, two = figures["median upstream"], figures["median ours"]
         return f"upstream {one:g}, ours {two:g}, ratio {figures['ratio']}"
     if check in ("server", "pair") and "status" in figures:

@@ -8,7 +8,7 @@ import math
 import tarfile
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -16,7 +16,8 @@ from verification import gpu, mutation, pack, page, suite
 from verification.checks import mutations, parts
 from verification.checks import suite as suites
 from verification.mutation import Copy, Mutation
-from verification.real import compare, server
+from verification.real import compare, gains, pair, server
+from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
@@ -251,6 +252,46 @@ class TestRealKernels:
         assert len(set(names)) == len(names) >= 15
 
 
+class TestPairs:
+    """Prefill here, decode there; what the servers say is made up."""
+
+    @staticmethod
+    def verdicts(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: dict[str, Any]
+    ) -> list[tuple[str, str]]:
+        def answers(place: Place, *asked: Any) -> Any:
+            said = told[asked[-1].name.removeprefix("pair-nixl-v3-")]
+            if isinstance(said, Exception):
+                raise said
+            return said
+
+        monkeypatch.setattr(pair, "answers", answers)
+        places = [Place(role, tmp_path, None, tmp_path) for role in ("upstream", "ours")]
+        asked = [("nixl", pair.PAIRS[0])]
+        cases = pair.cases(places, asked, {pair.PAIRS[0].architecture: tmp_path}, (), tmp_path)
+        return [(case.name, case.verdict) for case in cases]
+
+    good: ClassVar[dict[str, Any]] = {"5 characters": {"status": 200, "ids": [1]}}
+    other: ClassVar[dict[str, Any]] = {"5 characters": {"status": 200, "ids": [2]}}
+
+    @pytest.mark.parametrize(
+        ("ours", "again", "expected"),
+        [
+            (good, good, ("nixl-v3, reply 5 characters", PASSED)),
+            (other, good, ("nixl-v3, reply 5 characters", FAILED)),
+            (other, other, ("nixl-v3, reply 5 characters", NOT_RUN)),
+            (RuntimeError("status 500"), good, ("nixl-v3", FAILED)),
+            (good, OSError("timed out"), ("nixl-v3", NOT_RUN)),
+        ],
+    )
+    def test_each_answer_is_compared_where_upstream_serves_and_repeats_itself(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Any, again: Any,
+        expected: tuple[str, str],
+    ) -> None:  # fmt: skip
+        told = {"upstream": self.good, "ours": ours, "upstream-again": again}
+        assert self.verdicts(monkeypatch, tmp_path, told) == [expected]
+
+
 class TestPacks:
     @staticmethod
     def wheel(folder: Path, name: str, upstream: str) -> Path:
@@ -284,6 +325,24 @@ class TestPacks:
         said = {"spec": "release", "commit": "c1", "tree": "t", "origin": "sdist"}
         (tmp_path / "build.json").write_text(json.dumps({"upstream": said}))
         assert pack.origin(tmp_path) == "c1"
+
+    def test_sizes_are_of_the_whole_wheels_and_any_byte_more_fails(self, tmp_path: Path) -> None:
+        wheels = [
+            self.wheel(tmp_path, f"{name}-py3-none-any.whl", upstream)
+            for name, upstream in (("k-1", "c" * 40), ("k-1+deepseek", "c"))
+        ]
+        sizes = pack.kernel_sizes(wheels)
+        assert sizes["the kernel wheel"] == [wheel.stat().st_size for wheel in wheels]
+        assert sizes["the kernels, installed"][0] - sizes["the kernels, installed"][1] == 39
+        assert pack.kernel_sizes(()) == {}
+        for role, text in (("upstream", "pass"), ("ours", "pass")):
+            (tmp_path / role / "python").mkdir(parents=True)
+            (tmp_path / role / "python/a.py").write_text(text)
+        places = [Place(role, tmp_path / role, None, tmp_path) for role in ("upstream", "ours")]
+        assert {case.verdict for case in gains.sizes(places, sizes)} == {PASSED}
+        (tmp_path / "ours/python/a.py").write_text("pass\n")
+        worse = {case.name: case.verdict for case in gains.sizes(places, {"the wheel": [10, 11]})}
+        assert worse == {"gain bytes of Python's tree": FAILED, "gain bytes of the wheel": FAILED}
 
     def test_a_folder_that_is_no_pack_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(SystemExit, match="make gpu-pack"):

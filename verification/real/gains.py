@@ -61,9 +61,13 @@ def starts(
             [sum(row[1] for row in each["rss"] if row[0] == name) for each in side] for side in (theirs, mine)
         )
         cases.append(compare.gain(f"bytes in memory of {name}", one, two))
-    one, two = ([float(_size(place.tree / "python"))] for place in places)
-    cases.append(compare.gain("bytes of Python's tree", one, two, exact=True))
     return cases
+
+
+def sizes(places: Sequence[Place], packed: Mapping[str, Sequence[int]]) -> list[Case]:
+    """Bytes of both trees and, from where the packs were made, of what is shipped; no GPU is needed."""
+    told = {"Python's tree": [_size(place.tree / "python") for place in places], **packed}
+    return [compare.gain(f"bytes of {name}", [one], [two], exact=True) for name, (one, two) in told.items()]
 
 
 def _enough(rounds: int, times: int) -> tuple[str, tuple[str, ...]]:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from verification import gpu
-from verification.real import server
+from verification.real import compare, server
 from verification.real.matrix import SPARSE, V3, V32
 from verification.real.place import Place
 from verification.real.server import Server
+from verification.results import FAILED, NOT_RUN, Case
 
 _TEXTS = ("Hello", "Is it sunny in Paris?", "Once upon a time " * 12, "One, two, three, " * 40)
 _SAMPLING = {"temperature": 0, "max_new_tokens": 16, "ignore_eos": True}
@@ -40,10 +41,50 @@ PAIRS = (
 )
 
 
+def name(backend: str, served: Pair) -> str:
+    """What carries keys and values, and what is served."""
+    return f"{backend}-{served.name}"
+
+
+def cases(
+    places: Sequence[Place], asked: Sequence[tuple[str, Pair]], models: Mapping[str, Path],
+    words: Sequence[str], logs: Path,
+) -> list[Case]:  # fmt: skip
+    """Upstream's two servers, ours, and upstream's again, for every backend and model, all at once."""
+    upstream, ours = places
+    turns = ((upstream, ""), (ours, ""), (upstream, "-again"))
+    with ThreadPoolExecutor(max(1, len(turns) * len(asked))) as pool:
+
+        def told(place: Place, again: str, backend: str, served: Pair) -> dict[str, Any] | tuple[str, ...]:
+            log = logs / f"pair-{name(backend, served)}-{place.role}{again}"
+            try:
+                return answers(place, served, models[served.architecture], words, backend, log)
+            except (RuntimeError, OSError) as error:
+                return tuple(str(error).splitlines())
+
+        started = [[pool.submit(told, *turn, *each) for turn in turns] for each in asked]
+        return [
+            case
+            for each, three in zip(asked, started, strict=True)
+            for case in _compared(name(*each), *(one.result() for one in three))
+        ]
+
+
+def _compared(title: str, first: Any, mine: Any, second: Any) -> list[Case]:
+    """One case for each request; or one for the pair, where lines say why it did not serve."""
+    failed = next((each for each in (first, second) if isinstance(each, tuple)), None)
+    if failed is not None:
+        also = "ours runs" if isinstance(mine, dict) else "ours likewise"
+        return [Case(title, NOT_RUN, ("upstream cannot run it here", *failed, also))]
+    if isinstance(mine, tuple):
+        return [Case(title, FAILED, ("upstream runs it, ours fails", *mine))]
+    return [replace(case, name=f"{title}, {case.name}") for case in compare.replies(first, second, mine)]
+
+
 def answers(
     place: Place, served: Pair, model: Path, words: Sequence[str], backend: str, logs: Path
 ) -> dict[str, Any]:
-    """What the decoding server answers. Raises RuntimeError when either of the two does not serve."""
+    """What the decoding server answers. Raises RuntimeError when one of the two does not serve or refuses."""
     port = server.free_port()
     # Both see both GPUs: what copies between these opens the other one's memory.
     devices = {"CUDA_VISIBLE_DEVICES": ",".join(gpu.visible()[:2])}
@@ -76,9 +117,11 @@ def _both(pool: ThreadPoolExecutor, prefill: Server, decode: Server, body: dict[
     """Both servers get the request; the reply is the decoding one's: its tokens and log-probabilities."""
     asked = pool.submit(server.ask, f"{prefill.url}/generate", body)
     answer = server.ask(f"{decode.url}/generate", body)
-    asked.result()
-    said, meta = answer["body"], answer["body"].get("meta_info", {})
+    for each in (asked.result(), answer):
+        if each["status"] != 200:
+            raise RuntimeError(f"status {each['status']}\n{str(each['body'])[:400]}")
+    said, meta = answer["body"], answer["body"]["meta_info"]
     return {
-        "status": answer["status"], "text": said.get("text"), "ids": said.get("output_ids"),
-        "logprobs": [float(each[0]).hex() for each in meta.get("output_token_logprobs", ())],
+        "status": answer["status"], "text": said["text"], "ids": said["output_ids"],
+        "logprobs": [float(each[0]).hex() for each in meta["output_token_logprobs"]],
     }  # fmt: skip

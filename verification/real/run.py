@@ -1,8 +1,9 @@
 """Both trees with real kernels: `python -m verification.real.run --pack DIR --out DIR --stage NAME...`.
 
 Stages: `engines` (tokens and log-probabilities), `server` (replies over HTTP), `pair` (prefill and decode
-on two GPUs), `gains` (the time and memory of a start), `throughput` (of servers that are up). The evidence
-of each call is a file of its own; `verification.page` joins them.
+on two GPUs), `gains` (the time and memory of a start), `throughput` (of servers that are up), `sizes` (of
+what is shipped; no GPU is needed). The evidence of each call is a file of its own; `verification.page` joins
+them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from verification.real.matrix import CONFIGURATIONS, V3, Configuration
 from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 
-STAGES = ("engines", "server", "pair", "gains", "throughput")
+STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes")
 _PROMPTS = 64
 _EACH = 280  # seconds for one engine
 
@@ -55,7 +56,8 @@ def main() -> None:
     )
     parser.add_argument("--times", type=int, default=5, help="measurements of each kind")
     given = parser.parse_args()
-    gpu.need_torch()
+    if set(given.stage) != {"sizes"}:
+        gpu.need_torch()
     work = gpu.folder_of(given.pack, given.work)
     work.mkdir(parents=True, exist_ok=True)
     given.out.mkdir(parents=True, exist_ok=True)
@@ -99,6 +101,8 @@ def main() -> None:
             checks.append(_server(places, work, deadline))
         elif stage == "pair":
             checks.append(_pairs(places, work, given.transfer, tuple(given.only)))
+        elif stage == "sizes":
+            checks.append(Check(stage, tuple(gains.sizes(places, _packed(given.pack).get("sizes", {})))))
         elif stage == "throughput":
             checks.append(_throughput(places, work, given.times, gpus))
         else:
@@ -132,9 +136,15 @@ def _kernel(pack: Path, role: str, work: Path) -> Path | None:
     return folder.resolve()
 
 
+def _packed(pack: Path) -> dict[str, Any]:
+    """What `verification.pack` says of a pack."""
+    said: dict[str, Any] = json.loads((pack / "subjects.json").read_text())
+    return said
+
+
 def _left_out(pack: Path, role: str) -> tuple[str, ...]:
     """The extension modules that were left out of a role's kernel wheel: imported, and never called."""
-    said = json.loads((pack / "subjects.json").read_text())["packs"].get(f"kernel-{role} without", "")
+    said = _packed(pack)["packs"].get(f"kernel-{role} without", "")
     parts = [name.split("/") for name in said.split() if name.endswith(".abi3.so")]
     return tuple(f"{package}.{file.partition('.')[0]}" for package, file in (p for p in parts if len(p) == 2))
 
@@ -253,41 +263,10 @@ def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
 
 
 def _pairs(places: Sequence[Place], work: Path, backends: Sequence[str], only: tuple[str, ...]) -> Check:
-    """Every model with every backend: upstream's two servers, ours, and upstream's again, all at once."""
-    asked = [
-        (f"{backend}-{served.name}", backend, served, _model(work, served.architecture))
-        for backend in backends
-        for served in pair.PAIRS
-        if not only or f"{backend}-{served.name}".startswith(only)
-    ]
-    upstream, ours = places
-    with ThreadPoolExecutor(max(1, 3 * len(asked))) as pool:
-
-        def one(place: Place, again: str, name: str, backend: str, served: pair.Pair, model: Path) -> Any:
-            log = work / "servers" / f"pair-{name}-{place.role}{again}"
-            try:
-                return pair.answers(place, served, model, _WORDS, backend, log)
-            except (RuntimeError, OSError) as error:
-                return tuple(str(error).splitlines())
-
-        told = [
-            (each[0], [pool.submit(one, *which, *each) for which in
-                       ((upstream, ""), (ours, ""), (upstream, "-again"))])
-            for each in asked
-        ]  # fmt: skip
-        cases = [case for name, three in told for case in _paired(name, *(each.result() for each in three))]
-    return Check("pair", tuple(cases))
-
-
-def _paired(name: str, first: Any, mine: Any, second: Any) -> list[Case]:
-    """One case for each request; or one for the pair, where lines say why it did not serve."""
-    failed = next((each for each in (first, second) if isinstance(each, tuple)), None)
-    if failed is not None:
-        also = "ours runs" if isinstance(mine, dict) else "ours likewise"
-        return [Case(name, NOT_RUN, ("upstream cannot run it here", *failed, also))]
-    if isinstance(mine, tuple):
-        return [Case(name, FAILED, ("upstream runs it, ours fails", *mine))]
-    return [replace(case, name=f"{name}, {case.name}") for case in compare.replies(first, second, mine)]
+    asked = [(backend, served) for backend in backends for served in pair.PAIRS]
+    asked = [each for each in asked if not only or pair.name(*each).startswith(only)]
+    models_of = {served.architecture: _model(work, served.architecture) for _, served in asked}
+    return Check("pair", tuple(pair.cases(places, asked, models_of, _WORDS, work / "servers")))
 
 
 def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline: float) -> Check:

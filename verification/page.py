@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,13 +53,12 @@ def page(
     """Markdown of what statements say; one run after the other. They may be of different subjects."""
     lines = [f"# {title}", "", "Made from the evidence by `verification/page.py`; not edited by hand.", ""]
     lines += [line for note in notes for line in (note, "")]
-    same = _same([_named(said) for said in statements]) if len(statements) > 1 else {}
-    lines += _table(same) if same else []
+    usual = _usual([_named(said) for said in statements]) if len(statements) > 1 else {}
+    lines += _table(usual)
     for number, said in enumerate(statements, 1):
         if len(statements) > 1:
             lines += [f"## Run {number}", ""]
-        own = {key: value for key, value in _named(said).items() if key not in same}
-        lines += [*_table(own), *_summary(said)]
+        lines += [*_table(_other(_named(said), usual)), *_summary(said)]
         for check in said["predicate"]["checks"]:
             lines += _check(check, 3 if len(statements) > 1 else 2)
     lines += ["## What did not run", ""]
@@ -76,9 +76,19 @@ def _named(said: Mapping[str, Any]) -> dict[str, str]:
     return {key: value for key, value in named.items() if value}
 
 
-def _same(named: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """What every run has alike."""
-    return {key: value for key, value in named[0].items() if all(other.get(key) == value for other in named)}
+def _usual(named: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What more than half of the runs have alike; a run has a row of its own where it differs."""
+    found = {}
+    for key in dict.fromkeys(key for each in named for key in each):
+        value, count = Counter(each[key] for each in named if key in each).most_common(1)[0]
+        if 2 * count > len(named):
+            found[key] = value
+    return found
+
+
+def _other(named: Mapping[str, str], usual: Mapping[str, str]) -> dict[str, str]:
+    own = {key: value for key, value in named.items() if usual.get(key) != value}
+    return own | {key: "none" for key in usual if key not in named}
 
 
 def _table(named: Mapping[str, str]) -> list[str]:
@@ -137,7 +147,7 @@ def _told(check: str, case: Mapping[str, Any]) -> str:
         return " / ".join(case.get("lines", ()))
     if check == "engines" and "alone" in figures:
         return f"{figures['prompts']} prompts, digest {figures['digest'][:16]}{_bounded(figures)}"
-    if check in ("gains", "throughput", "sizes") and figures:
+    if "median upstream" in figures:
         one, two = figures["median upstream"], figures["median ours"]
         return f"upstream {one:g}, ours {two:g}, ratio {figures['ratio']}"
     if check in ("server", "pair") and "status" in figures:
@@ -172,7 +182,7 @@ def _left_out(statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                     decided.add(key)
                     continue
                 why = " / ".join(case.get("lines", ()))
-                left[key] = f"{check['name']}, {_cell(case['name'])}: {_cell(why)[:240]}"
+                left[key] = f"{check['name']}, {_cell(case['name'])}: {_cell(why)[:400]}"
     yield from (line for key, line in left.items() if key not in decided)
 
 
@@ -180,8 +190,8 @@ def _about(said: Mapping[str, Any]) -> str:
     """What a statement compares, and where: what one run left open, another of the same may have run."""
     configuration = [c for c in said["predicate"]["configuration"] if c["name"] != "harness"]
     machine = said["predicate"]["machine"]
-    where = [str(machine.get(key, "")).partition(";")[0] for key in ("gpu", "kernel wheels")]
-    return json.dumps([said["subject"], configuration, where])
+    gpu = str(machine.get("gpu", "")).partition(";")[0]
+    return json.dumps([said["subject"], configuration, gpu, "kernel wheels" in machine])
 
 
 def _cell(text: Any) -> str:

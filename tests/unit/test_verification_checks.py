@@ -424,6 +424,14 @@ class TestPages:
                 },
             }  # fmt: skip
 
+        text = page.page("T", [run("a"), run("a"), run("b")])
+        assert [text.count(f"| tree | {tree} |") for tree in "ab"] == [1, 1]
+        assert text.index("| tree | a |") < text.index("## Run 1") < text.index("| tree | b |")
+        ended = {"name": "completed", "verdict": "passed", "figures": {"each": [[1, 2]]}}
+        loads = run("a", ended)
+        loads["predicate"]["checks"][0]["name"] = "throughput"
+        assert "completed" not in page.page("T", [loads])
+
         late = {"name": "x", "verdict": "not run", "lines": ["no time"]}
         crash = {"name": "x", "verdict": "not run", "lines": ["a crash"]}
         done = {"name": "x", "verdict": "passed"}

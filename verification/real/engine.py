@@ -67,7 +67,8 @@ _DEFAULTS: dict[str, Any] = {
     "max_running_requests": 64, "cuda_graph_bs": [1, 2, 4, 8, 16, 32, 64], "chunked_prefill_size": 128,
     "disable_piecewise_cuda_graph": True, "log_level": "warning", "grammar_backend": "xgrammar",
 }  # fmt: skip
-_OWN = frozenset(("port", "nccl_port"))  # what every engine has for itself
+#: What every engine has for itself, and where this machine has the model.
+_OWN = frozenset(("port", "nccl_port", "model_path", "tokenizer_path", "served_model_name"))
 
 
 def _arguments(info: Mapping[str, Any]) -> dict[str, Any]:

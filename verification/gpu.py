@@ -34,6 +34,10 @@ PASSED = frozenset(
      "TORCH_SYMM_MEM_DISABLE_MULTICAST", "NVSHMEM_DISABLE_NVLS")
 )  # fmt: skip
 _EACH = 240  # seconds for one run
+_PACKAGES = (
+    "torch", "triton", "transformers", "numpy", "flashinfer-python", "sglang-kernel", "tilelang", "nixl",
+    "mooncake-transfer-engine", "mooncake-transfer-engine-cuda13",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -174,7 +178,7 @@ def machine() -> dict[str, str]:
     except (OSError, subprocess.CalledProcessError):
         told = "no nvidia-smi"
     versions = {}
-    for name in ("torch", "triton", "transformers", "numpy", "flashinfer-python", "sglang-kernel"):
+    for name in _PACKAGES:
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

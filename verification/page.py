@@ -30,7 +30,7 @@ _NOTES = {
     "sizes": "What is shipped. One writer makes both wheels; the kernels' are the published one and ours.",
 }  # fmt: skip
 
-_APART = "upstream's own differ by"
+_APART, _KNOWN = "upstream's own differ by", "ours as in one of upstream's"
 
 
 def main() -> None:
@@ -157,14 +157,29 @@ def _told(check: str, case: Mapping[str, Any]) -> str:
 
 def _bounded(figures: Mapping[str, Any]) -> str:
     """Of what upstream itself has no one value, and how far ours is from it."""
-    if not figures.get("apart"):
+    parts = {
+        part: one for part, one in figures.items()
+        if isinstance(one, Mapping) and one.get("outputs") != one.get("upstream repeats")
+    }  # fmt: skip
+    if not parts:
         return ", bit for bit"
     return "; upstream is not repeatable: " + "; ".join(
         f"{part}: {one['upstream repeats']} of {one['outputs']} alike in all its runs, which are "
-        f"{one[_APART]:.3g} apart, ours {one['ours by']:.3g} from the nearest"
-        for part, one in figures.items()
-        if isinstance(one, Mapping) and _APART in one
+        f"{_shown(one[_APART])} apart, {_of_ours(one)}"
+        for part, one in parts.items()
     )
+
+
+def _of_ours(one: Mapping[str, Any]) -> str:
+    nearest = f"ours {_shown(one['ours by'])} from the nearest"
+    if (known := one.get(_KNOWN)) is None:  # evidence of before it was counted
+        return nearest
+    all_of_them = known == one["outputs"]
+    return "every one of ours bit for bit as in one of them" if all_of_them else nearest
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.3g}"
 
 
 def _left_out(statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -190,8 +205,8 @@ def _about(said: Mapping[str, Any]) -> str:
     """What a statement compares, and where: what one run left open, another of the same may have run."""
     configuration = [c for c in said["predicate"]["configuration"] if c["name"] != "harness"]
     machine = said["predicate"]["machine"]
-    gpu = str(machine.get("gpu", "")).partition(";")[0]
-    return json.dumps([said["subject"], configuration, gpu, "kernel wheels" in machine])
+    where = [str(machine.get(key, "")).partition(";")[0] for key in ("gpu", "kernel wheels")]
+    return json.dumps([said["subject"], configuration, where])
 
 
 def _cell(text: Any) -> str:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
+import os
+import socket
+import subprocess
+import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator, Sequence
+from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,6 +27,16 @@ from verification.real import compare, gains, pair, server
 from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
+
+
+def statement(tree: str, check: str, *cases: dict[str, Any]) -> dict[str, Any]:
+    """Evidence of one check."""
+    counts = {"passed": 0, "failed": 0, "not run": 0}
+    checks = [{"name": check, "verdict": "passed", "counts": counts, "cases": list(cases)}]
+    return {
+        "subject": [{"name": "tree", "digest": {"gitTree": tree}}],
+        "predicate": {"configuration": [], "machine": {"gpu": "H"}, "checks": checks, "leftOut": {}},
+    }
 
 
 def part(facts: dict[str, object], **values: object) -> dict[str, object]:
@@ -179,11 +196,49 @@ class TestRealKernels:
             assert case.verdict == PASSED
             assert case.figures["alone"]["ours as in one of upstream's"] == 1
 
+    def test_every_output_of_every_kind_has_to_be_one_that_upstream_gave_for_that_prompt(self) -> None:
+        def of(alone: Sequence[float], together: float) -> dict[str, Any]:
+            said = [[{"ids": [1], "logprobs": [value.hex()]} for value in values]
+                    for values in (alone, (together,))]  # fmt: skip
+            rounds = [{"alone": said[0], "structured": [], "together": said[1]}]
+            return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
+
+        upstream = [of((-1.0, -2.0), -3.0), of((-1.25, -2.0), -3.0)]
+        assert compare.engines("e", upstream, [of((-1.25, -2.0), -3.0)], 1).verdict == PASSED
+        assert compare.engines("e", upstream, [of((-1.0, -2.125), -3.0)], 1).verdict == NOT_RUN
+        assert compare.engines("e", upstream, [of((-1.0, -2.0), -3.125)], 1).verdict == NOT_RUN
+        assert compare.engines("e", upstream, [of((-2.0, -1.0), -3.0)], 1).verdict == FAILED  # exchanged
+
+    def test_an_output_that_upstream_repeats_may_not_differ_where_others_wobble(self) -> None:
+        def of(first: float, second: tuple[int, float], after: int) -> dict[str, Any]:
+            said = [
+                {"ids": [1], "logprobs": [first.hex()]},
+                {"ids": [second[0], after], "logprobs": [second[1].hex(), "-0x1p+0"]},
+            ]
+            rounds = [{"alone": said, "structured": [], "together": []}]
+            return {"rounds": rounds, "digest": "d", "arguments": {}, "seconds": {}}
+
+        upstream = [of(-1.0, (2, -1.0), 5), of(-1.0 - 2**-20, (2, -1.0), 5)]
+        assert compare.engines("e", upstream, [of(-1.0 - 2**-20, (2, -1.0), 5)], 1).verdict == PASSED
+        for ours in (of(-1.0, (2, -1.0), 6), of(-1.0, (3, -1.0), 5)):  # a tie: other tokens, no distance
+            assert compare.engines("e", upstream, [ours], 1).verdict == FAILED
+
+    def test_what_upstream_does_not_repeat_without_any_distance_may_be_either(self) -> None:
+        upstream = answer([(1, -1.0), (2, -1.0)], [(1, -1.0), (3, -1.0)])
+        case = compare.engines("e", [upstream], [answer([(1, -1.0), (3, -1.0)])], 1)
+        assert case.verdict == PASSED and case.figures["apart"] == 0.0
+        other = answer([(1, -1.0), (4, -1.0)])
+        assert compare.engines("e", [upstream], [other], 1).verdict == PASSED  # as far as upstream's own
+        assert compare.engines("e", [upstream], [answer([(1, -1.5)])], 1).verdict == FAILED
+
     def test_twice_as_far_as_upstreams_runs_from_each_other_fails_however_far_that_is(self) -> None:
         upstream = answer([(1, -1.0)], [(1, -1.25)])
         near = compare.engines("e", [upstream], [answer([(1, -1.75)])], 1)
         assert near.verdict == NOT_RUN
-        assert "upstream repeats 0 of 1, ours is equal in 0, and at most 0.5 from" in near.lines[1]
+        assert (
+            "upstream repeats 0 of 1, ours is as in one of its runs in 0, and at most 0.5 from"
+            in near.lines[1]
+        )
         assert compare.engines("e", [upstream], [answer([(1, -1.751)])], 1).verdict == FAILED
 
     @pytest.mark.parametrize(
@@ -200,7 +255,11 @@ class TestRealKernels:
     def test_figures_are_json_even_where_nothing_bounds_them(self) -> None:
         upstream = answer([(1, -1.0)], [(1, -1.0), (2, -1.0)])
         case = compare.engines("e", [upstream], [upstream], 1)
+        assert case.verdict == PASSED
         assert json.loads(json.dumps(case.figures, allow_nan=False))["apart"] == "without bound"
+        said = {"name": "e", "verdict": case.verdict, "figures": {**case.figures, "prompts": 1}}
+        text = page.page("T", [statement("tree", "engines", said)])
+        assert "without bound apart, every one of ours bit for bit as in one of them" in text
 
     def test_an_argument_that_comes_out_otherwise_is_another_configuration(self) -> None:
         upstream = {**answer([(1, -1.0)]), "arguments": {"page_size": 1, "enable_mamba": False}}
@@ -229,6 +288,7 @@ class TestRealKernels:
         theirs, mine = {"a": {"status": 200, "body": 1}}, {"a": {"status": 200, "body": 2}}
         assert compare.replies(theirs, theirs, mine)[0].verdict == FAILED
         assert compare.replies(theirs, mine, {"a": {"status": 200, "body": 3}})[0].verdict == NOT_RUN
+        assert compare.replies(theirs, mine, mine)[0].verdict == PASSED  # as upstream's second time
 
     def test_ours_may_not_be_worse_than_the_worst_of_upstreams(self) -> None:
         assert compare.gain("s", [1.0, 1.2, 1.1], [0.9, 1.0, 1.1]).verdict == PASSED
@@ -255,41 +315,117 @@ class TestRealKernels:
 class TestPairs:
     """Prefill here, decode there; what the servers say is made up."""
 
-    @staticmethod
-    def verdicts(
-        monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: dict[str, Any]
-    ) -> list[tuple[str, str]]:
-        def answers(place: Place, *asked: Any) -> Any:
-            said = told[asked[-1].name.removeprefix("pair-nixl-v3-")]
-            if isinstance(said, Exception):
-                raise said
-            return said
-
-        monkeypatch.setattr(pair, "answers", answers)
-        places = [Place(role, tmp_path, None, tmp_path) for role in ("upstream", "ours")]
-        asked = [("nixl", pair.PAIRS[0])]
-        cases = pair.cases(places, asked, {pair.PAIRS[0].architecture: tmp_path}, (), tmp_path)
-        return [(case.name, case.verdict) for case in cases]
-
     good: ClassVar[dict[str, Any]] = {"5 characters": {"status": 200, "ids": [1]}}
     other: ClassVar[dict[str, Any]] = {"5 characters": {"status": 200, "ids": [2]}}
 
+    @staticmethod
+    def cases(folder: Path, deadline: float = math.inf) -> tuple[list[Case], list[list[Case]]]:
+        places = [Place(role, folder, None, folder) for role in ("upstream", "ours")]
+        known: list[list[Case]] = []
+        asked, models = [("nixl", pair.PAIRS[0])], {pair.PAIRS[0].architecture: folder}
+        return pair.cases(places, asked, models, (), folder, 1, deadline, known.append), known
+
     @pytest.mark.parametrize(
-        ("ours", "again", "expected"),
+        ("first", "ours", "again", "expected"),
         [
-            (good, good, ("nixl-v3, reply 5 characters", PASSED)),
-            (other, good, ("nixl-v3, reply 5 characters", FAILED)),
-            (other, other, ("nixl-v3, reply 5 characters", NOT_RUN)),
-            (RuntimeError("status 500"), good, ("nixl-v3", FAILED)),
-            (good, OSError("timed out"), ("nixl-v3", NOT_RUN)),
+            (good, good, good, ("nixl-v3, reply 5 characters", PASSED)),
+            (good, other, good, ("nixl-v3, reply 5 characters", FAILED)),
+            (good, other, other, ("nixl-v3, reply 5 characters", PASSED)),
+            (good, {}, other, ("nixl-v3, reply 5 characters", NOT_RUN)),
+            (good, RuntimeError("status 500"), good, ("nixl-v3", FAILED)),
+            (good, KeyError("meta_info"), good, ("nixl-v3", FAILED)),
+            (good, good, OSError("timed out"), ("nixl-v3", NOT_RUN)),
+            (IncompleteRead(b""), good, good, ("nixl-v3", NOT_RUN)),
         ],
     )
     def test_each_answer_is_compared_where_upstream_serves_and_repeats_itself(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Any, again: Any,
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, first: Any, ours: Any, again: Any,
         expected: tuple[str, str],
     ) -> None:  # fmt: skip
-        told = {"upstream": self.good, "ours": ours, "upstream-again": again}
-        assert self.verdicts(monkeypatch, tmp_path, told) == [expected]
+        told = {"upstream": first, "ours": ours, "upstream-again": again}
+
+        def answers(place: Place, *asked: Any) -> Any:
+            turn = asked[-1].name.removeprefix("pair-nixl-v3-")
+            assert turn.startswith(place.role)
+            if isinstance(told[turn], Exception):
+                raise told[turn]
+            return told[turn]
+
+        monkeypatch.setattr(pair, "answers", answers)
+        cases, known = self.cases(tmp_path)
+        assert [(case.name, case.verdict) for case in cases] == [expected]
+        assert known == [cases]
+        failing = [turn for turn, each in told.items() if isinstance(each, Exception)]
+        assert all(any(turn.replace("-", " ") in line for line in cases[0].lines) for turn in failing)
+
+    def test_after_its_time_nothing_starts(self, tmp_path: Path) -> None:
+        cases, _ = self.cases(tmp_path, deadline=0.0)
+        assert [(case.verdict, case.lines) for case in cases] == [(NOT_RUN, ("there was no time left",))]
+
+    def served(self, monkeypatch: pytest.MonkeyPatch, reply: dict[str, Any]) -> list[Any]:
+        """Servers that answer so; what was started with which words."""
+        started: list[Any] = []
+
+        @contextlib.contextmanager
+        def running(place: Place, model: Path, words: Sequence[str], log: Path) -> Iterator[server.Server]:
+            mode = words[words.index("--disaggregation-mode") + 1]
+            started.append((mode, words, place.more))
+            yield server.Server(place, None, 1 if mode == "prefill" else 2, 0.0)  # type: ignore[arg-type]
+
+        def ask(url: str, body: Any) -> dict[str, Any]:
+            asked = {"status": 200, "body": {"text": "p", "output_ids": [9], "meta_info": {}}}
+            return reply if url.startswith("http://127.0.0.1:2/") else asked
+
+        monkeypatch.setattr(server, "running", running)
+        monkeypatch.setattr(server, "ask", ask)
+        return started
+
+    def test_the_decoding_server_answers_with_tokens_and_exact_log_probabilities(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        meta = {"output_token_logprobs": [[-0.5, 7, None]], "finish_reason": {"type": "length"}}
+        body = {"text": "d", "output_ids": [7], "meta_info": meta}
+        started = self.served(monkeypatch, {"status": 200, "body": body})
+        sparse = pair.PAIRS[1]
+        for role in ("upstream", "ours"):
+            place = Place(role, tmp_path, None, tmp_path)
+            found = pair.answers(place, sparse, tmp_path, ("--w",), "nixl", tmp_path / "log")
+            assert len(found) == 2 * 5  # two rounds of five texts
+            assert {json.dumps(each) for each in found.values()} == {
+                json.dumps({"status": 200, "text": "d", "ids": [7], "logprobs": ["-0x1.0000000000000p-1"],
+                            "finish": {"type": "length"}})
+            }  # fmt: skip
+        assert [mode for mode, _, _ in started] == ["prefill", "decode"] * 2
+        for mode, words, more in started:
+            assert words[words.index("--base-gpu-id") + 1] == str(["prefill", "decode"].index(mode))
+            assert more.items() >= dict(sparse.environment).items()
+        assert [set(sparse.upstream) <= set(words) for _, words, _ in started] == [True, True, False, False]
+
+    @pytest.mark.parametrize("reply", [{"status": 500, "body": "no"}, {"status": 200, "body": "text"}])
+    def test_a_refusal_is_no_answer(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reply: dict[str, Any]
+    ) -> None:
+        self.served(monkeypatch, reply)
+        place = Place("ours", tmp_path, None, tmp_path)
+        with pytest.raises((RuntimeError, TypeError)):
+            pair.answers(place, pair.PAIRS[0], tmp_path, (), "nixl", tmp_path / "log")
+
+
+class TestServers:
+    def test_a_port_is_given_once(self) -> None:
+        assert len({server.free_port() for _ in range(200)}) == 200
+
+    def test_another_process_that_listens_is_not_ours(self) -> None:
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            assert server._listens(os.getpid(), port)
+            child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+            try:
+                assert not server._listens(child.pid, port)
+            finally:
+                child.communicate(b"\n")
 
 
 class TestPacks:
@@ -326,23 +462,31 @@ class TestPacks:
         (tmp_path / "build.json").write_text(json.dumps({"upstream": said}))
         assert pack.origin(tmp_path) == "c1"
 
-    def test_sizes_are_of_the_whole_wheels_and_any_byte_more_fails(self, tmp_path: Path) -> None:
-        wheels = [
-            self.wheel(tmp_path, f"{name}-py3-none-any.whl", upstream)
-            for name, upstream in (("k-1", "c" * 40), ("k-1+deepseek", "c"))
-        ]
+    def test_sizes_are_of_whole_wheels_and_of_what_they_install(self, tmp_path: Path) -> None:
+        wheels = []
+        for name, size in (("one", 3000), ("two", 2000)):
+            wheels.append(tmp_path / f"{name}.whl")
+            with zipfile.ZipFile(wheels[-1], "w", zipfile.ZIP_DEFLATED) as packed:
+                packed.writestr("k/a.so", b"0" * size)
         sizes = pack.kernel_sizes(wheels)
         assert sizes["the kernel wheel"] == [wheel.stat().st_size for wheel in wheels]
-        assert sizes["the kernels, installed"][0] - sizes["the kernels, installed"][1] == 39
+        assert sizes["the kernels, installed"] == [3000, 2000]
         assert pack.kernel_sizes(()) == {}
-        for role, text in (("upstream", "pass"), ("ours", "pass")):
+
+    def test_one_byte_more_is_worse_and_what_is_not_known_has_not_run(self, tmp_path: Path) -> None:
+        for role in ("upstream", "ours"):
             (tmp_path / role / "python").mkdir(parents=True)
-            (tmp_path / role / "python/a.py").write_text(text)
+            (tmp_path / role / "python/a.py").write_text("0" * 1000)
         places = [Place(role, tmp_path / role, None, tmp_path) for role in ("upstream", "ours")]
-        assert {case.verdict for case in gains.sizes(places, sizes)} == {PASSED}
-        (tmp_path / "ours/python/a.py").write_text("pass\n")
-        worse = {case.name: case.verdict for case in gains.sizes(places, {"the wheel": [10, 11]})}
-        assert worse == {"gain bytes of Python's tree": FAILED, "gain bytes of the wheel": FAILED}
+        told = {"the wheel": [1000, 1001], "the kernel wheel": [1001, 1000]}
+        verdicts = {case.name: case.verdict for case in gains.sizes(places, told)}
+        assert verdicts == {
+            "gain bytes of Python's tree": PASSED, "gain bytes of the wheel": FAILED,
+            "gain bytes of the kernel wheel": PASSED, "gain bytes of the kernels, installed": NOT_RUN,
+        }  # fmt: skip
+        (tmp_path / "ours/python/a.py").unlink()
+        nothing = {case.name: case.verdict for case in gains.sizes(places, {})}
+        assert nothing["gain bytes of Python's tree"] == NOT_RUN
 
     def test_a_folder_that_is_no_pack_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(SystemExit, match="make gpu-pack"):
@@ -424,6 +568,12 @@ class TestPages:
                 },
             }  # fmt: skip
 
+        text = page.page("T", [run("a"), run("b"), run("c")])
+        assert text.index("## Run 1") < text.index("| tree | a |")  # no tree is the usual one
+        bare = run("a")
+        bare["predicate"]["machine"] = {}
+        text = page.page("T", [run("a"), run("a"), bare])
+        assert text.index("## Run 3") < text.index("| gpu | none |")
         text = page.page("T", [run("a"), run("a"), run("b")])
         assert [text.count(f"| tree | {tree} |") for tree in "ab"] == [1, 1]
         assert text.index("| tree | a |") < text.index("## Run 1") < text.index("| tree | b |")

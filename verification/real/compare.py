@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import statistics
@@ -17,6 +18,7 @@ _PARTS = ("alone", "structured", "together")
 #: order of additions does to bfloat16.
 _ROUNDING = 2.0**-4
 _FURTHER = 2.0
+KNOWN = "ours as in one of upstream's"
 
 
 def engines(
@@ -24,14 +26,14 @@ def engines(
 ) -> Case:
     """Compare engines' answers, output by output, over every round of every process.
 
-    Where upstream repeats itself, ours has to be the same bit for bit. A configuration in which upstream
-    itself does not is compared with a bound: the log-probabilities of ours, up to the first other token,
-    may differ from the nearest of upstream's runs by the most that these differ from each other.
+    An output of ours that is, bit for bit, one that upstream gave is no difference. Where upstream repeats
+    an output in all its runs, any other one of ours is. Where it does not, ours is compared with a bound:
+    the log-probabilities, up to the first other token, may differ from the nearest of upstream's runs by
+    the most that these differ from each other in any output of the configuration.
 
     Where that is more than rounding it bounds nothing: how far a few runs happen to lie apart says little
-    of one more. Ours fails there when it is twice as far, and passes only if each of its outputs is, bit for
-    bit, one that upstream gave; what upstream repeats in all its runs and ours gives in another way is told.
-    A variant that upstream does repeat has to show the rest.
+    of one more. Ours fails there when it is twice as far, and passes only if each of its outputs is one
+    that upstream gave. A variant that upstream does repeat has to show the rest.
     """
     crashes = [answer["error"] for answer in theirs if "error" in answer]
     ours = [answer["error"] for answer in mine if "error" in answer]
@@ -59,12 +61,12 @@ def engines(
         "seconds": {side: [answer["seconds"] for answer in answers]
                     for side, answers in (("upstream", theirs), ("ours", mine))},
     }  # fmt: skip
-    known = all(one.get("ours as in one of upstream's") == one.get("outputs") for one in parts.values())
+    known = all(one.get(KNOWN) == one.get("outputs") for one in parts.values())
     if apart > _ROUNDING and not lines and not known:
         said = f"upstream's own runs differ by {apart:.3g}, more than rounding: nothing follows for ours"
         told = (
-            f"{part}: upstream repeats {one['upstream repeats']} of {one['outputs']}, ours is equal in "
-            f"{one['equal']}, and at most {_short(one['ours by'])} from the nearest"
+            f"{part}: upstream repeats {one['upstream repeats']} of {one['outputs']}, ours is as in one of "
+            f"its runs in {one[KNOWN]}, and at most {_short(one['ours by'])} from the nearest"
             for part, one in parts.items()
             if one["outputs"]
         )
@@ -106,21 +108,22 @@ def _part(theirs: Sequence[_Run], mine: Sequence[_Run], apart: float) -> tuple[l
     known = [all(any(run[index] == one[index] for one in theirs) for run in mine) for index in range(count)]
     worst = 0.0
     for index, run in ((index, run) for run in mine for index in range(count)):
-        if run[index] == theirs[0][index]:
+        options = [one[index] for one in theirs]
+        if run[index] in options:
             continue
-        distance = min(_apart(one[index], run[index]) for one in theirs)
+        distance = min(_apart(one, run[index]) for one in options)
         worst = max(worst, distance)
-        if not apart:
-            lines.append(f"output {index}: {_difference(theirs[0][index], run[index])}")
+        if repeated[index] and apart <= _ROUNDING:
+            lines.append(f"output {index}: {_difference(options[0], run[index])}")
         elif distance > apart * (1 if apart <= _ROUNDING else _FURTHER):
             lines.append(
                 f"output {index}: {distance:.4g} from upstream's nearest, which differ by {apart:.4g}"
             )
     figures: dict[str, Any] = {"outputs": count, "upstream repeats": sum(repeated), "equal": sum(equal)}
-    if apart:
+    if apart or not all(repeated):
         figures |= {
             "upstream's own differ by": _number(_spread(theirs)), "ours by": _number(worst),
-            "ours as in one of upstream's": sum(known),
+            KNOWN: sum(known),
         }  # fmt: skip
     return lines[:3], figures
 
@@ -154,6 +157,10 @@ def _difference(one: Mapping[str, Any], two: Mapping[str, Any]) -> str:
     return f"{what}: upstream {_short(one[what])}, ours {_short(two[what])}"
 
 
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 def _short(value: Any) -> str:
     return json.dumps(value)[:300]
 
@@ -162,8 +169,9 @@ def replies(first: Mapping[str, Any], second: Mapping[str, Any], mine: Mapping[s
     """One case for each request of the corpus."""
     found = []
     for name, said in first.items():
-        if said == mine.get(name):
-            found.append(Case(f"reply {name}", PASSED, (), {"status": said["status"]}))
+        if mine.get(name) in (said, second.get(name)):
+            figures = {"status": said["status"], "digest": _digest(mine[name])}
+            found.append(Case(f"reply {name}", PASSED, (), figures))
         elif said != second.get(name):
             found.append(Case(f"reply {name}", NOT_RUN, ("upstream does not repeat itself",)))
         else:

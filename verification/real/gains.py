@@ -64,10 +64,21 @@ def starts(
     return cases
 
 
+_SHIPPED = ("the wheel", "the kernel wheel", "the kernels, installed")
+
+
 def sizes(places: Sequence[Place], packed: Mapping[str, Sequence[int]]) -> list[Case]:
     """Bytes of both trees and, from where the packs were made, of what is shipped; no GPU is needed."""
     told = {"Python's tree": [_size(place.tree / "python") for place in places], **packed}
-    return [compare.gain(f"bytes of {name}", [one], [two], exact=True) for name, (one, two) in told.items()]
+    cases = [
+        compare.gain(f"bytes of {name}", [float(one)], [float(two)], exact=True)
+        for name, (one, two) in told.items()
+        if one and two
+    ]
+    missing = [name for name in ("Python's tree", *_SHIPPED) if not all(told.get(name, (0,)))]
+    return cases + [
+        Case(f"gain bytes of {name}", NOT_RUN, ("the pack does not say them",)) for name in missing
+    ]
 
 
 def _enough(rounds: int, times: int) -> tuple[str, tuple[str, ...]]:

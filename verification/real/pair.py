@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +35,13 @@ class Pair:
     words: tuple[str, ...] = ()
     upstream: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    more: tuple[str, ...] = ()  # texts
 
 
 PAIRS = (
     Pair("v3", V3, ("--attention-backend", "triton")),
-    Pair("v32", V32, upstream=_TILELANG, environment=SPARSE),  # its index of keys travels too
+    # Its index of keys travels too, and selects only from more than 2,048 tokens.
+    Pair("v32", V32, upstream=_TILELANG, environment=SPARSE, more=("One, two, three, " * 160,)),
 )
 
 
@@ -48,43 +52,72 @@ def name(backend: str, served: Pair) -> str:
 
 def cases(
     places: Sequence[Place], asked: Sequence[tuple[str, Pair]], models: Mapping[str, Path],
-    words: Sequence[str], logs: Path,
+    words: Sequence[str], logs: Path, jobs: int, deadline: float, keep: Callable[[list[Case]], None],
 ) -> list[Case]:  # fmt: skip
-    """Upstream's two servers, ours, and upstream's again, for every backend and model, all at once."""
+    """Every backend with every model, `jobs` at a time; `keep` gets what is known so far.
+
+    Upstream's two servers, ours, and upstream's again run at once.
+    """
     upstream, ours = places
-    turns = ((upstream, ""), (ours, ""), (upstream, "-again"))
-    with ThreadPoolExecutor(max(1, len(turns) * len(asked))) as pool:
+    turns = {"upstream": upstream, "ours": ours, "upstream again": upstream}
+    found: dict[str, list[Case]] = {}
 
-        def told(place: Place, again: str, backend: str, served: Pair) -> dict[str, Any] | tuple[str, ...]:
-            log = logs / f"pair-{name(backend, served)}-{place.role}{again}"
-            try:
-                return answers(place, served, models[served.architecture], words, backend, log)
-            except (RuntimeError, OSError) as error:
-                return tuple(str(error).splitlines())
+    def one(each: tuple[str, Pair]) -> None:
+        backend, served = each
+        title = name(*each)
+        if time.monotonic() > deadline:
+            found[title] = [Case(title, NOT_RUN, ("there was no time left",))]
+        else:
+            with ThreadPoolExecutor(len(turns)) as pool:
+                told = {
+                    turn: pool.submit(
+                        _told, place, served, models[served.architecture], words, backend,
+                        logs / f"pair-{title}-{turn.replace(' ', '-')}",
+                    )
+                    for turn, place in turns.items()
+                }  # fmt: skip
+            said = {"environment": {**_LOOPBACK, **served.environment}}
+            found[title] = [
+                replace(case, figures={**case.figures, **said})
+                for case in _compared(title, {turn: each.result() for turn, each in told.items()})
+            ]
+        keep([case for title in found for case in found[title]])
 
-        started = [[pool.submit(told, *turn, *each) for turn in turns] for each in asked]
-        return [
-            case
-            for each, three in zip(asked, started, strict=True)
-            for case in _compared(name(*each), *(one.result() for one in three))
-        ]
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, asked))
+    return [case for each in asked for case in found[name(*each)]]
 
 
-def _compared(title: str, first: Any, mine: Any, second: Any) -> list[Case]:
-    """One case for each request; or one for the pair, where lines say why it did not serve."""
-    failed = next((each for each in (first, second) if isinstance(each, tuple)), None)
-    if failed is not None:
-        also = "ours runs" if isinstance(mine, dict) else "ours likewise"
-        return [Case(title, NOT_RUN, ("upstream cannot run it here", *failed, also))]
-    if isinstance(mine, tuple):
-        return [Case(title, FAILED, ("upstream runs it, ours fails", *mine))]
-    return [replace(case, name=f"{title}, {case.name}") for case in compare.replies(first, second, mine)]
+def _told(
+    place: Place, served: Pair, model: Path, words: Sequence[str], backend: str, logs: Path
+) -> dict[str, Any] | tuple[str, ...]:
+    """The answers, or why there are none."""
+    try:
+        return answers(place, served, model, words, backend, logs)
+    except (RuntimeError, OSError, HTTPException, LookupError, TypeError, ValueError) as error:
+        return (type(error).__name__, *str(error).splitlines())
+
+
+def _compared(title: str, told: Mapping[str, Any]) -> list[Case]:
+    """One case for each request; or one for the pair, whose lines say why it did not serve."""
+    failed = {turn: each for turn, each in told.items() if isinstance(each, tuple)}
+    if failed:
+        lines = tuple(f"{turn}: {' / '.join(each)}" for turn, each in failed.items())
+        return [Case(title, FAILED if set(failed) == {"ours"} else NOT_RUN, lines)]
+    return [
+        replace(case, name=f"{title}, {case.name}")
+        for case in compare.replies(told["upstream"], told["upstream again"], told["ours"])
+    ]
 
 
 def answers(
     place: Place, served: Pair, model: Path, words: Sequence[str], backend: str, logs: Path
 ) -> dict[str, Any]:
-    """What the decoding server answers. Raises RuntimeError when one of the two does not serve or refuses."""
+    """What the decoding server answers.
+
+    Raises RuntimeError when one of the two does not serve or refuses, OSError or HTTPException when a reply
+    does not come, LookupError, TypeError or ValueError for one that is no answer.
+    """
     port = server.free_port()
     # Both see both GPUs: what copies between these opens the other one's memory.
     devices = {"CUDA_VISIBLE_DEVICES": ",".join(gpu.visible()[:2])}
@@ -103,7 +136,7 @@ def answers(
             lambda each: stack.enter_context(server.running(place, model, *each)), asked
         )
         found = {}
-        asked_for = [(number, text) for number in range(_ROUNDS) for text in _TEXTS]
+        asked_for = [(number, text) for number in range(_ROUNDS) for text in (*_TEXTS, *served.more)]
         for room, (number, text) in enumerate(asked_for, 1):  # room 0 stands for "nothing has arrived"
             body = {
                 "text": text, "sampling_params": _SAMPLING, "return_logprob": True,
@@ -124,4 +157,5 @@ def _both(pool: ThreadPoolExecutor, prefill: Server, decode: Server, body: dict[
     return {
         "status": answer["status"], "text": said["text"], "ids": said["output_ids"],
         "logprobs": [float(each[0]).hex() for each in meta["output_token_logprobs"]],
+        "finish": meta["finish_reason"],
     }  # fmt: skip

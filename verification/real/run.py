@@ -100,13 +100,22 @@ def main() -> None:
         elif stage == "server":
             checks.append(_server(places, work, deadline))
         elif stage == "pair":
-            checks.append(_pairs(places, work, given.transfer, tuple(given.only)))
+            pairs = [(backend, served) for backend in given.transfer for served in pair.PAIRS]
+            pairs = [
+                each for each in pairs if not given.only or pair.name(*each).startswith(tuple(given.only))
+            ]
+            done = _pairs(
+                places, work, pairs, max(1, given.jobs // 2), deadline, lambda c: keep([*checks, c])
+            )
+            checks.append(done)
         elif stage == "sizes":
             checks.append(Check(stage, tuple(gains.sizes(places, _packed(given.pack).get("sizes", {})))))
         elif stage == "throughput":
             checks.append(_throughput(places, work, given.times, gpus))
         else:
             checks.append(_gains(places, work, given.times, gpus, deadline))
+        if not checks[-1].cases and not checks[-1].lines:
+            checks[-1] = Check(stage, (Case(stage, NOT_RUN, ("nothing fits what was asked for",)),))
         for case in checks[-1].cases if stage != "engines" else ():
             print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:700]}", flush=True)
         keep(checks)
@@ -262,11 +271,16 @@ def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
     return Check("server", tuple(cases))
 
 
-def _pairs(places: Sequence[Place], work: Path, backends: Sequence[str], only: tuple[str, ...]) -> Check:
-    asked = [(backend, served) for backend in backends for served in pair.PAIRS]
-    asked = [each for each in asked if not only or pair.name(*each).startswith(only)]
+def _pairs(
+    places: Sequence[Place], work: Path, asked: Sequence[tuple[str, pair.Pair]], jobs: int, deadline: float,
+    keep: Callable[[Check], None],
+) -> Check:  # fmt: skip
     models_of = {served.architecture: _model(work, served.architecture) for _, served in asked}
-    return Check("pair", tuple(pair.cases(places, asked, models_of, _WORDS, work / "servers")))
+    cases = pair.cases(
+        places, asked, models_of, _WORDS, work / "servers", jobs, deadline,
+        lambda known: keep(Check("pair", tuple(known))),
+    )  # fmt: skip
+    return Check("pair", tuple(cases))
 
 
 def _gains(places: Sequence[Place], work: Path, times: int, gpus: int, deadline: float) -> Check:

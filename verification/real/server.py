@@ -9,6 +9,7 @@ import random
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -55,18 +56,27 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
 
+_given: set[int] = set()
+_giving = threading.Lock()
+
+
 def free_port() -> int:
-    """A port that nobody listens on, so low that what servers add to it is a port too."""
+    """A port that nobody listens on, so low that what servers add to it is a port too; given once."""
     while True:
         port = random.randrange(20000, 30000)
-        with socket.socket() as free, contextlib.suppress(OSError):
+        with _giving, socket.socket() as free, contextlib.suppress(OSError):
             free.bind(("127.0.0.1", port))
-            return port
+            if port not in _given:
+                _given.add(port)
+                return port
 
 
 @contextlib.contextmanager
 def running(place: Place, model: Path, words: Sequence[str], log: Path) -> Iterator[Server]:
-    """Start a server, and end it with all its processes. Raises RuntimeError when it does not answer."""
+    """Start a server, and end it with all its processes.
+
+    Raises RuntimeError when it does not answer, or has ended before it was asked for the last time.
+    """
     port = free_port()
     command = place.command(
         "sglang.launch_server", "--model-path", str(model), "--host", "127.0.0.1", "--port", str(port), *words
@@ -85,14 +95,32 @@ def running(place: Place, model: Path, words: Sequence[str], log: Path) -> Itera
                 raise RuntimeError(f"the server of {place.role} does not answer\n" + "\n".join(end))
             with contextlib.suppress(OSError):
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health_generate", timeout=5).read()
-                break
+                if _listens(process.pid, port):  # and not a server that was faster to take the port
+                    break
             time.sleep(0.1)
         yield Server(place, process, port, round(time.perf_counter() - start, 2))
+        if process.poll() is not None:
+            raise RuntimeError(f"the server of {place.role} ended while it was asked")
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         time.sleep(1)  # until the driver has the memory back
+
+
+def _listens(root: int, port: int) -> bool:
+    """Whether a process or one below it listens on a port."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(root)
+        for each in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                # its name before psutil 6
+                asked = each.net_connections if hasattr(each, "net_connections") else each.connections
+                if any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in asked("inet")):
+                    return True
+    return False
 
 
 def corpus() -> list[tuple[str, str, dict[str, Any] | None]]:

@@ -61,3 +61,9 @@ def provided_by(module: str) -> tuple[str, ...]:
             return _PROVIDED[name]
         name = name.rpartition(".")[0]
     return (requirement_name(module.partition(".")[0]),)
+
+
+def modules_of(name: str) -> tuple[str, ...]:
+    """The first parts of the modules that a distribution, by its normalised name, may provide."""
+    special = {module.partition(".")[0] for module, names in _PROVIDED.items() if name in names}
+    return (*sorted(special), name.replace("-", "_"))

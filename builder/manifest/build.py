@@ -259,6 +259,7 @@ def _toml(view: View, batch: str, why: str, findings: Findings) -> TomlEdit:
         view.text("why") or why,
         view.optional_text("optional"),
         view.optional_text("by"),
+        view.at("unused").data is True,
     )
 
 

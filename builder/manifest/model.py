@@ -207,7 +207,8 @@ class Patch:
 @dataclass(frozen=True, slots=True)
 class TomlEdit:
     """remove: a key, or the array items equal to or (requirements) named `value`, with the text `by` in
-    their place; set: a key; add: an array item."""
+    their place; `unused`: only where nothing of the output needs what the requirement provides.
+    set: a key; add: an array item."""
 
     file: str
     op: Literal["remove", "set", "add"]
@@ -218,6 +219,7 @@ class TomlEdit:
     why: str
     optional: str | None = None
     by: str | None = None
+    unused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from builder.pipeline.architectures import facts_of
 from builder.pipeline.decide import Decided, chosen, decide, partial_paths, python_modules
 from builder.pipeline.emptied import emptied
 from builder.pipeline.named import with_names
+from builder.pipeline.needed import settle
 from builder.pipeline.overlaid import overlay
 from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
 from builder.select.patterns import PatternSet
@@ -117,10 +118,13 @@ def cut(
     left = emptied(output, specialized.emptied, specialized.files, staying, manifest)
     specialized.lost.update(dict.fromkeys(left.values(), "nothing is left in it"))
     output = output.replace(dict.fromkeys(left))
+    settled = settle(output, manifest)
+    stop(settled.problems)
+    laid, output = laid.replace(settled.files), output.replace(settled.files)
 
     aside = meanwhile.result()
     everything = {**staying, **aside.summaries}
-    before = World(upstream.restrict(sorted(everything)), everything, Index(everything, manifest.packages))
+    before = World(upstream, everything, Index(everything, manifest.packages))
     if recall:
         for one, summary in known_of(upstream, everything).items():
             recall.summaries.pop(one, None)  # the latest used are kept longest
@@ -133,7 +137,7 @@ def cut(
         decided=decided,
         output=with_tables(output, found, manifest),
         specialized=specialized,
-        records=tuple(overlaid.records),
+        records=(*overlaid.records, *settled.records),
         consequences=followed.consequences,
         ours=ours,
         surfaces=found,

@@ -74,9 +74,11 @@ def overlay(
             put(path, after)
     edits = [e for b in manifest.batches for e in b.edits if there(_folder(e, manifest))]
     _structural(edits, manifest, current, removed, done, put)
+    # what leaves where it is unused waits for the output
     _texts(
-        [t for b in manifest.batches for t in b.toml if there(t.file)], toml.edit, current, removed, done, put
-    )
+        [t for b in manifest.batches for t in b.toml if there(t.file) and not t.unused],
+        toml.edit, current, removed, done, put,
+    )  # fmt: skip
     _texts(
         [a for b in manifest.batches for a in b.anchored if there(a.file)],
         anchored.edit, current, removed, done, put,

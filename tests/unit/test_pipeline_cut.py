@@ -12,12 +12,14 @@ from builder.cli import options
 from builder.emit import ledger
 from builder.errors import BuildError, Problem
 from builder.gates.idempotence import SHOWN, compare
+from builder.gates.projects import projects
 from builder.manifest.load import load, switch_off
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, again, cut
 from builder.pipeline.decide import partial_paths
 from builder.pipeline.explanation import explain
 from builder.pipeline.reasons import reasons
+from builder.pipeline.verify import verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import Upstream, snapshot
 
@@ -189,3 +191,53 @@ def test_a_cut_reads_nothing_but_its_arguments(world: World, monkeypatch: pytest
     monkeypatch.setenv("TZ", "Asia/Kathmandu")
     monkeypatch.chdir(world.home)
     assert cut(files, manifest).output.tree.id == first.output.tree.id
+
+
+def with_import(world: World, path: str, text: bytes) -> None:
+    """Another commit of upstream, whose file begins with a text."""
+    files = {**FILES, path: text + bytes(FILES[path])}
+    commit_files(world.repository, files, "refs/heads/importing")
+
+
+def requirements(done: Cut) -> list[str]:
+    (project,) = (p for p in projects(done.output, done.manifest.packages) if "acme" in p.packages)
+    return [row.name for row in project.requirements]
+
+
+class TestRequirements:
+    """What a build asks for is what its files import; its gate sees upstream's pyproject.toml too."""
+
+    def test_a_removed_requirement_that_a_kept_file_imports_fails(self, world: World) -> None:
+        with_import(world, "python/acme/launch.py", b"import grpc\n")
+        done, manifest = cut_of(world, spec="importing")
+        assert requirements(done) == ["packaging", "numpy"]
+        with pytest.raises(BuildError, match=r"grpc is imported, and .* no longer depends on 'grpcio'"):
+            verify(done, manifest)
+
+    @pytest.mark.parametrize(
+        ("path", "text", "stays"),
+        [
+            ("python/acme/launch.py", b"import grpc\n", True),
+            ("python/acme/launch.py", b"def late():\n    from grpc import aio\n    return aio\n\n\n", True),
+            (
+                "python/acme/launch.py",
+                b"try:\n    import grpc\nexcept ImportError:\n    grpc = None\n",
+                False,
+            ),
+            ("python/acme/grpc/service.py", b"import grpc\n", False),  # a file that leaves
+        ],
+    )
+    def test_one_that_leaves_where_unused_stays_where_a_kept_file_needs_it(
+        self, world: World, path: str, text: bytes, stays: bool
+    ) -> None:
+        world.change("value: grpcio}", "value: grpcio, unused: true}")
+        with_import(world, path, text)
+        done, manifest = cut_of(world, spec="importing")
+        assert ("grpcio" in requirements(done)) is stays
+        verify(done, manifest)
+
+    def test_unused_is_said_of_an_item_that_leaves(self, world: World) -> None:
+        world.change("set: tool.acme.mode, value: small}", "set: tool.acme.mode, value: small, unused: true}")
+        with pytest.raises(BuildError) as caught:
+            load(world.manifest)
+        assert caught.value.problems[0].code == "M005"

@@ -113,7 +113,7 @@ def _part(theirs: Sequence[_Run], mine: Sequence[_Run], apart: float) -> tuple[l
             continue
         distance = min(_apart(one, run[index]) for one in options)
         worst = max(worst, distance)
-        if repeated[index] and apart <= _ROUNDING:
+        if not apart or (repeated[index] and apart <= _ROUNDING):
             lines.append(f"output {index}: {_difference(options[0], run[index])}")
         elif distance > apart * (1 if apart <= _ROUNDING else _FURTHER):
             lines.append(

@@ -118,7 +118,7 @@ def cut(
     left = emptied(output, specialized.emptied, specialized.files, staying, manifest)
     specialized.lost.update(dict.fromkeys(left.values(), "nothing is left in it"))
     output = output.replace(dict.fromkeys(left))
-    settled = settle(output, manifest)
+    settled = settle(output, overlaid.waiting, manifest)
     stop(settled.problems)
     laid, output = laid.replace(settled.files), output.replace(settled.files)
 

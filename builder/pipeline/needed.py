@@ -25,24 +25,24 @@ class Settled:
     records: list[Record] = field(default_factory=list)
 
 
-def settle(output: Snapshot, manifest: Manifest) -> Settled:
-    """Carry out the removals that say `unused` of the requirements that the output does not use.
+def settle(output: Snapshot, edits: Iterable[TomlEdit], manifest: Manifest) -> Settled:
+    """Carry out the removals (`edits`, all `unused`) of the requirements that the output does not use.
 
     They wait until the output is known: what folding took out needs nothing any more. An import whose
     failure is caught needs no requirement.
     """
     by_file: dict[str, list[TomlEdit]] = {}
-    for edit in (edit for batch in manifest.batches for edit in batch.toml if edit.unused):
+    for edit in edits:
         by_file.setdefault(edit.file, []).append(edit)
     done = Settled()
     found = {project.path: project for project in projects(output, manifest.packages)} if by_file else {}
-    for path, edits in sorted(by_file.items()):
+    for path, wanted in sorted(by_file.items()):
         if path not in found:
             message = f"`{path}` is edited, and it is no pyproject.toml of a package in the output."
-            done.problems += [Problem("R005", message, e.mark, Mark(path)) for e in edits if not e.optional]
+            done.problems += [Problem("R005", message, e.mark, Mark(path)) for e in wanted if not e.optional]
             continue
-        needed = _needed(found[path], output, [_name(edit) for edit in edits], manifest)
-        leaving = [edit for edit in edits if _name(edit) not in needed]
+        needed = _needed(found[path], output, [_name(edit) for edit in wanted], manifest)
+        leaving = [edit for edit in wanted if _name(edit) not in needed]
         data, problems, records = toml.edit(path, output[path], leaving)
         done.files[path] = data
         done.problems += problems

@@ -25,6 +25,7 @@ class Overlaid:
     modes: dict[str, str] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)  # whole files of ours
     records: list[Record] = field(default_factory=list)
+    waiting: list[TomlEdit] = field(default_factory=list)  # for the output, to know what it uses
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -74,11 +75,9 @@ def overlay(
             put(path, after)
     edits = [e for b in manifest.batches for e in b.edits if there(_folder(e, manifest))]
     _structural(edits, manifest, current, removed, done, put)
-    # what leaves where it is unused waits for the output
-    _texts(
-        [t for b in manifest.batches for t in b.toml if there(t.file) and not t.unused],
-        toml.edit, current, removed, done, put,
-    )  # fmt: skip
+    tables = [t for b in manifest.batches for t in b.toml if there(t.file)]
+    done.waiting = [t for t in tables if t.unused]
+    _texts([t for t in tables if not t.unused], toml.edit, current, removed, done, put)
     _texts(
         [a for b in manifest.batches for a in b.anchored if there(a.file)],
         anchored.edit, current, removed, done, put,

@@ -25,6 +25,7 @@ class Folded:
     functions: dict[str, Known] = field(default_factory=dict)
     methods: dict[str, Known | None] = field(default_factory=dict)  # None: some class differs
     uncertain: list[tuple[int, str]] = field(default_factory=list)  # line, sentence
+    hindrances: frozenset[tuple[str, ...]] = frozenset()  # questions whose answer stood in the way
     decided: int = 0
 
 
@@ -47,7 +48,7 @@ class Assignments:
             named = scope.kind in ("module", "class")
             if named and isinstance(self.evaluator.value(stmt.value, scope), Gone):
                 return False  # an alias of what is gone is gone
-            if name == "__all__" and self._exports(stmt.value):
+            if name == "__all__" and self.exports(stmt.value):
                 return True
         if len(stmt.targets) == 1 and self._settled(stmt.targets[0], stmt.value, scope):
             return False
@@ -71,7 +72,7 @@ class Assignments:
     def augmented(self, stmt: ast.AugAssign, scope: Scope) -> None:
         self.expressions.fold(stmt.target, scope)
         exported = isinstance(stmt.target, ast.Name) and stmt.target.id == "__all__"
-        if not (exported and self._exports(stmt.value)):
+        if not (exported and self.exports(stmt.value)):
             self._value([stmt.target], stmt.value, scope)
 
     def gone(self, name: str) -> bool:
@@ -95,29 +96,34 @@ class Assignments:
         return any(isinstance(self.evaluator.qualified(n, scope), Gone) for n in names)
 
     def _value(self, targets: Sequence[ast.expr], value: ast.expr, scope: Scope) -> None:
-        """Fold what is assigned; a constant tuple of strings or classes is a set of choices."""
+        """Fold what is assigned."""
         names = [name for target in targets for name in names_of(target)]
-        constant = scope.kind in ("module", "class") and all(isinstance(t, ast.Name) for t in targets)
-        alike = isinstance(value, ast.Tuple) and (
-            all(text(item) is not None for item in value.elts)
-            or all(isinstance(item, (ast.Name, ast.Attribute)) for item in value.elts)
-        )
-        self.expressions.fold(value, scope, names=names, collection=constant and alike)
+        self.expressions.fold(value, scope, names=names)
 
     def _remember(self, name: str, scope: Scope) -> None:
         """Keep the derived value of a module-level constant."""
         if scope.kind == "module":
-            known = self.evaluator.constant(scope.names.get(name, []), scope)
+            known = self.evaluator.global_constant(name)
             if known is not None:
                 self.out.constants[f"{self.unit.name}.{name}"] = known
 
-    def _exports(self, value: ast.expr) -> bool:
-        """Drop what is gone from the names of `__all__`."""
-        if not isinstance(value, (ast.List, ast.Tuple)):
+    def exports(self, value: ast.expr) -> bool:
+        """Drop what is gone from the names of `__all__`, in each list that it is put together of."""
+        if isinstance(value, ast.BinOp):
+            return self.exports(value.left) | self.exports(value.right)
+        if isinstance(value, ast.Call):
+            return [self.exports(argument) for argument in value.args].count(True) > 0
+        if not isinstance(value, (ast.List, ast.Tuple, ast.Set)):
             return False
         for index, item in enumerate(value.elts):
-            name = text(item)
-            found = self.world.canonical(self.unit.name, name) if name is not None else None
-            if isinstance(found, Gone) or found in self.world.facts.symbols:
+            if isinstance(item, ast.Starred):
+                self.exports(item.value)
+            elif self.exports_gone(item):
                 self.out.ops.append(DropItem(value, "elts", index))
         return True
+
+    def exports_gone(self, item: ast.expr) -> bool:
+        """Is an item of `__all__` the name of something gone?"""
+        name = text(item)
+        found = self.world.canonical(self.unit.name, name) if name is not None else None
+        return isinstance(found, Gone) or found in self.world.facts.symbols

@@ -9,9 +9,11 @@ from builder.specialize.facts import Known
 from builder.specialize.names import names_of
 from builder.specialize.scopes import Scope
 
-#: Decorators that leave what a function returns as it is.
-_FUNCTION = frozenset(["cache", "lru_cache"])
-_METHOD = frozenset(["staticmethod", "classmethod"])
+#: Decorators that leave what a function of a module or class returns as it is.
+_KEEP_RESULT: Mapping[str, frozenset[object]] = {
+    "module": frozenset(["functools.cache", "functools.lru_cache"]),
+    "class": frozenset(["staticmethod", "classmethod"]),
+}
 
 #: What stands in a suite's place: statement -> the statements of the suite that was taken.
 Taken = Mapping[ast.stmt, Iterable[ast.stmt]]
@@ -52,20 +54,18 @@ def _ours(function: ast.FunctionDef, removed: set[ast.AST], taken: Taken) -> boo
     return not inside.isdisjoint(removed) or not inside.isdisjoint(taken)
 
 
-def is_predicate(function: ast.FunctionDef, scope: Scope, known: bool = False) -> bool:
+def is_predicate(function: ast.FunctionDef, scope: Scope, decorators: Iterable[object]) -> bool:
     """May a call stand for what this function returns: is it the only one of its name?
 
-    A method is known by its bare name alone, so only those of enumerations count; and private ones, if it is
-    `known` what they return.
+    `decorators`: their qualified names. Of methods only those of enumerations, and private ones, which nobody
+    outside the tree overrides.
     """
     if len(scope.names.get(function.name, ())) != 1:
         return False
-    decorators = {(names_of(d) or ("?",))[0] for d in function.decorator_list}
-    if scope.kind == "module":
-        return decorators <= _FUNCTION
-    if not isinstance(scope.node, ast.ClassDef):
+    if scope.kind not in _KEEP_RESULT or not _KEEP_RESULT[scope.kind].issuperset(decorators):
         return False
+    if not isinstance(scope.node, ast.ClassDef):
+        return True
     bases = [(names_of(base) or ("?",))[0] for base in scope.node.bases]
-    if known and function.name.startswith("_") and not function.name.endswith("__"):
-        return decorators <= _METHOD
-    return decorators <= _METHOD and any(base.endswith(("Enum", "Flag")) for base in bases)
+    private = function.name.startswith("_") and not function.name.endswith("__")
+    return private or any(base.endswith(("Enum", "Flag")) for base in bases)

@@ -7,16 +7,37 @@ import ast
 from typing import TYPE_CHECKING
 
 from builder.specialize.facts import PURE_BUILTINS, PURE_METHODS, Known
-from builder.specialize.scopes import Comprehension, Scope
+from builder.specialize.names import names_of
+from builder.specialize.scopes import Binding, Comprehension, Scope
 
 if TYPE_CHECKING:
     from builder.specialize.evaluate import Evaluator
 
-#: Builtins that use up what they iterate over: pure only over something made for them.
+#: Builtins that use up what they iterate over: pure only over what can be iterated again.
 _CONSUMERS = frozenset(
     ["all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"]
 )
-_FRESH = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.Call, *Comprehension)
+#: Expressions that make a new object, so that nobody sees it used up.
+_FRESH = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.JoinedStr, *Comprehension)
+#: Methods and builtins whose result is no iterator, or one that nobody else holds.
+_GIVES_FRESH = frozenset(["keys", "values", "items", "split", "range", "enumerate", "zip", "reversed"])
+#: Annotations of what can be iterated again.
+_CONTAINERS = frozenset(
+    [
+        "dict",
+        "Dict",
+        "frozenset",
+        "list",
+        "List",
+        "Mapping",
+        "Sequence",
+        "set",
+        "Set",
+        "str",
+        "tuple",
+        "Tuple",
+    ]
+)
 _BINDS = (ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
@@ -30,6 +51,8 @@ def pure(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
         return _pure_call(evaluator, node, scope)
     if isinstance(node, Comprehension):
         return _pure_comprehension(evaluator, node, scope)
+    if isinstance(node, ast.Starred) and not repeatable(evaluator, node.value, scope):
+        return False
     children = ast.iter_child_nodes(node)
     return all(pure(evaluator, c, scope) for c in children if isinstance(c, ast.expr))
 
@@ -38,7 +61,7 @@ def _pure_comprehension(evaluator: Evaluator, node: ast.expr, scope: Scope) -> b
     inner = evaluator.unit.scopes.of(node)
     parts: list[tuple[ast.expr, Scope]] = []
     for index, generator in enumerate(node.generators):  # type: ignore[attr-defined]
-        if generator.is_async:
+        if generator.is_async or not repeatable(evaluator, generator.iter, inner if index else scope):
             return False
         parts.append((generator.iter, inner if index else scope))
         parts += [(test, inner) for test in generator.ifs]
@@ -60,15 +83,56 @@ def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
     name = evaluator.qualified(func, scope)
     if isinstance(name, str):
         if name in _CONSUMERS:
-            return _fresh(node)
+            return len(node.args) != 1 or repeatable(evaluator, node.args[0], scope)
         if name in PURE_BUILTINS or name in declared or name.rpartition(".")[2] in declared:
             return True
-    return attr is not None and (attr in PURE_METHODS or attr in declared or f"*.{attr}" in declared)
+    if attr is None:
+        return False
+    return attr in declared or f"*.{attr}" in declared or (attr in PURE_METHODS and _asks(attr, node))
 
 
-def _fresh(node: ast.Call) -> bool:
-    """Does a call that iterates over its one argument leave nothing used up behind?"""
-    return len(node.args) != 1 or isinstance(node.args[0], _FRESH)
+def _asks(method: str, node: ast.Call) -> bool:
+    """Is this the call of a method of texts and dicts, and not of one that a queue or a path has too?"""
+    if method == "get":  # a queue's takes `block`
+        return (
+            bool(node.args)
+            and isinstance(node.args[0], (ast.Constant, ast.JoinedStr))
+            and not isinstance(getattr(node.args[0], "value", ""), bool)
+        )
+    return len(node.args) >= 2 if method == "replace" else True  # a path's takes one argument
+
+
+def repeatable(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
+    """Can it be iterated without anybody noticing: is it new, or a container and no iterator?"""
+    if isinstance(node, ast.Starred):
+        return repeatable(evaluator, node.value, scope)
+    if isinstance(node, ast.GeneratorExp):
+        return True
+    if isinstance(node, _FRESH):
+        return True
+    if isinstance(node, ast.Call):
+        func = node.func
+        if isinstance(func, ast.Attribute):
+            return func.attr in _GIVES_FRESH
+        return isinstance(func, ast.Name) and func.id in (*_GIVES_FRESH, *_CONSUMERS)
+    if isinstance(node, ast.Name):
+        return _is_container(scope, node.id)
+    return False
+
+
+def _is_container(scope: Scope, name: str) -> bool:
+    """Does every binding of a name give it a container: a literal, or a parameter annotated as one?"""
+    owner = scope.find(name)
+    bindings = owner.names[name] if owner is not None else []
+    return bool(bindings) and all(map(_binds_container, bindings))
+
+
+def _binds_container(binding: Binding) -> bool:
+    value = binding.value
+    if value is not None:
+        return isinstance(value, _FRESH) and not isinstance(value, ast.GeneratorExp)
+    annotation = getattr(binding.node, "annotation", None)
+    return binding.kind in ("parameter", "declare") and (names_of(annotation) or ("",))[0] in _CONTAINERS
 
 
 def leaves_trace(nodes: list[ast.expr]) -> bool:

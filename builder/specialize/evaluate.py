@@ -7,20 +7,32 @@ evaluation may leave out is decided in `effects`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
+from functools import partial
 
 from builder.manifest.model import Scalar
-from builder.specialize import effects
+from builder.specialize import effects, environment
 from builder.specialize.facts import Gone, Known
-from builder.specialize.flow import bound_before
+from builder.specialize.flow import (
+    DEFERRED,
+    bound_before,
+    catches,
+    certainly_bound,
+    runs_later,
+    runs_now,
+)
 from builder.specialize.names import names_of, scalar, text
 from builder.specialize.scopes import Binding, Scope
 from builder.specialize.world import Unit, World
 
 Value = Known | Gone | None
 _BUILTINS = frozenset(["hasattr", "getattr", "isinstance", "issubclass", "bool", "int"])
-_READERS = frozenset(["get_bool_env_var", "get_int_env_var", "getenv", "get", "pop"])
-_RAW = frozenset(["getenv", "get", "pop"])  # these give the text of the variable, or their default
+#: Decorators that do not call what they decorate.
+_PLAIN_DECORATORS = frozenset(
+    "cache cached_property classmethod contextmanager dataclass jit lru_cache property staticmethod wraps".split()
+)
+_NAME_ERROR = re.compile(rb"\b(?:NameError|UnboundLocalError)\b")
 _LITERALS = (ast.Tuple, ast.List, ast.Set)
 
 
@@ -33,6 +45,15 @@ class Evaluator:
         self.facts = world.facts
         self._local = world.local(unit.path)
         self._busy: set[ast.AST] = set()
+        #: questions about the whole program whose answer stood in the way; they are asked again later
+        self.hindrances: set[tuple[str, ...]] = set()
+
+    def hinders(self, name: str, *about: str) -> bool:
+        """Does the rest of the program stand in the way? Remembered, since what leaves may change it."""
+        if not self.world.ask(name, *about):
+            return False
+        self.hindrances.add((name, *about))
+        return True
 
     # -- names --------------------------------------------------------------------------------
 
@@ -114,18 +135,76 @@ class Evaluator:
         found = self.facts.values.get(name)
         if found is not None:
             return found
-        return self.global_constant(name)
-
-    def global_constant(self, qualified: str) -> Known | None:
-        """The derived value of a module-level constant, in whatever file it is."""
-        found = self.world.constant(qualified)
-        if found is not None:
-            return found
-        module, _, name = qualified.rpartition(".")
+        module, _, last = name.rpartition(".")
         if self.world.paths.get(module) != self.unit.path:
-            return self.world.elsewhere(qualified, lambda world: constant_of(world, qualified))
-        bindings = self.unit.scopes.root.names.get(name)
-        return self.constant(bindings, self.unit.scopes.root) if bindings else None
+            return self.world.constant(name) or self.world.elsewhere(name, lambda w: constant_of(w, name))
+        found = self.world.constant(name) or self.global_constant(last)
+        return found if found is not None and self._bound_when_read(node, last) else None
+
+    def global_constant(self, name: str) -> Known | None:
+        """The derived value of a constant of this module, if nothing can bind the name to another one."""
+        root = self.unit.scopes.root
+        bindings = root.names.get(name)
+        if not bindings:
+            return None
+        found = self.constant(bindings, root)
+        return found if found is not None and not self.rebound(name) else None
+
+    def rebound(self, name: str) -> bool:
+        """May a name of this module that its own statements bind get another value from elsewhere?"""
+        root = self.unit.scopes.root
+        first = min(getattr(b.node, "lineno", 0) for b in root.names[name])
+        later = (self.unit.absolute(star) for star in root.star if star.lineno > first)
+        return any(self.hinders("star_may_bind", module, name) for module in later) or self.hinders(
+            "rebound", f"{self.unit.name}.{name}"
+        )
+
+    def _bound_when_read(self, node: ast.expr, name: str) -> bool:
+        """May a constant of this module be taken for bound where it is read?
+
+        A function that stands before the binding may not be called before it. Where the binding stands in a
+        branch, the name may be unbound for ever, which shows only to who catches a NameError.
+        """
+        module, root = self.unit.module, self.unit.scopes.root
+        if bound_before(module, node, name, root):
+            return True
+        body, (at, inside) = module.tree.body, self._place(node)
+        places = [self._place(b.node)[0] for b in root.names[name] if b.kind != "declare"]
+        if at < min(places):
+            return inside and all(map(self._calls_nothing, body[at : min(places) + 1]))
+        if at == min(places) and not inside and certainly_bound(root.node, name):
+            return False  # read while it is bound
+        return not (_NAME_ERROR.search(module.data) or self._is_guarded(node))
+
+    def _place(self, node: ast.AST) -> tuple[int, bool]:
+        """The index of the module's statement that holds a node, and whether the node runs only in a call."""
+        parents, inside = self.unit.module.parents, False
+        while node in parents and not isinstance(parents[node], ast.Module):
+            child, node = node, parents[node]
+            inside = inside or (isinstance(node, DEFERRED) and runs_later(node, child))
+        body = self.unit.module.tree.body
+        return (body.index(node) if node in body else len(body)), inside
+
+    def _is_guarded(self, node: ast.AST) -> bool:
+        """Does a `try` around a node catch a NameError?"""
+        parents = self.unit.module.parents
+        while node in parents:
+            child, node = node, parents[node]
+            if isinstance(node, ast.Try) and child in node.body:
+                if any(catches(handler, NameError) is not False for handler in node.handlers):
+                    return True
+        return False
+
+    def _calls_nothing(self, stmt: ast.stmt) -> bool:
+        """Does a statement run no code of this module but its own?"""
+        root = self.unit.scopes.root
+        for node in runs_now(stmt):
+            if isinstance(node, ast.Call) and not self.pure(node, root) and self.value(node, root) is None:
+                return False
+            for decorator in getattr(node, "decorator_list", ()):
+                if (names_of(decorator) or ("",))[0] not in _PLAIN_DECORATORS:
+                    return False
+        return True
 
     def constant(self, bindings: list[Binding], scope: Scope) -> Known | None:
         """The one derived value of all bindings of a name, if there is one.
@@ -167,9 +246,10 @@ class Evaluator:
                 return known
             if name in _BUILTINS and not node.keywords:
                 return self._builtin(name, node, scope)
-        if isinstance(node.func, ast.Attribute):
-            return self._method(node, node.func, scope)
-        return self._environment(node, name, getattr(node.func, "id", ""))
+            read = environment.read(self.facts, node, name)
+            if read is not None:
+                return read
+        return self._method(node, node.func, scope) if isinstance(node.func, ast.Attribute) else None
 
     def _builtin(self, name: str, node: ast.Call, scope: Scope) -> Value:
         """A call of a builtin that can tell."""
@@ -179,8 +259,7 @@ class Evaluator:
         if name == "getattr" and f"*.{text(node.args[1]) if count > 1 else None}" in self.facts.values:
             return self.facts.values[f"*.{text(node.args[1])}"]
         if name == "getattr" and count == 3 and self._lacks(node, scope):
-            default = node.args[2]
-            return Known(scalar(default)) if isinstance(default, ast.Constant) else None
+            return environment.literal(node.args[2])
         if name in ("isinstance", "issubclass") and count == 2:
             return self._isinstance(node.args[1], scope)
         if name == "bool" and count == 1:
@@ -196,33 +275,34 @@ class Evaluator:
         anywhere = self.facts.predicates.get(f"*.{func.attr}")
         if anywhere is not None:
             return anywhere
-        if not node.args and not node.keywords:
-            method = self.world.method(func.attr)
-            if method is not None:
-                return method
-            if func.attr == "get" and isinstance(func.value, ast.Attribute):
-                return self.facts.environment.get(func.value.attr)
-            if func.attr in ("lower", "upper", "strip"):
-                owner = self.value(func.value, scope)
-                if isinstance(owner, Known) and owner.exact and isinstance(owner.value, str):
-                    return Known(getattr(owner.value, func.attr)())
-        return self._environment(node, self.qualified(func, scope), func.attr)
-
-    def _environment(self, node: ast.Call, name: str | Gone | None, last: str) -> Known | None:
-        """What reading an environment variable gives; one that is false is not set."""
-        known = self.facts.environment.get(text(node.args[0]) or "") if node.args else None
-        if known is None or last not in _READERS:
+        if node.args or node.keywords:
             return None
-        if last not in _RAW:
-            return known if last == "get_bool_env_var" else Known(known.truth, exact=False)
-        if isinstance(known.value, str) or not known.exact:
-            return known
-        if known.truth:
-            return Known(True, exact=False)
-        if len(node.args) < 2:
-            return Known(None)
-        default = node.args[1]
-        return Known(scalar(default)) if isinstance(default, ast.Constant) else None
+        method = self.world.method(func.attr)
+        if method is not None and self._is_our_object(func.value, scope):
+            return method
+        if func.attr == "get" and isinstance(func.value, ast.Attribute):
+            described = isinstance(self.qualified(func.value, scope), str)
+            default = partial(self.world.ask, "truthy_default")
+            return environment.described(self.facts, func.value.attr, default) if described else None
+        if func.attr in ("lower", "upper", "strip"):
+            owner = self.value(func.value, scope)
+            if isinstance(owner, Known) and owner.exact and isinstance(owner.value, str):
+                return Known(getattr(owner.value, func.attr)())
+        return None
+
+    def _is_our_object(self, owner: ast.expr, scope: Scope) -> bool:
+        """Is this `self` or `cls` in a method of a class, or a member of an enumeration of the tree?"""
+        if isinstance(owner, ast.Name):
+            function = scope.find(owner.id)
+            if function is None or function.kind != "function" or function.parent is None:
+                return False
+            arguments = getattr(function.node, "args", None)
+            first = [*arguments.posonlyargs, *arguments.args][:1] if arguments is not None else []
+            rebound = len(function.names.get(owner.id, ())) != 1
+            return function.parent.kind == "class" and not rebound and [a.arg for a in first] == [owner.id]
+        named = self.qualified(owner, scope)
+        home = named.rpartition(".")[0] if isinstance(named, str) else ""
+        return bool(home) and self.world.ask("is_enumeration", home)
 
     def _lacks(self, node: ast.Call, scope: Scope) -> bool:
         """Does `hasattr(owner, "name")` or `getattr(owner, "name", default)` ask for what does not exist?"""
@@ -366,4 +446,4 @@ def constant_of(world: World, qualified: str) -> Known | None:
         return None
     unit = world.unit(path)
     bindings = unit.scopes.root.names.get(name)
-    return Evaluator(world, unit).constant(bindings, unit.scopes.root) if bindings else None
+    return Evaluator(world, unit).global_constant(name) if bindings else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 
 from builder.source.ops import DropItem, Op, Operands, Replace
@@ -11,9 +12,12 @@ from builder.specialize.effects import leaves_trace
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.facts import Gone, Known
 from builder.specialize.names import names_of, scalar, text
+from builder.specialize.positions import unseen
 from builder.specialize.scopes import Comprehension, Scope
 
 _IN = (ast.In, ast.NotIn)
+#: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
+_REGISTERS = re.compile(r"(?:^|_|[a-z0-9](?=R))[Rr]egist")
 #: Calls whose result is known under the name that their argument would have.
 _MAKERS = ("list", "set", "tuple", "frozenset", "sorted", "dict")
 #: The same for their second argument.
@@ -26,6 +30,7 @@ class Expressions:
     def __init__(self, evaluator: Evaluator, ops: list[Op]) -> None:
         self.evaluator = evaluator
         self.ops = ops
+        self.doubts: list[tuple[int, str]] = []  # line, sentence
 
     @property
     def annotations(self) -> Annotations:
@@ -38,12 +43,10 @@ class Expressions:
         scope: Scope,
         test: bool = False,
         names: Iterable[str] = (),
-        collection: bool = False,
     ) -> None:
         """Fold one expression.
 
-        `test`: only its truth matters; `names`: what it is assigned to or compared with; `collection`: a
-        tuple here is a set of choices, not a record whose positions mean something.
+        `test`: only its truth matters; `names`: what it is assigned to or compared with.
         """
         if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
             self.fold_children(node, scope)
@@ -56,16 +59,16 @@ class Expressions:
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.fold(node.operand, scope, test=True)
         elif isinstance(node, ast.IfExp):
-            self._choice(node, scope, test, names, collection)
+            self._choice(node, scope, test, names)
         elif isinstance(node, ast.Compare):
             self._compare(node, scope)
         elif isinstance(node, ast.Call):
             self._call(node, scope, names)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
-            self.fold(node.left, scope, names=names, collection=collection)
-            self.fold(node.right, scope, names=names, collection=collection)
+            self.fold(node.left, scope, names=names)
+            self.fold(node.right, scope, names=names)
         elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            self._members(node, scope, names, collection or not isinstance(node, ast.Tuple))
+            self._members(node, scope, names)
         elif isinstance(node, ast.Dict):
             self._entries(node, scope, names)
         elif isinstance(node, ast.Subscript):
@@ -131,19 +134,17 @@ class Expressions:
         for index in keep:
             self.fold(node.values[index], scope, test, names)
 
-    def _choice(
-        self, node: ast.IfExp, scope: Scope, test: bool, names: tuple[str, ...], collection: bool
-    ) -> None:
+    def _choice(self, node: ast.IfExp, scope: Scope, test: bool, names: tuple[str, ...]) -> None:
         truth = self.evaluator.truth(node.test, scope)
         if truth is not None and self.evaluator.pure(node.test, scope):
             taken, other = (node.body, node.orelse) if truth else (node.orelse, node.body)
             if not leaves_trace([other]):
                 self.ops.append(Replace(node, taken))
-                self.fold(taken, scope, test, names, collection)
+                self.fold(taken, scope, test, names)
                 return
         self.fold(node.test, scope, test=True)
-        self.fold(node.body, scope, test, names, collection)
-        self.fold(node.orelse, scope, test, names, collection)
+        self.fold(node.body, scope, test, names)
+        self.fold(node.orelse, scope, test, names)
 
     def _compare(self, node: ast.Compare, scope: Scope) -> None:
         identity = any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
@@ -152,7 +153,7 @@ class Expressions:
             contains = isinstance(op, _IN)
             if not (identity and self._has_copies(right, scope)):
                 names = names_of(left) if contains else ()
-                self.fold(right, scope, names=names, collection=contains)
+                self.fold(right, scope, names=names)
             left = right
 
     def _has_copies(self, node: ast.expr, scope: Scope) -> bool:
@@ -162,11 +163,12 @@ class Expressions:
 
     # -- members ------------------------------------------------------------------------------
 
-    def _members(
-        self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, names: Sequence[str], collection: bool
-    ) -> None:
-        gone = [i for i, item in enumerate(node.elts) if collection and self._member_gone(item, names, scope)]
-        self.ops.extend(DropItem(node, "elts", i) for i in gone)
+    def _members(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, names: Sequence[str]) -> None:
+        gone = {index for index, item in enumerate(node.elts) if self._member_gone(item, names, scope)}
+        if gone and not isinstance(node, ast.Set) and not unseen(self.evaluator, node, scope):
+            gone = set()  # an absent value does no harm there; what does not exist is told as a use of it
+            self.doubts.append((node.lineno, "a collection whose positions are seen keeps its elements"))
+        self.ops.extend(DropItem(node, "elts", index) for index in sorted(gone))
         for index, item in enumerate(node.elts):
             if index not in gone:
                 self.fold(item, scope, names=names)
@@ -175,20 +177,51 @@ class Expressions:
         if self.evaluator.item_absent(item, names, scope):
             return True  # a record with a part that is gone is gone as a whole
         parts = item.elts if isinstance(item, ast.Tuple) else []
-        return any(isinstance(self.evaluator.value(part, scope), Gone) for part in parts)
+        gone = any(isinstance(self.evaluator.value(part, scope), Gone) for part in parts)
+        absent = bool(parts) and self.evaluator.item_absent(parts[0], (), scope)
+        return gone or (absent and self.evaluator.pure(item, scope))
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
         for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-            if key is not None and self.evaluator.item_absent(key, names, scope):
-                self.ops.append(DropItem(node, "keys", index))
-                continue
-            if isinstance(self.evaluator.value(value, scope), Gone):
+            if self._entry_gone(node, index, scope, names):
                 self.ops.append(DropItem(node, "keys", index))
                 continue
             if key is not None:
                 self.fold(key, scope)
             known_as = text(key) if key is not None else None
             self.fold(value, scope, names=() if known_as is None else (known_as,))
+
+    def _entry_gone(self, node: ast.Dict, index: int, scope: Scope, names: Sequence[str]) -> bool:
+        """Does an entry leave: is nobody to ask for its key, or does its value not exist?"""
+        key, value = node.keys[index], node.values[index]
+        if key is not None and self.evaluator.item_absent(key, names, scope):
+            return self.evaluator.pure(value, scope) or self.holds_gone(value, scope)
+        if not isinstance(self.evaluator.value(value, scope), Gone):
+            return False
+        return not self._hides(node, index)
+
+    def _hides(self, node: ast.Dict, index: int) -> bool:
+        """May an entry hide another one of the same key, which would be seen without it?"""
+        key = node.keys[index]
+        for before in node.keys[:index]:
+            if before is None or not (isinstance(before, ast.Constant) and isinstance(key, ast.Constant)):
+                if before is None or ast.dump(before) == ast.dump(key or before):
+                    return True
+            elif before.value == key.value:
+                return True
+        parent = self.evaluator.unit.module.parents.get(node)
+        if isinstance(parent, ast.Dict):
+            return node in parent.values and parent.keys[parent.values.index(node)] is None
+        if isinstance(parent, ast.BinOp):
+            return node is parent.right
+        if isinstance(parent, ast.keyword):
+            return parent.arg is None
+        return isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") == "update"
+
+    def holds_gone(self, node: ast.expr, scope: Scope) -> bool:
+        """Is something in an expression gone, so that it cannot be evaluated?"""
+        parts = (n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
+        return any(isinstance(self.evaluator.qualified(part, scope), Gone) for part in parts)
 
     # -- calls --------------------------------------------------------------------------------
 
@@ -207,14 +240,20 @@ class Expressions:
         option = flags[0].lstrip("-").replace("-", "_") if last == "add_argument" and flags else ""
         made_of = 1 if called in _DEFAULTING else 0 if called in _MAKERS and len(node.args) == 1 else None
         for index, arg in enumerate(node.args):
-            made = index == made_of
-            self.fold(arg, scope, names=names if made else (), collection=made)
+            self.fold(arg, scope, names=names if index == made_of else ())
         for index, keyword in enumerate(node.keywords):
-            if isinstance(called, str) and self._is_default(keyword, (called, f"*.{last}"), scope):
+            if isinstance(called, str) and self._leaves(keyword, (called, f"*.{last}"), scope):
                 self.ops.append(DropItem(node, "keywords", index))
                 continue
             known_as = [name for name in (option, keyword.arg) if name]
-            self.fold(keyword.value, scope, names=known_as, collection=keyword.arg == "choices")
+            self.fold(keyword.value, scope, names=known_as)
+
+    def _leaves(self, keyword: ast.keyword, called: Sequence[str], scope: Scope) -> bool:
+        """May a keyword leave: is it its default, or a field that the class of this name has no more?"""
+        if self._is_default(keyword, called, scope):
+            return True
+        absent = keyword.arg is not None and self.evaluator.world.is_gone(f"{called[0]}.{keyword.arg}")
+        return absent and (self.evaluator.pure(keyword.value, scope) or self.holds_gone(keyword.value, scope))
 
     def _is_default(self, keyword: ast.keyword, called: Iterable[str], scope: Scope) -> bool:
         """Does a keyword give the value that the facts say is its default anyway?"""
@@ -257,11 +296,14 @@ class Expressions:
             for k in node.keywords
         ):
             return True
-        if not name or not (argument or "regist" in name[0].lower()) or not node.args:
+        if not name or not (argument or _REGISTERS.search(name[0])) or not node.args:
             return False
         first = node.args[0]
         if isinstance(first, ast.Constant):
-            return self.evaluator.facts.option_absent((name[0],), scalar(first)) is not None
+            if self.evaluator.facts.option_absent((name[0],), scalar(first)) is None:
+                return False
+            parts = [*node.args, *(k.value for k in node.keywords)]
+            return all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in parts)
         return any(isinstance(self.evaluator.value(a, scope), Gone) for a in node.args)
 
     def _comprehension(self, node: ast.expr, scope: Scope) -> None:

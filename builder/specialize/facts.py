@@ -90,6 +90,7 @@ class Facts:
     predicates: Mapping[str, Known] = field(default_factory=dict)
     values: Mapping[str, Known] = field(default_factory=dict)
     environment: Mapping[str, Known] = field(default_factory=dict)
+    environment_readers: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     pure: frozenset[str] = frozenset()
     defaults: Mapping[tuple[str, str], Scalar] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.links import Links
 from builder.specialize.outline import Outline, package_of
 from builder.specialize.polish import format_files, polish
+from builder.specialize.rebinding import only_defined
 from builder.specialize.recall import Answer, Asked, Question, Recall, Remembered, digest, key
 from builder.specialize.results import Mismatch, Round, Specialized
 from builder.specialize.tops import Kept
@@ -106,11 +107,12 @@ class _Fixpoint:
         self.wanted: dict[str, set[str]] = {}  # path -> identifiers that mean one of these names
         self.methods: dict[str, dict[str, Known | None]] = {}
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
+        self.hindrances: dict[str, frozenset[tuple[str, ...]]] = {}
 
     def world(self) -> World:
         return World(
             self.files, self.names, self.removed, self.facts, self.memory,
-            self.units, self.outlines, self.tops,
+            self.units, self.outlines, self.tops, self.words,
         )  # fmt: skip
 
     def run(self) -> Specialized:
@@ -226,7 +228,20 @@ class _Fixpoint:
         """What to fold next: changed files wholly, others for the names of which there is news."""
         dirty: Dirty = {**self.news()}
         dirty.update(dict.fromkeys(changed))
+        dirty.update(dict.fromkeys(self.unhindered()))
         return dirty
+
+    def unhindered(self) -> set[str]:
+        """Files in which something was left alone for what stood elsewhere, and stands there no more."""
+        world = self.world()
+        answers: dict[tuple[str, ...], bool] = {}
+        for question in {q for questions in self.hindrances.values() for q in questions}:
+            answers[question] = world.ask(*question)
+        return {
+            path
+            for path, questions in self.hindrances.items()
+            if not all(map(answers.__getitem__, questions))
+        }
 
     # -- rounds -----------------------------------------------------------------------------------
 
@@ -236,9 +251,11 @@ class _Fixpoint:
         for found in (r.folded for r in rounds):
             if dirty[found.path] is None:
                 self.methods[found.path] = dict(found.methods)
+                self.hindrances[found.path] = found.hindrances
                 self.uncertain[found.path] = list(found.uncertain)
             else:
                 self.methods.setdefault(found.path, {}).update(found.methods)
+                self.hindrances[found.path] = self.hindrances.get(found.path, frozenset()) | found.hindrances
                 told = self.uncertain.setdefault(found.path, [])
                 told.extend(u for u in found.uncertain if u not in told)
         self.learn(r.folded for r in rounds)
@@ -325,14 +342,13 @@ class _Fixpoint:
         """A method that returns the same known value in every class is a predicate."""
         found: dict[str, list[Known | None]] = {}
         for methods in self.methods.values():
-            for name, known in methods.items():
-                found.setdefault(name, []).append(known)
+            for qualified, known in methods.items():
+                found.setdefault(qualified.rpartition(".")[2], []).append(known)
+        world = self.world()
         for name, values in sorted(found.items()):
             if name in self.memory.methods or values[0] is None or len(set(values)) > 1:
                 continue
-            pattern = b"def " + name.encode() + b"("
-            paths = self.words.holders(name.encode())
-            if sum(self.files[path].count(pattern) for path in paths) == len(values):
+            if only_defined(world, name, len(values)) and not world.ask("attribute_rebound", name):
                 self.memory.methods[name] = values[0]
 
     # -- edits ------------------------------------------------------------------------------------

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import builtins
+from collections.abc import Iterable, Iterator
 
 from builder.source.parse import Module
 from builder.specialize.scopes import Scope
 
 _SUITES = ("body", "orelse", "finalbody")
+#: What holds code that runs when it is called, not where it stands.
+DEFERRED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def bound_before(module: Module, node: ast.AST, name: str, owner: Scope) -> bool:
@@ -29,11 +32,45 @@ def bound_before(module: Module, node: ast.AST, name: str, owner: Scope) -> bool
     return False
 
 
+def certainly_bound(module: ast.AST, name: str) -> bool:
+    """Does every way through a module bind this name?"""
+    return _any(getattr(module, "body", ()), name)
+
+
+def runs_later(function: ast.AST, child: ast.AST) -> bool:
+    """Does a part of a function run only when it is called: is it neither a default nor a decorator?"""
+    body = getattr(function, "body", None)
+    return child is body or (isinstance(body, list) and child in body)
+
+
+def runs_now(stmt: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a statement that run where it stands: not the bodies of functions."""
+    stack = [stmt]
+    while stack:
+        node = stack.pop()
+        yield node
+        children = ast.iter_child_nodes(node)
+        if isinstance(node, DEFERRED):
+            children = (child for child in children if not runs_later(node, child))
+        stack.extend(children)
+
+
 def exits(stmt: ast.stmt) -> bool:
     """Does control never pass this statement, as it is written?"""
     if isinstance(stmt, ast.If):
         return any(map(exits, stmt.body)) and any(map(exits, stmt.orelse))
     return isinstance(stmt, (ast.Return, ast.Raise, ast.Continue, ast.Break))
+
+
+def catches(handler: ast.ExceptHandler, raised: type[BaseException]) -> bool | None:
+    """Does a handler catch an exception? None: nobody knows."""
+    if handler.type is None:
+        return True
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    known = [getattr(builtins, k.id, None) if isinstance(k, ast.Name) else None for k in kinds]
+    if any(isinstance(k, type) and issubclass(raised, k) for k in known):
+        return True
+    return False if all(isinstance(k, type) for k in known) else None
 
 
 def _suite_of(parent: ast.AST, stmt: ast.stmt) -> list[ast.stmt]:

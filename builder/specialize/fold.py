@@ -13,7 +13,7 @@ from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
 from builder.specialize.flow import exits
-from builder.specialize.guard import Guard, reads_beyond_own_branch
+from builder.specialize.guard import Guard, captures_read, reads_beyond_own_branch
 from builder.specialize.hits import Hits, import_hits
 from builder.specialize.imports import Imports, suppressed
 from builder.specialize.scopes import Scope
@@ -38,6 +38,8 @@ def fold(unit: Unit, world: World, needles: Iterable[str], upstream: bytes = b""
     offsets += _new_literals(data, upstream)
     folder = _Folder(unit, world, Hits(unit, {*needles, *local}, offsets))
     folder.suite(unit.module.tree.body, unit.scopes.root)
+    folder.out.hindrances = frozenset(folder.evaluator.hindrances)
+    folder.out.uncertain.extend(folder.expressions.doubts)
     for stuck in folder.imports.stuck:
         folder.doubt(stuck, "an import of what is gone stays: its `try` cannot be taken apart")
     return folder.out
@@ -174,7 +176,7 @@ class _Folder:
         return True
 
     def _Assert(self, stmt: ast.Assert, scope: Scope) -> bool:
-        if self.known(stmt.test, scope) is True:
+        if self.known(stmt.test, scope) is True and not self.guard.needed(scope, [stmt]):
             return self.remove(stmt)
         self.expressions.fold(stmt.test, scope, test=True)
         if stmt.msg is not None:
@@ -244,7 +246,7 @@ class _Folder:
         gone = []
         for index, case in enumerate(stmt.cases):
             if self.never(case, stmt.subject, scope):
-                self.guard.lose(case.body)
+                self.guard.lose([case])
                 gone.append(index)
         if len(gone) == len(stmt.cases):
             return self.remove(stmt) if self.evaluator.pure(stmt.subject, scope) else True
@@ -257,12 +259,14 @@ class _Folder:
         return True
 
     def never(self, case: ast.match_case, subject: ast.expr, scope: Scope) -> bool:
-        """Is a case of `match` never taken?"""
-        if self.guard.needed(scope, case.body):
+        """May a case of `match` leave, since it is never taken? One whose guard is false binds all the same."""
+        if self.guard.needed(scope, [case]):
             return False
         if self.expressions.pattern_gone(case.pattern, subject, scope):
             return True
-        return case.guard is not None and self.known(case.guard, scope) is False
+        if case.guard is None or self.known(case.guard, scope) is not False:
+            return False
+        return scope.kind == "function" and not captures_read(scope.node, case)
 
     def _Import(self, stmt: ast.Import, scope: Scope) -> bool:
         return self.imports.plain(stmt, scope)
@@ -311,12 +315,14 @@ class _Folder:
             return found if isinstance(found, Known) and self.evaluator.pure(node, inner) else None
 
         known = returned(stmt, self.removed, self.taken, value)
-        if not is_predicate(stmt, scope, known=known is not None):
+        decorators = [self.evaluator.qualified(_applied(d), scope) for d in stmt.decorator_list]
+        if not is_predicate(stmt, scope, decorators):
             return
-        if known is not None and scope.kind == "module":
-            self.out.functions[name] = known
-        elif known is not None:
-            self.out.methods[stmt.name] = known
+        if scope.kind == "class":
+            self.out.methods[name] = known
+        elif known is not None and not self.evaluator.rebound(stmt.name):
+            if not decorators or not self.evaluator.hinders("cache_inspected", name):
+                self.out.functions[name] = known
 
     def _ClassDef(self, stmt: ast.ClassDef, scope: Scope) -> bool:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
@@ -355,8 +361,35 @@ class _Folder:
                 return self.remove(stmt)
             if self.expressions.registers_absent(stmt.value, scope):
                 return self.remove(stmt)
+            if self.changes_exports(stmt.value, scope):
+                stays = self.exports(stmt.value)
+                return stays or self.remove(stmt)
         self.expressions.fold(stmt.value, scope)
         return True
+
+    @staticmethod
+    def changes_exports(call: ast.Call, scope: Scope) -> bool:
+        """Is this `__all__.append(...)` or `__all__.extend(...)`?"""
+        func = call.func
+        if (
+            not isinstance(func, ast.Attribute)
+            or func.attr not in ("append", "extend")
+            or len(call.args) != 1
+        ):
+            return False
+        return scope.kind == "module" and isinstance(func.value, ast.Name) and func.value.id == "__all__"
+
+    def exports(self, call: ast.Call) -> bool:
+        """Fold a change of `__all__`; False when nothing is left of it."""
+        if call.func.attr == "append":  # type: ignore[attr-defined]
+            return not self.assignments.exports_gone(call.args[0])
+        self.assignments.exports(call.args[0])
+        return True
+
+
+def _applied(decorator: ast.expr) -> ast.expr:
+    """What makes the decorator: `cache` of `@cache(...)`."""
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
 __all__ = ["Folded", "fold"]

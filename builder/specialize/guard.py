@@ -40,7 +40,7 @@ class Guard:
         kept = {id(node) for node in own(suite)}
         self._lost.update(id(node) for node in own([stmt]) if id(node) not in kept)
 
-    def needed(self, scope: Scope, lost: Iterable[ast.stmt], known: Collection[str] = ()) -> bool:
+    def needed(self, scope: Scope, lost: Iterable[ast.AST], known: Collection[str] = ()) -> bool:
         """Must these statements stay, although they never run, for what the rest means?
 
         `known`: names that are remembered as gone wherever they are read.
@@ -91,6 +91,21 @@ def _reads(function: ast.AST, name: str, inside: set[int]) -> bool:
         and node.id == name
         and isinstance(node.ctx, ast.Load)
         and id(node) not in inside
+        for stmt in getattr(function, "body", [])
+        for node in ast.walk(stmt)
+    )
+
+
+def captures_read(function: ast.AST, case: ast.match_case) -> bool:
+    """Is a name that the pattern of a case binds read, or visible, outside of the case?"""
+    bound: set[str] = set()
+    for node in ast.walk(case.pattern):
+        bound.update(n for n in (getattr(node, "name", None), getattr(node, "rest", None)) if n)
+    inside = {id(node) for node in ast.walk(case)}
+    return any(
+        (isinstance(node, ast.Name) and node.id in bound and id(node) not in inside)
+        or (isinstance(node, (ast.Global, ast.Nonlocal)) and not bound.isdisjoint(node.names))
+        or (isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("locals", "vars", "eval", "exec"))
         for stmt in getattr(function, "body", [])
         for node in ast.walk(stmt)
     )

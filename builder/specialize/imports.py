@@ -7,14 +7,13 @@ Inside a `try` such an import is a jump to the handler. Where that jump cannot b
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.facts import Gone
-from builder.specialize.flow import binds
+from builder.specialize.flow import binds, catches
 from builder.specialize.guard import Guard, own
 from builder.specialize.names import names_of
 from builder.specialize.scopes import Binding, Scope
@@ -86,7 +85,7 @@ class Imports:
     def _drop(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> bool:
         if not gone:
             return True
-        if any(_catches(h, self._missing(stmt)) is not False for hs in self._handlers for h in hs):
+        if any(catches(h, self._missing(stmt)) is not False for hs in self._handlers for h in hs):
             self.stuck.append(stmt)
             return True
         self._forget(stmt, scope, gone)
@@ -150,21 +149,10 @@ def _bound(stmt: ast.Import | ast.ImportFrom, index: int) -> str:
 def _first(handlers: Iterable[ast.ExceptHandler], missing: type[BaseException]) -> ast.ExceptHandler | None:
     """The handler that catches the exception; None when none does or one of them may."""
     for handler in handlers:
-        catches = _catches(handler, missing)
-        if catches is not False:
-            return handler if catches else None
+        certain = catches(handler, missing)
+        if certain is not False:
+            return handler if certain else None
     return None
-
-
-def _catches(handler: ast.ExceptHandler, missing: type[BaseException]) -> bool | None:
-    """Does a handler catch an exception? None: nobody knows."""
-    if handler.type is None:
-        return True
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    known = [getattr(builtins, k.id, None) if isinstance(k, ast.Name) else None for k in kinds]
-    if any(isinstance(k, type) and issubclass(missing, k) for k in known):
-        return True
-    return False if all(isinstance(k, type) for k in known) else None
 
 
 def suppressed(stmt: ast.With | ast.AsyncWith) -> list[ast.ExceptHandler]:

@@ -14,6 +14,7 @@ _TOP = re.compile(
     rb"^(?:(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=])", re.M
 )
 _ASSIGNED = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")
+_MENTIONED = re.compile(rb"(?:\.\s*|[\"'])([A-Za-z_]\w*)")
 _IDENTIFIER = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
@@ -76,6 +77,11 @@ class Outline:
         for _, written, names in imports(self.data):
             found.update(names or (written.partition(".")[0],))
         return frozenset(found)
+
+    @cached_property
+    def mentioned(self) -> frozenset[bytes]:
+        """The identifiers that stand behind a dot, or at the beginning of a string."""
+        return frozenset(_MENTIONED.findall(self.data))
 
     def binds(self, name: str) -> bool | None:
         """Does the module itself define the name? None when only its syntax tree can tell.

@@ -79,6 +79,9 @@ class Asked(World):
         found: Known | None = self._answer(("method", name), lambda: super(Asked, self).method(name))
         return found
 
+    def ask(self, name: str, *about: str) -> bool:
+        return bool(self._answer(("ask", name, *about), lambda: super(Asked, self).ask(name, *about)))
+
     def elsewhere(self, qualified: str, find: Callable[[World], Known | None]) -> Known | None:
         found: Known | None = self._answer(("elsewhere", qualified), lambda: find(self))
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from builder.specialize.scopes import Binding, Scope
 
@@ -23,11 +23,13 @@ class Tops:
     """The names that a module binds.
 
     `names`: name -> what its imports bind, or None when something else than an import binds it;
-    `stars`: the absolute modules of the star imports.
+    `stars`: the absolute modules of the star imports; `covered`: name -> those of them that stand after
+    the first import of that name, and may bind it again.
     """
 
     names: Mapping[str, tuple[Imported, ...] | None]
     stars: tuple[str, ...]
+    covered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 #: key of a file's content -> what it binds
@@ -53,7 +55,13 @@ def tops(root: Scope, absolute: Callable[[ast.ImportFrom], str]) -> Tops:
         for name, bindings in root.names.items()
         if bindings
     }
-    return Tops(names, tuple(absolute(node) for node in root.star))
+    covered = {}
+    for name, bindings in root.names.items() if root.star else ():
+        first = min((getattr(b.node, "lineno", 0) for b in bindings), default=0)
+        later = tuple(absolute(node) for node in root.star if node.lineno > first)
+        if later and names.get(name):
+            covered[name] = later
+    return Tops(names, tuple(absolute(node) for node in root.star), covered)
 
 
 class Known:

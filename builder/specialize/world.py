@@ -11,13 +11,27 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from builder.source.parse import Module, parse
 from builder.specialize.facts import Facts, Gone, Known
 from builder.specialize.outline import Outline, package_of
-from builder.specialize.scopes import Binding, Scope, Scopes
+from builder.specialize.scopes import Binding, Comprehension, Scope, Scopes
 from builder.specialize.tops import Imported, Tops, imported, tops
 from builder.specialize.tops import Known as KnownTops
+from builder.specialize.words import Words
+
+#: name -> a question about the whole program whose answer is a function of its files
+QUESTIONS: dict[str, Callable[..., bool]] = {}
+
+Q = TypeVar("Q", bound=Callable[..., bool])
+
+
+def question(function: Q) -> Q:
+    """Registers a question that `World.ask` answers; its arguments after the world are strings."""
+    QUESTIONS[function.__name__] = function
+    return function
+
 
 _DECLARES = re.compile(rb"global|nonlocal")
 
@@ -49,6 +63,21 @@ class Unit:
     def scopes(self) -> Scopes:
         data, starts = self.module.data, self.module.starts
         return Scopes(self.module.tree, [bisect_right(starts, m.start()) for m in _DECLARES.finditer(data)])
+
+    def scope_of(self, node: ast.AST) -> Scope:
+        """The scope in which a node is evaluated."""
+        parents = self.module.parents
+        below, at, outside = node, parents.get(node), False
+        while at is not None:
+            if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and below in at.body:
+                return self.scopes.of(at)
+            if isinstance(at, ast.Lambda) and below is at.body:
+                return self.scopes.of(at)
+            if isinstance(at, Comprehension) and not (outside and below is at.generators[0]):
+                return self.scopes.of(at)
+            outside = isinstance(at, ast.comprehension) and below is at.iter
+            below, at = at, parents.get(at)
+        return self.scopes.root
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """The absolute module of `from X import ...`."""
@@ -85,9 +114,10 @@ class World:
         units: dict[str, Unit],
         outlines: dict[str, Outline],
         known: KnownTops | None = None,
+        words: Words | None = None,
     ) -> None:
         """`names`: path -> module; `removed`: module -> why it is gone; `units`, `outlines`, `known`: of the
-        files that were asked for already."""
+        files that were asked for already; `words`: of all files."""
         self.files = files
         self.names = names
         self.paths = {name: path for path, name in names.items() if path in files}
@@ -97,9 +127,12 @@ class World:
         self._units = units
         self._outlines = outlines
         self._known = known if known is not None else KnownTops()
+        self.words = words if words is not None else Words(files)
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._assigned: dict[tuple[str, str], bool] = {}
+        self._asking: set[tuple[str, ...]] = set()
+        self._answered: dict[tuple[str, ...], bool] = {}
         self._resolving: set[tuple[str, str]] = set()
         self._resolved: dict[tuple[str, str], str | Gone | None] = {}
 
@@ -190,6 +223,8 @@ class World:
             imports = bound.names[name]
             if imports is None:
                 return full
+            if any(QUESTIONS["star_may_bind"](self, star, name) for star in bound.covered.get(name, ())):
+                return full
             found = {self._import(each) for each in imports}
             # a fallback that is gone leaves the other import
             alive = {f for f in found if not isinstance(f, Gone)}
@@ -256,6 +291,34 @@ class World:
         """(scope, name) -> what is gone, of imports that an earlier round took from a file."""
         return self.memory.local.get(path, {})
 
+    def ask(self, name: str, *about: str) -> bool:
+        """The answer to a registered question about the whole program.
+
+        A question that is asked while it is being answered is answered with no: only what else there is counts.
+        """
+        asked = (name, *about)
+        if asked in self._asking:
+            return False
+        if asked in self._answered:
+            return self._answered[asked]
+        self._asking.add(asked)
+        try:
+            answer = QUESTIONS[name](self, *about)
+        finally:
+            self._asking.discard(asked)
+        if not self._asking:
+            self._answered[asked] = answer
+        return answer
+
+    def is_definition(self, qualified: str) -> bool:
+        """Is this a function or class that a file defines, and nothing else?"""
+        module, _, name = qualified.rpartition(".")
+        path = self.paths.get(module)
+        if path is None:
+            return False
+        bindings = self.unit(path).scopes.root.names.get(name, ())
+        return bool(bindings) and all(b.kind in ("def", "class") for b in bindings)
+
     def elsewhere(self, qualified: str, find: Callable[[World], Known | None]) -> Known | None:
         """What `find` says of a name of another file."""
         return find(self)
@@ -269,7 +332,3 @@ def _folders(names: Iterable[str]) -> frozenset[str]:
             found.add(parent)
             parent = parent.rpartition(".")[0]
     return frozenset(found)
-
-
-def scope_name(scope: Scope) -> str:
-    return scope.qualname

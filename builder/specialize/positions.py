@@ -1,0 +1,187 @@
+"""Can anybody see at which position of a collection something stands, or how much it holds?
+
+An element leaves only from a collection that is asked what it contains, goes through, or is made into a set
+or into text. Where the collection has a name, every read of the name in the program must be such a use.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from builder.specialize.evaluate import Evaluator
+from builder.specialize.scopes import Scope
+from builder.specialize.seek import nodes_on
+from builder.specialize.world import Unit, World, question
+
+#: Builtins whose result shows no positions of their argument, and those whose result has the same positions.
+_BLIND_CALLS = frozenset(["all", "any", "dict", "frozenset", "isinstance", "issubclass", "set"])
+_SAME_POSITIONS = frozenset(["list", "sorted", "tuple"])
+#: Methods that add to a collection, or ask what it contains.
+_BLIND_METHODS = frozenset(
+    ["add", "append", "copy", "discard", "extend", "get", "items", "keys", "update", "union"]
+)
+#: Names of class attributes that Python itself reads by position.
+_READ_BY_PYTHON = frozenset(["__match_args__", "__slots__", "_fields", "_fields_"])
+
+
+def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
+    """Does every use of this expression's value leave open where its elements stand?"""
+    return _Uses(evaluator).unseen(node, scope)
+
+
+@question
+def positions_seen(world: World, qualified: str) -> bool:
+    """Does a read of a module's name in the program see the positions of the collection that it holds?"""
+    name = qualified.rpartition(".")[2]
+    for path in world.words.holders(name.encode()):
+        try:
+            unit = world.unit(path)
+        except SyntaxError:
+            return True
+        uses = _Uses(Evaluator(world, unit))
+        for node in _reads(unit, name):
+            scope = unit.scope_of(node)
+            if uses.evaluator.qualified(node, scope) == qualified and not uses.unseen(node, scope):
+                return True
+    return False
+
+
+@question
+def attribute_positions_seen(world: World, name: str) -> bool:
+    """The same for every attribute of this name, whatever its owner is."""
+    for path in world.words.holders(name.encode()):
+        try:
+            unit = world.unit(path)
+        except SyntaxError:
+            return True
+        uses = _Uses(Evaluator(world, unit))
+        for node in _reads(unit, name):
+            if not uses.unseen(node, unit.scope_of(node)):
+                return True
+    return False
+
+
+def _reads(unit: Unit, name: str) -> Iterator[ast.expr]:
+    for node in nodes_on(unit, name):
+        named = getattr(node, "id", getattr(node, "attr", None)) == name
+        if named and isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            yield node
+
+
+class _Uses:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.unit = evaluator.unit
+        self._busy: set[tuple[ast.AST, str]] = set()
+
+    def unseen(self, node: ast.expr, scope: Scope) -> bool:
+        parent = self.unit.module.parents.get(node)
+        method = getattr(self, f"_in_{type(parent).__name__}", None)
+        return bool(method is not None and method(parent, node, scope))
+
+    def _in_Expr(self, parent: ast.Expr, node: ast.expr, scope: Scope) -> bool:
+        return True
+
+    def _in_Compare(self, parent: ast.Compare, node: ast.expr, scope: Scope) -> bool:
+        operators = zip(parent.ops, parent.comparators, strict=True)
+        return all(isinstance(op, (ast.In, ast.NotIn)) for op, right in operators if right is node) and (
+            node is not parent.left
+        )
+
+    def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope) -> bool:
+        return node is parent.iter
+
+    _in_AsyncFor = _in_For
+
+    def _in_comprehension(self, parent: ast.comprehension, node: ast.expr, scope: Scope) -> bool:
+        whole = self.unit.module.parents[parent]
+        if node is not parent.iter:
+            return True  # a condition: only its truth is asked
+        return isinstance(whole, (ast.SetComp, ast.DictComp)) or self.unseen(whole, scope)  # type: ignore[arg-type]
+
+    def _same(self, parent: ast.expr, node: ast.expr, scope: Scope) -> bool:
+        return self.unseen(parent, scope)
+
+    _in_BoolOp = _in_IfExp = _same
+
+    def _in_BinOp(self, parent: ast.BinOp, node: ast.expr, scope: Scope) -> bool:
+        return isinstance(parent.op, (ast.Add, ast.BitOr, ast.Sub)) and self.unseen(parent, scope)
+
+    def _in_Starred(self, parent: ast.Starred, node: ast.expr, scope: Scope) -> bool:
+        whole = self.unit.module.parents[parent]
+        if isinstance(whole, ast.Set):
+            return True
+        return isinstance(whole, (ast.List, ast.Tuple)) and self.unseen(whole, scope)
+
+    def _in_FormattedValue(self, parent: ast.FormattedValue, node: ast.expr, scope: Scope) -> bool:
+        return True
+
+    def _in_keyword(self, parent: ast.keyword, node: ast.expr, scope: Scope) -> bool:
+        return parent.arg == "choices"
+
+    def _in_Call(self, parent: ast.Call, node: ast.expr, scope: Scope) -> bool:
+        if node is parent.func:
+            return False
+        if isinstance(parent.func, ast.Attribute):
+            return self._in_method(parent, parent.func, node, scope)
+        name = self.evaluator.qualified(parent.func, scope)
+        if name in _SAME_POSITIONS:
+            return len(parent.args) == 1 and self.unseen(parent, scope)
+        return name in _BLIND_CALLS or (name == "collections.defaultdict" and node is parent.args[-1])
+
+    def _in_method(self, call: ast.Call, func: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
+        if func.attr == "join":
+            return True  # a text that says what there is
+        return func.attr in ("extend", "update", "union") and self._named(func.value, scope)
+
+    def _in_Attribute(self, parent: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
+        whole = self.unit.module.parents.get(parent)
+        called = isinstance(whole, ast.Call) and whole.func is parent
+        return called and parent.attr in _BLIND_METHODS
+
+    def _in_Assign(self, parent: ast.Assign, node: ast.expr, scope: Scope) -> bool:
+        return node is parent.value and all(self._named(target, scope) for target in parent.targets)
+
+    def _in_AnnAssign(self, parent: ast.AnnAssign, node: ast.expr, scope: Scope) -> bool:
+        return node is parent.value and self._named(parent.target, scope)
+
+    def _in_AugAssign(self, parent: ast.AugAssign, node: ast.expr, scope: Scope) -> bool:
+        return node is parent.value and self._named(parent.target, scope)
+
+    def _in_NamedExpr(self, parent: ast.NamedExpr, node: ast.expr, scope: Scope) -> bool:
+        return self._named(parent.target, scope) and self.unseen(parent, scope)
+
+    def _named(self, target: ast.expr, scope: Scope) -> bool:
+        """Do all reads of the name that holds the collection leave the positions open?"""
+        if isinstance(target, ast.Attribute):
+            return not self.evaluator.hinders("attribute_positions_seen", target.attr)
+        if not isinstance(target, ast.Name) or target.id in _READ_BY_PYTHON:
+            return False
+        owner, name = scope.find(target.id) or scope, target.id
+        if (owner.node, name) in self._busy:
+            return True
+        if owner.kind == "class":
+            return not self.evaluator.hinders("attribute_positions_seen", name)
+        if owner.kind == "module":
+            qualified = f"{self.unit.name}.{name}"
+            self._busy.add((owner.node, name))
+            try:
+                return not self.evaluator.hinders("positions_seen", qualified)
+            finally:
+                self._busy.discard((owner.node, name))
+        return self._locally_unseen(owner, name)
+
+    def _locally_unseen(self, owner: Scope, name: str) -> bool:
+        self._busy.add((owner.node, name))
+        try:
+            for node in ast.walk(owner.node):
+                if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
+                    return False
+                if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+                    scope = self.unit.scope_of(node)
+                    if scope.find(name) is owner and not self.unseen(node, scope):
+                        return False
+            return True
+        finally:
+            self._busy.discard((owner.node, name))

@@ -1,0 +1,248 @@
+"""May something write a name from elsewhere: through the module object, `globals()`, `setattr` or `exec`?
+
+What a module binds once at its top level is a constant only where nothing else binds it. The search goes
+over the whole program, but parses only files whose text can write such a name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from builder.specialize.environment import NO as _NO
+from builder.specialize.names import names_of, text
+from builder.specialize.seek import nodes_on
+from builder.specialize.world import Unit, World, question
+
+if TYPE_CHECKING:
+    from builder.specialize.evaluate import Evaluator
+    from builder.specialize.scopes import Scope
+
+#: One of these words must be in a file that writes names in another way than by a statement.
+_REFLECTION = tuple(b"setattr delattr __setattr__ globals locals vars __dict__ exec eval".split())
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NAMESPACES = frozenset(["globals", "locals", "vars"])
+_STORES = (ast.Store, ast.Del)
+
+#: The owner of a write that may be any object, or the name of one that may be any name.
+ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write to `owner.name`. `owner`: a module's name, or ANY; `name`: an identifier, or ANY."""
+
+    owner: str
+    name: str
+
+
+@question
+def rebound(world: World, qualified: str) -> bool:
+    """May a module-level name be written by anything but the statements of its own module?"""
+    module, _, name = qualified.rpartition(".")
+    if any(w.owner in (module, ANY) and w.name in (name, ANY) for w in _reflected(world, name)):
+        return True
+    return any(
+        _may_be_module(world, unit, node.value, module)
+        for unit, node in _attribute_stores(world, name)
+        if not _is_self(node.value)
+    )
+
+
+@question
+def attribute_rebound(world: World, name: str) -> bool:
+    """May an attribute of this name be set on an instance or a class, other than by a `def` in a class?"""
+    if any(w.name == name or (w.name == ANY and w.owner == ANY) for w in _reflected(world, name)):
+        return True
+    return next(_attribute_stores(world, name), None) is not None
+
+
+def only_defined(world: World, name: str, count: int) -> bool:
+    """Is a name bound by so many `def` statements, and else only read as an attribute?"""
+    word, definitions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b"), 0
+    for path in world.words.holders(name.encode()):
+        data = world.files[path]
+        for match in word.finditer(data):
+            before = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].rstrip()
+            if before.endswith(b"def"):
+                definitions += 1
+            elif not before.endswith(b".") and b"#" not in before:
+                return False
+    return definitions == count
+
+
+@question
+def star_may_bind(world: World, module: str, name: str) -> bool:
+    """May `from module import *` bind this name?"""
+    if module in world.paths:
+        return world.defines(module, name)
+    if world.module_gone(module) is not None:
+        return False
+    return not name.startswith("_")  # nobody knows what a module outside the tree exports
+
+
+@question
+def is_enumeration(world: World, qualified: str) -> bool:
+    """Is this a class of the tree whose bases are enumerations?"""
+    return any(base.endswith(("Enum", "Flag")) for base in _bases(world, qualified))
+
+
+@question
+def truthy_default(world: World, name: str) -> bool:
+    """Does a file declare `NAME = <reader>(..., <a default that is not false>)`?"""
+    for path in world.words.holders(name.encode()):
+        unit = _parsed(world, path) if world.may_assign(path, name) else None
+        for node in nodes_on(unit, name) if unit is not None else ():
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                if any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+                    arguments = [*node.value.args, *(k.value for k in node.value.keywords)]
+                    if any(isinstance(a, ast.Constant) and a.value not in (name, *_NO) for a in arguments):
+                        return True
+    return False
+
+
+@question
+def cache_inspected(world: World, qualified: str) -> bool:
+    """May a file ask how often a cached function was called?"""
+    name = qualified.rpartition(".")[2].encode()
+    inspecting = world.words.holding([b"cache_info", b"cache_clear", b"cache_parameters"])
+    return any(name in world.words.of(path) for path in inspecting)
+
+
+def _bases(world: World, qualified: str) -> Iterator[str]:
+    """The last names of the bases of a class at the top level of a file."""
+    module, _, name = qualified.rpartition(".")
+    path = world.paths.get(module)
+    for binding in world.unit(path).scopes.root.names.get(name, ()) if path is not None else ():
+        if isinstance(binding.node, ast.ClassDef):
+            yield from ((names_of(base) or ("",))[0] for base in binding.node.bases)
+
+
+def _attribute_stores(world: World, name: str) -> Iterator[tuple[Unit, ast.Attribute]]:
+    encoded = name.encode()
+    for path in world.words.holders(encoded):
+        if encoded in world.outline(path).mentioned:
+            unit = _parsed(world, path)
+            for node in nodes_on(unit, name) if unit is not None else ():
+                if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, _STORES):
+                    yield unit, node  # type: ignore[misc]
+
+
+def _reflected(world: World, name: str) -> Iterator[Write]:
+    """The writes that are no statements and may mean this name."""
+    encoded = name.encode()
+    for path in sorted(world.words.holding(_REFLECTION)):
+        for write in _writes(world, path):
+            if write.name == name or (write.name == ANY and write.owner != ANY):
+                yield write
+            elif write.name == ANY and encoded in world.outline(path).mentioned:
+                yield write  # a dynamic name, in a file that has this one in a string
+
+
+def _writes(world: World, path: str) -> tuple[Write, ...]:
+    """What a file writes by reflection."""
+    unit = _parsed(world, path)
+    if unit is None:
+        return ()
+    found: tuple[Write, ...] | None = unit.cache.get("reflected writes")  # type: ignore[assignment]
+    if found is None:
+        visitor = _Writes(unit, _evaluator(world, unit))
+        found = tuple(dict.fromkeys(visitor.visit(unit.module.tree, unit.scopes.root)))
+        unit.cache["reflected writes"] = found
+    return found
+
+
+class _Writes:
+    def __init__(self, unit: Unit, evaluator: Evaluator) -> None:
+        self.unit = unit
+        self.evaluator = evaluator
+
+    def visit(self, node: ast.AST, scope: Scope) -> Iterator[Write]:
+        for child in ast.iter_child_nodes(node):
+            yield from self.visit(child, self.unit.scopes.by_node.get(child, scope))
+        if isinstance(node, ast.Call):
+            yield from self.call(node, scope)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, _STORES):
+            owner = self.namespace(node.value, scope)
+            if owner is not None:
+                yield Write(owner, text(node.slice) or ANY)
+
+    def call(self, node: ast.Call, scope: Scope) -> Iterator[Write]:
+        func = node.func
+        called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        if called in ("setattr", "delattr", "__setattr__") and node.args:
+            if len(node.args) > 1:
+                yield Write(self.owner(node.args[0], scope), text(node.args[1]) or ANY)
+        elif called in ("exec", "eval") and not isinstance(func, ast.Attribute):
+            if len(node.args) < 2 or self.namespace(node.args[1], scope) is not None:
+                code = text(node.args[0]) if node.args else None
+                names = _WORD.findall(code) if code is not None else [ANY]
+                yield from (Write(self.unit.name, name) for name in names)
+        elif isinstance(func, ast.Attribute) and called in ("update", "setdefault", "pop", "__setitem__"):
+            owner = self.namespace(func.value, scope)
+            if owner is not None:
+                yield from (Write(owner, name) for name in self.keys(node, called))
+
+    def keys(self, node: ast.Call, called: str) -> Iterator[str]:
+        """The names that a call of a namespace's method writes."""
+        yield from (keyword.arg or ANY for keyword in node.keywords)
+        if called != "update":
+            yield (text(node.args[0]) if node.args else None) or ANY
+            return
+        for argument in node.args:
+            keys = argument.keys if isinstance(argument, ast.Dict) else [None]
+            yield from ((text(key) if key is not None else None) or ANY for key in keys)
+
+    def namespace(self, node: ast.expr, scope: Scope) -> str | None:
+        """Whose names an expression holds: a module's name, ANY; None when it is no namespace."""
+        if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+            return self.owner(node.value, scope)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NAMESPACES:
+            if node.args:
+                return self.owner(node.args[0], scope)
+            inner = node.func.id != "globals" and scope.kind != "module"
+            return None if inner else self.unit.name
+        return None
+
+    def owner(self, node: ast.expr, scope: Scope) -> str:
+        """The module that an expression is, or ANY."""
+        if isinstance(node, ast.Subscript):  # sys.modules[__name__]
+            held = self.evaluator.qualified(node.value, scope)
+            if held == "sys.modules":
+                if isinstance(node.slice, ast.Name) and node.slice.id == "__name__":
+                    return self.unit.name
+                return text(node.slice) or ANY
+        named = self.evaluator.qualified(node, scope)
+        world = self.evaluator.world
+        return named if isinstance(named, str) and world.is_module(named) else ANY
+
+
+def _may_be_module(world: World, unit: Unit, owner: ast.expr, module: str) -> bool:
+    """May the owner of an attribute be this module? What is visibly another module or a class is not."""
+    scope = unit.scope_of(owner)
+    named = _evaluator(world, unit).qualified(owner, scope)
+    if not isinstance(named, str):
+        return True
+    if named == module:
+        return True
+    return not (world.is_module(named) or world.is_definition(named))
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def _parsed(world: World, path: str) -> Unit | None:
+    try:
+        return world.unit(path)
+    except SyntaxError:
+        return None
+
+
+def _evaluator(world: World, unit: Unit) -> Evaluator:
+    from builder.specialize.evaluate import Evaluator  # it asks these questions itself
+
+    return Evaluator(world, unit)

@@ -62,7 +62,7 @@ def words(stated: Stated) -> str:
     if isinstance(stated, AnchoredEdit):
         return f"{stated.kind} `{_line(stated.anchor)}` in {stated.file}"
     if isinstance(stated, Fact):
-        return f"{stated.kind} {stated.name}"
+        return f"{stated.kind.replace('-', ' ')} {stated.name}"
     if isinstance(stated, Option):
         return f"absent values of {', '.join(stated.names)}"
     return f"absent {stated.kind} {stated.name}"

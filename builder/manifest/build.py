@@ -17,6 +17,7 @@ from builder.manifest.model import (
     DynamicEdge,
     Edit,
     Fact,
+    FactKind,
     Guarantees,
     KeptDependency,
     Kernel,
@@ -37,7 +38,6 @@ from builder.manifest.view import View
 
 _TRUTH = {"truthy": True, "falsy": False}
 _Verdict = Literal["keep", "remove", "prune"]
-_FactKind = Literal["predicate", "value", "environment", "attribute", "pure", "default"]
 
 
 def build(document: Document, findings: Findings) -> Manifest:
@@ -134,7 +134,7 @@ def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rul
 
 
 def _facts(view: View, batch: str) -> Iterator[Fact]:
-    kinds: tuple[tuple[str, _FactKind], ...] = (
+    kinds: tuple[tuple[str, FactKind], ...] = (
         ("predicates", "predicate"),
         ("values", "value"),
         ("environment", "environment"),
@@ -145,17 +145,19 @@ def _facts(view: View, batch: str) -> Iterator[Fact]:
     for function, _ in view.entries("defaults"):
         for keyword, value in view.at("defaults").entries(function):
             yield _fact("default", f"{function}:{keyword}", value, batch)
-    for item in view.items("attributes"):
-        owner = item.one("name")
-        yield Fact("attribute", owner.word, False, owner.mark, batch, True, item.optional_text("optional"))
-    for item in view.items("pure"):
-        function_name = item.one("name")
-        yield Fact(
-            "pure", function_name.word, True, function_name.mark, batch, True, item.optional_text("optional")
-        )
+    lists: tuple[tuple[str, FactKind, bool], ...] = (
+        ("attributes", "attribute", False),
+        ("pure", "pure", True),
+        ("environment_readers", "environment-reader", True),
+        ("quiet_imports", "quiet-import", True),
+    )
+    for key, kind, truth in lists:
+        for item in view.items(key):
+            stated = item.one("name")
+            yield Fact(kind, stated.word, truth, stated.mark, batch, True, item.optional_text("optional"))
 
 
-def _fact(kind: _FactKind, name: str, view: View, batch: str) -> Fact:
+def _fact(kind: FactKind, name: str, view: View, batch: str) -> Fact:
     mark = view.document.keys.get(view.path, view.mark)
     value = view.one("value").data
     scalar = value if value is None or isinstance(value, (bool, int, str)) else None

@@ -13,6 +13,16 @@ from typing import Literal
 from builder.errors import Mark
 
 Scalar = bool | int | str | None
+FactKind = Literal[
+    "predicate",
+    "value",
+    "environment",
+    "attribute",
+    "pure",
+    "default",
+    "environment-reader",
+    "quiet-import",
+]
 
 #: The id of the implicit first batch, and of the rules that keep the root models.
 BASE = "base"
@@ -107,9 +117,11 @@ class Fact:
     attribute   qualified owner.attribute           False: hasattr() says no
     pure        qualified or bare function          True: calling it has no effect
     default     callable:keyword                    the keyword's default, so that it may go
+    environment-reader  qualified or bare function  True: reads the variable that its first argument names
+    quiet-import        external module             True: importing it only defines names
     """
 
-    kind: Literal["predicate", "value", "environment", "attribute", "pure", "default"]
+    kind: FactKind
     name: str
     value: Scalar
     mark: Mark

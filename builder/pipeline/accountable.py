@@ -31,7 +31,9 @@ def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
         for fact in batch.facts:
             if not fact.optional:
                 name = fact.name.rpartition(":")[2] if fact.kind == "default" else fact.name
-                yield f"The {fact.kind}", name.rpartition(".")[2], fact.mark
+                if fact.kind != "quiet-import":
+                    name = name.rpartition(".")[2]
+                yield f"The {fact.kind.replace('-', ' ')}", name, fact.mark
         for option in batch.options:
             if not option.optional:
                 for value in (*option.values, *option.among):

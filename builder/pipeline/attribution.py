@@ -236,7 +236,7 @@ def _words(cut: Cut) -> Iterator[tuple[str, Reasons]]:
             why = Reason(batch.id, f"on the target {fact.name}{call} is {fact.value}", fact.mark)
             if fact.kind == "attribute":
                 why = Reason(batch.id, f"on the target there is no {fact.name}", fact.mark)
-            if fact.kind not in ("pure", "default"):
+            if fact.kind in ("predicate", "value", "environment", "attribute"):
                 found[last].append(why)
                 found[f'"{last}'].append(why)
         gone = {absent.name for absent in batch.absent}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
-from builder.manifest.model import Absent, Fact, Manifest, Option, Scalar
+from builder.manifest.model import Absent, Fact, FactKind, Manifest, Option, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,8 @@ class Facts:
     environment_readers: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     pure: frozenset[str] = frozenset()
+    environment_readers: frozenset[str] = frozenset()  # qualified or bare names of functions
+    quiet_imports: frozenset[str] = frozenset()  # external modules, each with everything below it
     defaults: Mapping[tuple[str, str], Scalar] = field(default_factory=dict)
     options: tuple[Option, ...] = ()
     modules: Mapping[str, Absent] = field(default_factory=dict)
@@ -103,6 +105,10 @@ class Facts:
         facts = [f for b in manifest.batches for f in b.facts]
         absent = [a for b in manifest.batches for a in b.absent]
         known = {kind: _known(facts, kind) for kind in ("predicate", "value", "environment")}
+
+        def names(kind: FactKind) -> frozenset[str]:
+            return frozenset(f.name for f in facts if f.kind == kind)
+
         defaults: dict[tuple[str, str], Scalar] = {}
         for fact in facts:
             if fact.kind == "default":
@@ -112,8 +118,10 @@ class Facts:
             predicates=known["predicate"],
             values=known["value"],
             environment=known["environment"],
-            attributes=frozenset(f.name for f in facts if f.kind == "attribute"),
-            pure=frozenset(f.name for f in facts if f.kind == "pure"),
+            attributes=names("attribute"),
+            pure=names("pure"),
+            environment_readers=names("environment-reader"),
+            quiet_imports=names("quiet-import"),
             defaults=defaults,
             options=tuple(o for b in manifest.batches for o in b.options),
             modules={a.name: a for a in absent if a.kind == "module"},

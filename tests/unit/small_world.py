@@ -342,6 +342,8 @@ facts:
     ACME_ALIEN: null
   attributes: [acme.platform.warp]
   pure: [acme.server.report]
+  environment_readers: [{name: acme.platform.flag, optional: later upstreams have it}]
+  quiet_imports: [importlib]
   defaults:
     acme.server.report: {quiet: false}
 

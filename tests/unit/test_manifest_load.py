@@ -19,6 +19,7 @@ from builder.errors import BuildError, Mark
 from builder.manifest.load import load, parse, switch_off
 from builder.manifest.model import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
 from builder.report import render
+from builder.specialize.facts import Facts
 
 #: HEAD has 11 lines: what follows it starts on line 12.
 NEXT = HEAD.count("\n") + 1
@@ -105,6 +106,8 @@ facts:
   environment: {USE_X: "0"}
   attributes: [torch.xpu]
   pure: [get_flag]
+  environment_readers: [a.b.get_flag, {name: get_number, optional: came later}]
+  quiet_imports: [torch, google.protobuf]
   defaults: {torch.compile: {disable: false}}
   options: [{names: ["*backend*"], absent: [fa3, null, 4]}]
 batches: []
@@ -119,11 +122,18 @@ batches: []
         ("default", "torch.compile:disable", False, True),
         ("attribute", "torch.xpu", False, True),
         ("pure", "get_flag", True, True),
+        ("environment-reader", "a.b.get_flag", True, True),
+        ("environment-reader", "get_number", True, True),
+        ("quiet-import", "torch", True, True),
+        ("quiet-import", "google.protobuf", True, True),
     ]
+    known = Facts.of(manifest(text))
+    assert known.environment_readers == {"a.b.get_flag", "get_number"}
+    assert known.quiet_imports == {"torch", "google.protobuf"}
     assert facts[2].optional == "gone in later ones"
     assert facts[1] == Fact("predicate", "a.c", True, Mark("manifest.yaml", NEXT + 1, 28), "base", False)
     options = manifest(text).batches[0].options
-    assert options == (Option(("*backend*",), ("fa3", None, 4), Mark("manifest.yaml", NEXT + 7, 13), "base"),)
+    assert options == (Option(("*backend*",), ("fa3", None, 4), Mark("manifest.yaml", NEXT + 9, 13), "base"),)
 
 
 def test_every_verb_of_an_edit_becomes_its_kind() -> None:

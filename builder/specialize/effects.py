@@ -132,7 +132,9 @@ def _binds_container(binding: Binding) -> bool:
     if value is not None:
         return isinstance(value, _FRESH) and not isinstance(value, ast.GeneratorExp)
     annotation = getattr(binding.node, "annotation", None)
-    return binding.kind in ("parameter", "declare") and (names_of(annotation) or ("",))[0] in _CONTAINERS
+    if binding.kind not in ("parameter", "declare") or annotation is None:
+        return False
+    return (names_of(annotation) or ("",))[0] in _CONTAINERS
 
 
 def leaves_trace(nodes: list[ast.expr]) -> bool:

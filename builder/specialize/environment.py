@@ -7,15 +7,12 @@ names, and a descriptor that bears the variable's name (`envs.USE_FAST.get()`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from builder.specialize.facts import Facts, Known
 from builder.specialize.names import text
 
 #: Readers of the raw text: without the variable they give their default.
 _RAW = frozenset(["os.getenv", "os.environ.get", "os.environ.pop"])
-#: Defaults by which a reader of a variable that is not set says no.
-NO = frozenset([None, False, 0, "", "0", "false", "False", "no", "off"])
 
 
 def read(facts: Facts, node: ast.Call, called: str) -> Known | None:
@@ -31,8 +28,8 @@ def read(facts: Facts, node: ast.Call, called: str) -> Known | None:
     last = called.rpartition(".")[2]
     if not facts.environment_readers.intersection((called, last)):
         return None
-    if not known.truth and not _says_no(known, default):
-        return None
+    if known.value is None:
+        return None  # not set: what the reader gives instead is its own affair
     return known if "bool" in last.split("_") else Known(known.truth, exact=False)
 
 
@@ -47,22 +44,10 @@ def _raw(known: Known, default: ast.expr | None) -> Known | None:
     return literal(default)
 
 
-def _says_no(known: Known, default: ast.expr | None) -> bool:
-    """Does a reader that converts the text say no where the variable is stated to be false?
-
-    Of one that is stated to be unset nobody knows what the reader gives instead.
-    """
-    if known.value is None:
-        return False
-    return default is None or (isinstance(default, ast.Constant) and default.value in NO)
-
-
-def described(facts: Facts, name: str, truthy_default: Callable[[str], bool]) -> Known | None:
-    """What `<owner>.NAME.get()` gives; `truthy_default`: is the variable declared with such a default?"""
+def described(facts: Facts, name: str) -> Known | None:
+    """What `<owner>.NAME.get()` gives, unless the variable is only stated not to be set."""
     known = facts.environment.get(name)
-    if known is None or known.value is None:
-        return None
-    return None if not known.truth and truthy_default(name) else known
+    return known if known is not None and known.value is not None else None
 
 
 def literal(node: ast.expr) -> Known | None:

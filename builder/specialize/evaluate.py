@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from functools import partial
 
 from builder.manifest.model import Scalar
 from builder.specialize import effects, environment
@@ -282,8 +281,7 @@ class Evaluator:
             return method
         if func.attr == "get" and isinstance(func.value, ast.Attribute):
             described = isinstance(self.qualified(func.value, scope), str)
-            default = partial(self.world.ask, "truthy_default")
-            return environment.described(self.facts, func.value.attr, default) if described else None
+            return environment.described(self.facts, func.value.attr) if described else None
         if func.attr in ("lower", "upper", "strip"):
             owner = self.value(func.value, scope)
             if isinstance(owner, Known) and owner.exact and isinstance(owner.value, str):

@@ -90,7 +90,6 @@ class Facts:
     predicates: Mapping[str, Known] = field(default_factory=dict)
     values: Mapping[str, Known] = field(default_factory=dict)
     environment: Mapping[str, Known] = field(default_factory=dict)
-    environment_readers: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     pure: frozenset[str] = frozenset()
     environment_readers: frozenset[str] = frozenset()  # qualified or bare names of functions

@@ -135,6 +135,18 @@ class _Uses:
             return True  # a text that says what there is
         return func.attr in ("extend", "update", "union") and self._named(func.value, scope)
 
+    def _in_Subscript(self, parent: ast.Subscript, node: ast.expr, scope: Scope) -> bool:
+        """A name that another binding makes a dict is read by key."""
+        if node is not parent.value or not isinstance(node, ast.Name):
+            return False
+        if isinstance(parent.slice, (ast.Slice, ast.UnaryOp)) or isinstance(
+            getattr(parent.slice, "value", None), int
+        ):
+            return False
+        owner = scope.find(node.id)
+        bindings = owner.names[node.id] if owner is not None else []
+        return any(isinstance(b.value, (ast.Dict, ast.DictComp)) for b in bindings)
+
     def _in_Attribute(self, parent: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
         whole = self.unit.module.parents.get(parent)
         called = isinstance(whole, ast.Call) and whole.func is parent

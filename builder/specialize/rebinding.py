@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from builder.specialize.environment import NO as _NO
 from builder.specialize.names import names_of, text
 from builder.specialize.seek import nodes_on
 from builder.specialize.world import Unit, World, question
@@ -88,20 +87,6 @@ def star_may_bind(world: World, module: str, name: str) -> bool:
 def is_enumeration(world: World, qualified: str) -> bool:
     """Is this a class of the tree whose bases are enumerations?"""
     return any(base.endswith(("Enum", "Flag")) for base in _bases(world, qualified))
-
-
-@question
-def truthy_default(world: World, name: str) -> bool:
-    """Does a file declare `NAME = <reader>(..., <a default that is not false>)`?"""
-    for path in world.words.holders(name.encode()):
-        unit = _parsed(world, path) if world.may_assign(path, name) else None
-        for node in nodes_on(unit, name) if unit is not None else ():
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                if any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-                    arguments = [*node.value.args, *(k.value for k in node.value.keywords)]
-                    if any(isinstance(a, ast.Constant) and a.value not in (name, *_NO) for a in arguments):
-                        return True
-    return False
 
 
 @question

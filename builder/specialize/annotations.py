@@ -14,6 +14,8 @@ from builder.specialize.scopes import Comprehension, Scope
 
 Annotated = ast.arg | ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign
 Fold = Callable[[ast.expr, Scope], None]
+#: What says something of a field besides its type.
+_QUALIFIERS = frozenset(["Annotated", "ClassVar", "Final", "InitVar", "NotRequired", "ReadOnly", "Required"])
 _SCOPED = (ast.Lambda, *Comprehension)
 
 
@@ -25,10 +27,15 @@ class Annotations:
         self.ops = ops
         self._fold = fold
 
-    def fold(self, owner: Annotated, node: ast.expr, scope: Scope) -> None:
-        """Fold the annotation of a parameter, a return or an assignment."""
+    def fold(self, owner: Annotated, node: ast.expr, scope: Scope, inspected: bool = False) -> None:
+        """Fold the annotation of a parameter, a return or an assignment.
+
+        `inspected`: somebody may ask which parameters are annotated.
+        """
         if self.gone(node, scope):
             if isinstance(owner, ast.AnnAssign) and (owner.value is None or scope.kind == "class"):
+                self._any_object(node)
+            elif inspected:
                 self.ops.append(Replace(node, "object"))
             else:
                 self.ops.append(DropAnnotation(owner))
@@ -38,6 +45,17 @@ class Annotations:
             self._quoted(node, quoted, scope)
         elif not self._either(node, scope):
             self._fold(node, scope)
+
+    def _any_object(self, node: ast.expr) -> None:
+        """A field keeps its annotation, and what the annotation says of the field: `ClassVar[object]`."""
+        quoted = text(node)
+        if quoted is not None:
+            whole = ast.parse(quoted, mode="eval").body
+            part = _about_the_type(whole)
+            written = quoted[: part.col_offset] + "object" + quoted[part.end_col_offset :]
+            self.ops.append(Replace(node, repr(written)))
+        else:
+            self.ops.append(Replace(_about_the_type(node), "object"))
 
     def _either(self, node: ast.expr, scope: Scope) -> bool:
         """Fold `A | B` of which one is gone."""
@@ -109,6 +127,17 @@ class Annotations:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self._inside(child, scope)
+
+
+def _about_the_type(node: ast.expr) -> ast.expr:
+    """The part of a field's annotation that is the type: `X` of `ClassVar[X]` and `Annotated[X, ...]`."""
+    while (
+        isinstance(node, ast.Subscript)
+        and names_of(node.value)[:1]
+        and names_of(node.value)[0] in _QUALIFIERS
+    ):
+        node = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+    return node
 
 
 def _optional(node: ast.expr) -> bool:

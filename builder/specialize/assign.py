@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from builder.source.ops import DropItem, Op
+from builder.source.ops import DropItem, Op, Replace
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
 from builder.specialize.names import names_of, text
 from builder.specialize.scopes import Scope
+
+#: What lists the attributes of an object, or takes them by a name that is put together.
+_LISTS_ATTRIBUTES = re.compile(
+    rb"\bvars\(|\b__dict__\b|\bdir\(|\b(?:get|has)attr\((?:[^()\"',]|\([^()]*\))*,\s*[^\"'\s]"
+)
 
 
 @dataclass(slots=True)
@@ -50,8 +57,9 @@ class Assignments:
                 return False  # an alias of what is gone is gone
             if name == "__all__" and self.exports(stmt.value):
                 return True
-        if len(stmt.targets) == 1 and self._settled(stmt.targets[0], stmt.value, scope):
-            return False
+        settled = self._settled(stmt.targets[0], stmt.value, scope) if len(stmt.targets) == 1 else None
+        if settled is not None:
+            return settled == "restated"
         for target in stmt.targets:
             self.expressions.fold(target, scope)
         self._value(stmt.targets, stmt.value, scope)
@@ -62,8 +70,10 @@ class Assignments:
             if self._binds_gone(stmt.target.id, scope):
                 return False
             self._remember(stmt.target.id, scope)
-        elif self._settled(stmt.target, stmt.value, scope):
-            return False
+        else:
+            settled = self._settled(stmt.target, stmt.value, scope)
+            if settled is not None:
+                return settled == "restated"
         self.expressions.annotations.fold(stmt, stmt.annotation, scope)
         if stmt.value is not None:
             self._value([stmt.target], stmt.value, scope)
@@ -84,16 +94,34 @@ class Assignments:
         full = f"{scope.qualname}.{name}" if scope.qualname else name
         return scope.kind in ("module", "class") and self.gone(full)
 
-    def _settled(self, target: ast.expr, value: ast.expr | None, scope: Scope) -> bool:
-        """Is this a store to an attribute whose value a fact states, of something without effect or gone?"""
-        if not isinstance(target, ast.Attribute) or self.world.facts.attribute_value(target) is None:
-            return False
-        if not self.evaluator.pure(target.value, scope):
-            return False
-        if value is None or self.evaluator.pure(value, scope):
+    def _settled(
+        self, target: ast.expr, value: ast.expr | None, scope: Scope
+    ) -> Literal["gone", "restated"] | None:
+        """What becomes of a store to an attribute whose value a fact states, of something without effect or gone.
+
+        It leaves; where somebody may see whether the attribute exists, the stated value is stored.
+        """
+        if not isinstance(target, ast.Attribute):
+            return None
+        known = self.world.facts.attribute_value(target)
+        if known is None or not self.evaluator.pure(target.value, scope):
+            return None
+        harmless = value is None or self.evaluator.pure(value, scope)
+        if not harmless and not self.expressions.holds_gone(value, scope):  # type: ignore[arg-type]
+            return None
+        if not self._existence_seen(target.attr):
+            return "gone"
+        if value is None or not known.exact:
+            return None
+        if ast.dump(value) != ast.dump(ast.Constant(known.value)):
+            self.out.ops.append(Replace(value, repr(known.value)))
+        return "restated"
+
+    def _existence_seen(self, attribute: str) -> bool:
+        """May somebody see whether an object has an attribute: by `hasattr`, `vars`, `del`?"""
+        if _LISTS_ATTRIBUTES.search(self.unit.module.data):
             return True
-        names = (n for n in ast.walk(value) if isinstance(n, (ast.Name, ast.Attribute)))
-        return any(isinstance(self.evaluator.qualified(n, scope), Gone) for n in names)
+        return self.evaluator.hinders("attribute_named", attribute)
 
     def _value(self, targets: Sequence[ast.expr], value: ast.expr, scope: Scope) -> None:
         """Fold what is assigned."""

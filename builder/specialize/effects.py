@@ -84,7 +84,7 @@ def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
     if isinstance(name, str):
         if name in _CONSUMERS:
             return len(node.args) != 1 or repeatable(evaluator, node.args[0], scope)
-        if name in PURE_BUILTINS or name in declared or name.rpartition(".")[2] in declared:
+        if name in PURE_BUILTINS or evaluator.facts.is_pure(name):
             return True
     if attr is None:
         return False

@@ -146,6 +146,13 @@ class Facts:
                 return option
         return None
 
+    def is_pure(self, qualified: str) -> bool:
+        """Is calling a function without effect: declared by its qualified or last name, or by a pattern?"""
+        if qualified in self.pure or qualified.rpartition(".")[2] in self.pure:
+            return True
+        patterns = tuple(p for p in self.pure if "*" in p and not p.startswith("*."))
+        return _matches(patterns, qualified) if patterns else False
+
     def attribute_value(self, node: ast.Attribute) -> Known | None:
         """What reading an attribute gives, whatever its owner is (`*.x`), or is called (`*.owner.x`)."""
         owner = node.value

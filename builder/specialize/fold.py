@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from builder.source.ops import Decide, DropItem, Remove, Unwrap
 from builder.specialize.assign import Assignments, Folded
 from builder.specialize.constant import is_predicate, remaining, returned
+from builder.specialize.enumerations import kept_numbers
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
@@ -280,6 +281,8 @@ class _Folder:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
         if self.assignments.gone(name) or self.registers_absent(stmt.decorator_list, scope):
             return self.remove(stmt)
+        if self.registers_for_gone(stmt, scope):
+            return self.remove(stmt)
         for decorator in stmt.decorator_list:
             if isinstance(self.evaluator.value(decorator, scope), Gone):
                 self.doubt(stmt, f"a decorator of {name} is gone")
@@ -297,11 +300,12 @@ class _Folder:
     def signature(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
         args = stmt.args
         annotations = self.expressions.annotations
+        inspected = bool(stmt.decorator_list) or self.evaluator.hinders("annotations_inspected", stmt.name)
         for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
             if arg is not None and arg.annotation is not None:
-                annotations.fold(arg, arg.annotation, scope)
+                annotations.fold(arg, arg.annotation, scope, inspected)
         if stmt.returns is not None:
-            annotations.fold(stmt, stmt.returns, scope)
+            annotations.fold(stmt, stmt.returns, scope, inspected)
         for default in (*args.defaults, *args.kw_defaults):
             if default is not None:
                 self.expressions.fold(default, scope)
@@ -335,7 +339,15 @@ class _Folder:
         for keyword in stmt.keywords:
             self.expressions.fold(keyword.value, scope)
         self.suite(stmt.body, self.unit.scopes.of(stmt))
+        self.out.ops.extend(kept_numbers(stmt, self.removed))
         return True
+
+    def registers_for_gone(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
+        """Is this `@function.register` of a single dispatch, for a first parameter whose class is gone?"""
+        first = [*stmt.args.posonlyargs, *stmt.args.args][:1]
+        registers = any(isinstance(d, ast.Attribute) and d.attr == "register" for d in stmt.decorator_list)
+        annotation = first[0].annotation if registers and first else None
+        return annotation is not None and self.expressions.annotations.gone(annotation, scope)
 
     def registers_absent(self, decorators: Sequence[ast.expr], scope: Scope) -> bool:
         return any(

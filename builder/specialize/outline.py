@@ -14,7 +14,8 @@ _TOP = re.compile(
     rb"^(?:(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=])", re.M
 )
 _ASSIGNED = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")
-_MENTIONED = re.compile(rb"(?:\.\s*|[\"'])([A-Za-z_]\w*)")
+_ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
+_QUOTED = re.compile(rb"[\"']([A-Za-z_]\w*)")
 _IDENTIFIER = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
@@ -79,9 +80,14 @@ class Outline:
         return frozenset(found)
 
     @cached_property
-    def mentioned(self) -> frozenset[bytes]:
-        """The identifiers that stand behind a dot, or at the beginning of a string."""
-        return frozenset(_MENTIONED.findall(self.data))
+    def attributes(self) -> frozenset[bytes]:
+        """The identifiers that stand behind a dot."""
+        return frozenset(_ATTRIBUTE.findall(self.data))
+
+    @cached_property
+    def quoted(self) -> frozenset[bytes]:
+        """The identifiers with which a string begins."""
+        return frozenset(_QUOTED.findall(self.data))
 
     def binds(self, name: str) -> bool | None:
         """Does the module itself define the name? None when only its syntax tree can tell.

@@ -97,6 +97,23 @@ def cache_inspected(world: World, qualified: str) -> bool:
     return any(name in world.words.of(path) for path in inspecting)
 
 
+@question
+def attribute_named(world: World, name: str) -> bool:
+    """May a file ask whether an object has an attribute, or take the attribute away?"""
+    encoded = name.encode()
+    asking = world.words.holding([b"hasattr", b"setattr", b"delattr", b"attrgetter"])
+    if any(encoded in world.outline(path).quoted for path in asking if encoded in world.words.of(path)):
+        return True
+    return any(isinstance(node.ctx, ast.Del) for _, node in _attribute_stores(world, name))
+
+
+@question
+def annotations_inspected(world: World, name: str) -> bool:
+    """May a file that names a function or class ask for its annotations?"""
+    inspecting = world.words.holding([b"__annotations__", b"get_type_hints", b"get_annotations"])
+    return any(name.encode() in world.words.of(path) for path in inspecting)
+
+
 def _bases(world: World, qualified: str) -> Iterator[str]:
     """The last names of the bases of a class at the top level of a file."""
     module, _, name = qualified.rpartition(".")
@@ -109,7 +126,7 @@ def _bases(world: World, qualified: str) -> Iterator[str]:
 def _attribute_stores(world: World, name: str) -> Iterator[tuple[Unit, ast.Attribute]]:
     encoded = name.encode()
     for path in world.words.holders(encoded):
-        if encoded in world.outline(path).mentioned:
+        if encoded in world.outline(path).attributes:
             unit = _parsed(world, path)
             for node in nodes_on(unit, name) if unit is not None else ():
                 if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, _STORES):
@@ -123,7 +140,7 @@ def _reflected(world: World, name: str) -> Iterator[Write]:
         for write in _writes(world, path):
             if write.name == name or (write.name == ANY and write.owner != ANY):
                 yield write
-            elif write.name == ANY and encoded in world.outline(path).mentioned:
+            elif write.name == ANY and encoded in world.outline(path).quoted:
                 yield write  # a dynamic name, in a file that has this one in a string
 
 

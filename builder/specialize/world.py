@@ -223,9 +223,12 @@ class World:
             imports = bound.names[name]
             if imports is None:
                 return full
-            if any(QUESTIONS["star_may_bind"](self, star, name) for star in bound.covered.get(name, ())):
-                return full
             found = {self._import(each) for each in imports}
+            for star in bound.covered.get(name, ()):
+                if star in self.paths and self.defines(star, name):
+                    found.add(self.canonical(star, name))
+                elif star not in self.paths and QUESTIONS["star_may_bind"](self, star, name):
+                    return full
             # a fallback that is gone leaves the other import
             alive = {f for f in found if not isinstance(f, Gone)}
             if len(alive) == 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from builder.manifest import scope
-from builder.manifest.findings import Findings
+from builder.manifest.findings import TRUTH, Findings
 from builder.manifest.model import (
     BASE,
     Absent,
@@ -36,7 +36,6 @@ from builder.manifest.model import (
 from builder.manifest.nodes import Document
 from builder.manifest.view import View
 
-_TRUTH = {"truthy": True, "falsy": False}
 _Verdict = Literal["keep", "remove", "prune"]
 
 
@@ -48,8 +47,8 @@ def build(document: Document, findings: Findings) -> Manifest:
         "stated at the top of the manifest",
         root.mark,
         rules=tuple(_rules(root, "keep", BASE, findings)),
-        facts=tuple(_facts(root.at("facts"), BASE)),
-        options=tuple(_options(root.at("facts"), BASE)),
+        facts=tuple(_facts(root.at("facts"), BASE, findings)),
+        options=tuple(_options(root.at("facts"), BASE, findings)),
         absent=tuple(_absent(root.at("absent"), BASE)),
     )
     for _, folder in root.entries("packages"):
@@ -109,8 +108,8 @@ def _batch(view: View, findings: Findings) -> Batch:
             *_rules(view, "unreached", name, findings),
             *_rules(view, "keep", name, findings),
         ),
-        facts=tuple(_facts(view.at("facts"), name)),
-        options=tuple(_options(view.at("facts"), name)),
+        facts=tuple(_facts(view.at("facts"), name, findings)),
+        options=tuple(_options(view.at("facts"), name, findings)),
         absent=tuple(_absent(view.at("absent"), name)),
         edits=(
             *_named_edits(view, "drop", name, why),
@@ -133,7 +132,7 @@ def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rul
         yield Rule(text, verdict, batch, pattern.mark, optional, unless)
 
 
-def _facts(view: View, batch: str) -> Iterator[Fact]:
+def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
     kinds: tuple[tuple[str, FactKind], ...] = (
         ("predicates", "predicate"),
         ("values", "value"),
@@ -141,10 +140,10 @@ def _facts(view: View, batch: str) -> Iterator[Fact]:
     )
     for key, kind in kinds:
         for name, value in view.entries(key):
-            yield _fact(kind, name, value, batch)
+            yield _fact(kind, name, value, batch, findings)
     for function, _ in view.entries("defaults"):
         for keyword, value in view.at("defaults").entries(function):
-            yield _fact("default", f"{function}:{keyword}", value, batch)
+            yield _fact("default", f"{function}:{keyword}", value, batch, findings)
     lists: tuple[tuple[str, FactKind, bool], ...] = (
         ("attributes", "attribute", False),
         ("pure", "pure", True),
@@ -157,21 +156,19 @@ def _facts(view: View, batch: str) -> Iterator[Fact]:
             yield Fact(kind, stated.word, truth, stated.mark, batch, True, item.optional_text("optional"))
 
 
-def _fact(kind: FactKind, name: str, view: View, batch: str) -> Fact:
+def _fact(kind: FactKind, name: str, view: View, batch: str, findings: Findings) -> Fact:
     mark = view.document.keys.get(view.path, view.mark)
-    value = view.one("value").data
-    scalar = value if value is None or isinstance(value, (bool, int, str)) else None
-    exact = not (isinstance(scalar, str) and scalar in _TRUTH)
-    if isinstance(scalar, str) and scalar in _TRUTH:
-        scalar = _TRUTH[scalar]
-    return Fact(kind, name, scalar, mark, batch, exact, view.optional_text("optional"))
+    stated = view.one("value")
+    value = findings.scalar(stated, doubtful=True)
+    exact = not (stated.plain and value in TRUTH)
+    if not exact:
+        value = TRUTH[str(value)]
+    return Fact(kind, name, value, mark, batch, exact, view.optional_text("optional"))
 
 
-def _options(view: View, batch: str) -> Iterator[Option]:
+def _options(view: View, batch: str, findings: Findings) -> Iterator[Option]:
     for item in view.items("options"):
-        values = tuple(
-            v.data for v in item.items("absent") if v.data is None or isinstance(v.data, (bool, int, str))
-        )
+        values = tuple(findings.scalar(value) for value in item.items("absent"))
         optional, models = item.optional_text("optional"), item.data.get("removed_models") is True
         yield Option(item.texts("names"), values, item.mark, batch, optional, models, item.texts("among"))
 

@@ -102,7 +102,7 @@ def contradictions(manifest: Manifest) -> Iterator[Problem]:
                 )
         for fact in batch.facts:
             other = facts.setdefault((fact.kind, fact.name), fact)
-            if (other.value, other.exact) != (fact.value, fact.exact):
+            if (type(other.value), other.value, other.exact) != (type(fact.value), fact.value, fact.exact):
                 yield _twice(f"The {fact.kind} `{fact.name}`", "another value of it", other.mark, fact.mark)
         for edit in batch.edits:
             if edit.kind in ("drop", "stub", "set", "body") and edit.target:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from dataclasses import dataclass, field
 
 from builder.errors import Mark, Problem
+from builder.manifest.model import Scalar
+from builder.manifest.nodes import real
 from builder.manifest.paths import matches_everything, path_fault, pattern_fault
 from builder.manifest.view import View
 
 OVERLAYS = "overlays/"
+#: Texts that other dialects of YAML, or a hurried hand, mean as something else.
+_DOUBTFUL = frozenset(
+    ["yes", "no", "on", "off", "maybe", "none", "null", "nil", "true", "false", "truthy", "falsy", "nan"]
+)
+#: How a fact says that only the truth of its value is known.
+TRUTH = {"truthy": True, "falsy": False}
+_HOW = "write true, false, null, truthy or falsy; or quote it if the text is meant"
 
 
 @dataclass(slots=True)
@@ -53,6 +63,20 @@ class Findings:
             else:
                 self.overlays.append((view.data, view.mark))
         return view.word
+
+    def scalar(self, view: View, doubtful: bool = False) -> Scalar:
+        """A value of a program; M004 for a number that is not finite, and for a plain word of which it
+        is `doubtful` whether the text is meant."""
+        value = view.data
+        if not isinstance(value, str) or not view.plain:
+            return value if isinstance(value, (bool, int, str)) else None
+        number = real(value)
+        if number is not None and not math.isfinite(number):
+            hint = "quote it if the text is meant"
+            self.add("M004", f"`{_shown(value)}` is no finite number.", view.mark, hint)
+        elif doubtful and value.lower() in _DOUBTFUL and value not in TRUTH:
+            self.add("M004", f"`{_shown(value)}` would be the text `{_shown(value)}`.", view.mark, _HOW)
+        return value if number is None else number
 
     def expression(self, view: View) -> str:
         """Python source of an expression; M004."""

@@ -12,7 +12,7 @@ from typing import Literal
 
 from builder.errors import Mark
 
-Scalar = bool | int | str | None
+Scalar = bool | int | float | str | None
 FactKind = Literal[
     "predicate",
     "value",
@@ -103,7 +103,9 @@ class Option:
 
     def has_not(self, value: Scalar) -> bool:
         """Does this value never occur?"""
-        return value in self.values or (bool(self.among) and value not in self.among)
+        if any(type(one) is type(value) and one == value for one in self.values):
+            return True
+        return bool(self.among) and isinstance(value, str) and value not in self.among
 
 
 @dataclass(frozen=True, slots=True)

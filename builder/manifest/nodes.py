@@ -2,7 +2,8 @@
 
 Read from parser events, iteratively: anchors, aliases, tags and depth are refused before anything
 could expand or recurse. Scalars follow the YAML 1.2 core schema for null, booleans and decimal
-integers; everything else (`no`, `on`, `12:30:00`, dates, `1e3`, `0o17`) stays text.
+integers; everything else (`no`, `on`, `12:30:00`, dates, `1e3`, `0o17`) stays text. Which text stood
+without quotes is kept: where a value of a program is stated, `0.5` is a number, and elsewhere a version.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _CONSTANTS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null":
 _CONSTANTS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 #: No leading zeros, and at most 18 digits: a version, a date or a commit written in digits stays text.
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})", re.ASCII)
+_REAL = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*|(?=[eE]))|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", re.ASCII)
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
@@ -34,7 +37,8 @@ class Document:
     """The data of one YAML document, where each of its values and keys stands, and what is wrong.
 
     `data` is None when the text is not YAML at all. `unknown` holds the paths of values that could
-    not be read (an alias), so that later checks say nothing about them.
+    not be read (an alias), so that later checks say nothing about them, and `plain` those of texts
+    without quotes.
     """
 
     file: str
@@ -43,6 +47,7 @@ class Document:
     keys: Mapping[Path, Mark]
     problems: tuple[Problem, ...] = ()
     unknown: frozenset[Path] = frozenset()
+    plain: frozenset[Path] = frozenset()
 
     def mark(self, path: Path) -> Mark:
         """The mark of the value at `path`, or of its nearest known ancestor."""
@@ -66,6 +71,13 @@ def scalar(text: str) -> bool | int | str | None:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     return int(text) if _INTEGER.fullmatch(text) else text
+
+
+def real(text: str) -> float | None:
+    """The number that a plain scalar with a point or an exponent means; it may be infinite or none at all."""
+    if _REAL.fullmatch(text):
+        return float(text)
+    return float(text.replace(".", "", 1)) if _NOT_FINITE.fullmatch(text) else None
 
 
 def _too_big(data: bytes, file: str) -> Problem | None:
@@ -122,6 +134,7 @@ class _Composer:
         self.values: dict[Path, Mark] = {}
         self.keys: dict[Path, Mark] = {}
         self.unknown: set[Path] = set()
+        self.plain: set[Path] = set()
         self.open: list[_Open] = []
         self.root: Any = None
         self.documents = 0
@@ -140,7 +153,13 @@ class _Composer:
             whole = False
         root = self.root if whole else None
         return Document(
-            self.file, root, self.values, self.keys, tuple(self.problems), frozenset(self.unknown)
+            self.file,
+            root,
+            self.values,
+            self.keys,
+            tuple(self.problems),
+            frozenset(self.unknown),
+            frozenset(self.plain),
         )
 
     def _events(self) -> Iterator[Any]:
@@ -165,7 +184,9 @@ class _Composer:
                 self._node(event, None, unknown=True)
             elif kind == "ScalarEvent":
                 self._properties(event)
-                self._node(event, scalar(event.value) if event.implicit[0] else event.value)
+                self._node(
+                    event, scalar(event.value) if event.implicit[0] else event.value, event.implicit[0]
+                )
             elif kind in ("MappingStartEvent", "SequenceStartEvent"):
                 self._properties(event)
                 if self._expects_key():
@@ -198,7 +219,7 @@ class _Composer:
         path = self._place(event, value)
         self.open.append(_Open(path, value, is_mapping))
 
-    def _node(self, event: Any, value: Any, unknown: bool = False) -> None:
+    def _node(self, event: Any, value: Any, plain: bool = False, unknown: bool = False) -> None:
         self.nodes += 1
         if self._expects_key():
             self._key(event, self.open[-1])
@@ -206,6 +227,8 @@ class _Composer:
         path = self._place(event, value)
         if unknown:
             self.unknown.add(path)
+        if plain and isinstance(value, str):
+            self.plain.add(path)
 
     def _key(self, event: Any, parent: _Open) -> None:
         name = getattr(event, "value", None)

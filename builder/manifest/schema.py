@@ -12,6 +12,7 @@ from builder.manifest.nodes import Document, Path
 _TYPES = {
     "string": "text",
     "integer": "a whole number",
+    "number": "a number",
     "boolean": "true or false",
     "null": "nothing",
     "object": "a mapping",

@@ -59,6 +59,11 @@ class View:
         return value if isinstance(value, str) else None
 
     @property
+    def plain(self) -> bool:
+        """Is this value text without quotes?"""
+        return self.path in self.document.plain
+
+    @property
     def word(self) -> str:
         """This value if it is text, else nothing."""
         return self.data if isinstance(self.data, str) else ""

@@ -138,7 +138,7 @@ class Facts:
 
     def option_absent(self, names: Iterable[str], value: Scalar) -> Option | None:
         """The option that says `value` never occurs under one of these names."""
-        if not isinstance(value, str):
+        if value is None:
             return None
         names = tuple(names)
         for option in self.options:

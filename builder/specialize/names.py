@@ -52,4 +52,4 @@ def text(node: ast.expr) -> str | None:
 def scalar(node: ast.Constant) -> Scalar:
     """A literal's value, or None for a literal of a type that no manifest can name."""
     value = node.value
-    return value if isinstance(value, (bool, int, str)) else None
+    return value if isinstance(value, (bool, int, float, str)) else None

@@ -20,6 +20,7 @@ from builder.manifest.load import load, parse, switch_off
 from builder.manifest.model import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
 from builder.report import render
 from builder.specialize.facts import Facts
+from builder.specialize.recall import digest
 
 #: HEAD has 11 lines: what follows it starts on line 12.
 NEXT = HEAD.count("\n") + 1
@@ -109,7 +110,7 @@ facts:
   environment_readers: [a.b.get_flag, {name: get_number, optional: came later}]
   quiet_imports: [torch, google.protobuf]
   defaults: {torch.compile: {disable: false}}
-  options: [{names: ["*backend*"], absent: [fa3, null, 4]}]
+  options: [{names: ["*backend*"], absent: [fa3, 4, 0.5, "0.5"]}]
 batches: []
 """
     facts = manifest(text).batches[0].facts
@@ -133,7 +134,78 @@ batches: []
     assert facts[2].optional == "gone in later ones"
     assert facts[1] == Fact("predicate", "a.c", True, Mark("manifest.yaml", NEXT + 1, 28), "base", False)
     options = manifest(text).batches[0].options
-    assert options == (Option(("*backend*",), ("fa3", None, 4), Mark("manifest.yaml", NEXT + 9, 13), "base"),)
+    assert options == (
+        Option(("*backend*",), ("fa3", 4, 0.5, "0.5"), Mark("manifest.yaml", NEXT + 9, 13), "base"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1.0", 1.0),
+        ("0.10", 0.1),
+        ("-2.5", -2.5),
+        ("+.5", 0.5),
+        ("3.", 3.0),
+        ("1e3", 1000.0),
+        ("1.5E-3", 0.0015),
+        ("1", 1),
+        ('"1.0"', "1.0"),
+        ("{value: 1.0, optional: later}", 1.0),
+        ('{value: "1.0"}', "1.0"),
+        ("1.2.3", "1.2.3"),
+        ("007.5", "007.5"),
+        ("1_0.5", "1_0.5"),
+        ("|-\n      1.0", "1.0"),
+        ('"off"', "off"),
+        ('"truthy"', "truthy"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["predicates", "values", "environment"])
+def test_a_fact_has_the_number_that_it_states(kind: str, text: str, value: object) -> None:
+    (fact,) = manifest(f"facts:\n  {kind}:\n    a: {text}\nbatches: []\n").batches[0].facts
+    assert (fact.value, type(fact.value), fact.exact) == (value, type(value), True)
+
+
+def test_numbers_that_are_not_equal_in_kind_are_different_facts() -> None:
+    digests = set()
+    for text in ("1", "1.0", "true", '"1.0"', "truthy"):
+        digests.add(digest(Facts.of(manifest(f"facts: {{predicates: {{a.f: {text}}}}}\nbatches: []\n"))))
+    assert len(digests) == 5
+    text = "facts: {predicates: {a.f: 1}}\n" + BATCH + "    facts: {predicates: {a.f: 1.0}}\n"
+    assert [p.code for p in problems(HEAD + text)] == ["M011"]
+
+
+def test_an_absent_value_is_of_the_kind_that_is_stated() -> None:
+    text = 'facts: {options: [{names: [x], absent: [1, 0.5, "2"]}, {names: [x], among: [a]}]}\nbatches: []\n'
+    facts = Facts.of(manifest(text))
+    values = (1, 1.0, True, 0.5, "0.5", "2", 2, "a", None)
+    assert [v for v in values if facts.option_absent(["x"], v)] == [1, 0.5, "0.5", "2"]
+    assert not facts.option_absent(["y"], 1)
+
+
+@pytest.mark.parametrize("text", [".inf", "-.INF", ".nan", ".NaN", "1e999", "-1.0e400"])
+def test_a_number_that_is_not_finite_is_refused(text: str) -> None:
+    for line in (
+        f"facts: {{predicates: {{a.f: {text}}}}}",
+        f"facts: {{defaults: {{a.f: {{key: {{value: {text}}}}}}}}}",
+        f"facts: {{options: [{{names: [x], absent: [{text}]}}]}}",
+    ):
+        (problem,) = problems(HEAD + line + "\nbatches: []\n")
+        assert (problem.code, problem.message) == ("M004", f"`{text}` is no finite number.")
+        assert problem.mark == Mark("manifest.yaml", NEXT, line.index(text) + 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["yes", "No", "ON", "off", "maybe", "none", "None", "NULl", "tRUE", "fALSE", "Truthy"]
+)
+def test_a_word_that_reads_like_another_value_must_be_quoted(text: str) -> None:
+    (problem,) = problems(HEAD + f"facts: {{predicates: {{a.f: {text}}}}}\nbatches: []\n")
+    assert (problem.code, problem.message) == ("M004", f"`{text}` would be the text `{text}`.")
+    assert problem.hint is not None
+    assert "truthy" in problem.hint
+    assert "quote" in problem.hint
+    assert not problems(HEAD + f"facts: {{predicates: {{a.f: '{text}'}}}}\nbatches: []\n")
 
 
 def test_every_verb_of_an_edit_becomes_its_kind() -> None:

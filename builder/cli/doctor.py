@@ -55,15 +55,12 @@ def _git() -> tuple[bool, str]:
 
 
 def _ruff() -> tuple[bool, str]:
-    import subprocess
-    import sysconfig
+    from builder import ruff
 
-    ruff = Path(sysconfig.get_path("scripts")) / "ruff"
     try:
-        found = subprocess.run([str(ruff), "--version"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return False, "ruff is not beside this Python: run `make setup`"
-    return True, found.stdout.strip()
+        return True, ruff.version()
+    except BuildError as error:
+        return False, f"{error.problems[0].message.rstrip('.')}: run `make setup`"
 
 
 def _cache(given: Path | None) -> tuple[bool, str]:

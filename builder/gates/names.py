@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from builder.errors import Mark, Problem, fail
+from builder import ruff
+from builder.errors import Mark, Problem
 from builder.gates.imports import line_of
 from builder.gates.world import Explained, World, because, missing
 from builder.graph.modules import python_paths
@@ -98,20 +97,16 @@ def findings(files: Mapping[str, bytes]) -> list[Finding]:
             (root / parent).mkdir(parents=True, exist_ok=True)
         for path, data in files.items():
             (root / path).write_bytes(data)
-        command = [
-            _ruff(), "check", "--isolated", "--no-cache", "--ignore-noqa", "--no-respect-gitignore",
+        arguments = [
+            "check", "--isolated", "--no-cache", "--ignore-noqa", "--no-respect-gitignore",
             "--target-version", "py310", "--select", RULES, "--output-format", "json", "--exit-zero",
             "--config", "exclude = []", ".",
         ]  # fmt: skip
-        try:
-            done = subprocess.run(command, cwd=root, capture_output=True, check=False)
-        except OSError as error:
-            raise fail("E003", f"ruff cannot be run: {error}", hint="make setup installs it") from None
+        done = ruff.run(arguments, root)
         try:
             rows = json.loads(done.stdout)
         except ValueError:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise fail("E003", f"ruff gave no JSON: {said[0] if said else done.returncode}") from None
+            raise ruff.failed("check", done) from None
         found = []
         for row in rows:
             if row["code"] not in RULES.split(","):
@@ -122,15 +117,3 @@ def findings(files: Mapping[str, bytes]) -> list[Finding]:
                 Finding(path, row["code"], symbol[1] if symbol else row["message"], row["location"]["row"])
             )
         return sorted(found, key=lambda f: (f.path, f.line, f.code, f.symbol))
-
-
-def _ruff() -> str:
-    beside = Path(sys.executable).with_name("ruff")
-    if beside.is_file():
-        return str(beside)
-    try:
-        from ruff import find_ruff_bin  # type: ignore[import-untyped]
-
-        return str(find_ruff_bin())
-    except (ImportError, FileNotFoundError):
-        return "ruff"

@@ -6,8 +6,11 @@ behind: parentheses, blank lines, joined lines. A hunk that touches no edited li
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from builder import ruff
 from builder.source.parse import BOM
 from builder.source.textdiff import runs
 
@@ -64,30 +67,20 @@ def _ours(a1: int, a2: int, t1: int, t2: int, blank: bool) -> bool:
 def format_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The formatter's version of each file (ruff's default style, as upstream's is black's).
 
-    Runs the pinned `ruff format` once over a temporary folder. A file that it cannot format is left out.
+    Runs `ruff format` once over a temporary folder. A file that it cannot format is left out. Raises
+    BuildError E003 when ruff is missing or fails.
     """
-    import subprocess
-    import sysconfig
-    import tempfile
-    from pathlib import Path
-
-    ruff = Path(sysconfig.get_path("scripts")) / "ruff"
+    if not files:
+        return {}
     found: dict[str, bytes] = {}
-    with tempfile.TemporaryDirectory(prefix="sglang-deepseek-") as folder:
-        names = {}
-        for index, (path, data) in enumerate(sorted(files.items())):
-            name = f"f{index}.py"
-            names[name] = path
-            (Path(folder) / name).write_bytes(data)
-        if names:
-            subprocess.run(
-                [str(ruff), "format", "--isolated", "--no-cache", "--target-version=py310", "--silent", "."],
-                cwd=folder,
-                check=False,
-                capture_output=True,
-            )
-        for name, path in names.items():
-            data = (Path(folder) / name).read_bytes()
+    with tempfile.TemporaryDirectory(prefix="sglang-deepseek-") as name:
+        folder = Path(name)
+        places = {path: folder / f"f{index}.py" for index, path in enumerate(sorted(files))}
+        for path, place in places.items():
+            place.write_bytes(files[path])
+        ruff.format_folder(folder)
+        for path, place in places.items():
+            data = place.read_bytes()
             # the formatter drops a byte order mark
             found[path] = BOM + data if files[path].startswith(BOM) and not data.startswith(BOM) else data
     return found

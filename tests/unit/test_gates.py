@@ -181,7 +181,7 @@ def test_folders_that_ruff_skips_by_habit_are_read() -> None:
 
 
 def test_a_missing_ruff_is_an_error_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "_ruff", lambda: "/nowhere/ruff")
+    monkeypatch.setattr("builder.ruff.find", lambda: "/nowhere/ruff")
     with pytest.raises(BuildError) as caught:
         names.findings({"after/a.py": b"x\n"})
     assert caught.value.problems[0].code == "E003"

@@ -16,6 +16,7 @@ from builder.gates.imports import line_of
 from builder.gates.world import Explained, World, because, missing
 from builder.graph.modules import python_paths
 from builder.manifest.model import Manifest
+from builder.source.encoding import readable
 
 RULES = "F821,F822,F811"
 
@@ -96,7 +97,7 @@ def findings(files: Mapping[str, bytes]) -> list[Finding]:
         for parent in sorted({os.path.dirname(p) for p in files}):
             (root / parent).mkdir(parents=True, exist_ok=True)
         for path, data in files.items():
-            (root / path).write_bytes(data)
+            (root / path).write_bytes(readable(data))
         arguments = [
             "check", "--isolated", "--no-cache", "--ignore-noqa", "--no-respect-gitignore",
             "--target-version", "py310", "--select", RULES, "--output-format", "json", "--exit-zero",

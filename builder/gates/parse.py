@@ -14,18 +14,24 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
         old = before.summaries.get(path)
         if summary.error is None or (old is not None and old.error is not None):
             continue
-        line, text = summary.error
-        lines = after.snapshot[path].decode("utf-8", "replace").splitlines()
-        edited = [f.overlay for b in manifest.batches for f in b.files if f.path == path]
-        source = f"the overlay {edited[-1]}" if edited else "the edits of this file" if old else "this file"
-        problems.append(
-            Problem(
-                "G001",
-                f"{path}:{line}: {source} does not parse: {text}"
-                if edited or not old
-                else f"{path}:{line}: {source} give text that does not parse: {text}",
-                upstream=Mark(path, line),
-                excerpt=lines[line - 1] if 0 < line <= len(lines) else None,
-            )
-        )
+        data = after.snapshot[path]
+        problems.append(does_not_parse(path, summary.error, data, manifest, upstream=old is not None))
     return problems
+
+
+def does_not_parse(
+    path: str, error: tuple[int, str], data: bytes, manifest: Manifest, upstream: bool
+) -> Problem:
+    """The problem of one file; `upstream`: upstream has it, and there it parses."""
+    line, text = error
+    lines = data.decode("utf-8", "replace").splitlines()
+    edited = [f.overlay for b in manifest.batches for f in b.files if f.path == path]
+    source = f"the overlay {edited[-1]}" if edited else "the edits of this file" if upstream else "this file"
+    return Problem(
+        "G001",
+        f"{path}:{line}: {source} does not parse: {text}"
+        if edited or not upstream
+        else f"{path}:{line}: {source} give text that does not parse: {text}",
+        upstream=Mark(path, line),
+        excerpt=lines[line - 1] if 0 < line <= len(lines) else None,
+    )

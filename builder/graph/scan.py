@@ -35,8 +35,6 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
         tree = parse(data, path).tree
     except SyntaxError as error:
         return Summary(path, module, package, error=(error.lineno or 0, error.msg or "invalid syntax"))
-    except (ValueError, RecursionError, MemoryError) as error:
-        return Summary(path, module, package, error=(0, str(error) or type(error).__name__))
     walk = _Walk(module, package)
     walk.suite(tree.body, "eager", False, "")
     dynamic: tuple[Dynamic, ...] = ()

@@ -9,7 +9,7 @@ from builder.errors import BuildError, Problem
 from builder.forked import later
 from builder.gates.surface import Surfaces
 from builder.gates.world import World
-from builder.graph.modules import Known, Summary, known_of, summaries
+from builder.graph.modules import Known, Summary, known_of, python_paths, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.native import gate as native
@@ -24,6 +24,8 @@ from builder.pipeline.named import with_names
 from builder.pipeline.needed import settle
 from builder.pipeline.overlaid import overlay
 from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
+from builder.pipeline.unparsed import problems as unparsed_problems
+from builder.pipeline.unparsed import unparsed
 from builder.select.patterns import PatternSet
 from builder.select.rules import Selection
 from builder.specialize.facts import Facts
@@ -76,6 +78,7 @@ class Cut:
     records: tuple[Record, ...]
     consequences: tuple[lockstep.Consequence, ...]
     ours: frozenset[str]
+    opaque: frozenset[str]  # Python files that do not parse, and stay as they are
     surfaces: Surfaces
     findings: tuple[native.Finding, ...]  # what upstream's native code has itself
     manifest: Manifest  # with each definition that a pattern stands for
@@ -109,9 +112,13 @@ def cut(
     stop(overlaid.problems)
     laid = upstream.restrict(decided.kept).replace(overlaid.contents, overlaid.modes)
 
+    errors = unparsed(laid, upstream, staying)
+    stop(unparsed_problems(errors, laid, staying, decided, manifest))
+    opaque = frozenset(errors)
+
     ours = frozenset(overlaid.ours)
     facts = facts_of(manifest, upstream, decided)
-    specialized, followed = _specialize(laid, upstream, decided, manifest, ours, facts, recall)
+    specialized, followed = _specialize(laid, upstream, decided, manifest, ours, facts, opaque, recall)
     stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
     stop(followed.problems)
     output = laid.replace({**specialized.files, **followed.files})
@@ -140,6 +147,7 @@ def cut(
         records=(*overlaid.records, *settled.records),
         consequences=followed.consequences,
         ours=ours,
+        opaque=opaque,
         surfaces=found,
         findings=aside.findings,
         manifest=manifest,
@@ -167,7 +175,7 @@ def again(done: Cut, manifest: Manifest) -> Snapshot:
     The hand-made edits are not repeated: what they name is gone.
     """
     specialized, followed = _specialize(
-        done.output, done.upstream, done.decided, manifest, done.ours, done.facts
+        done.output, done.upstream, done.decided, manifest, done.ours, done.facts, done.opaque
     )
     return done.output.replace({**specialized.files, **followed.files})
 
@@ -179,18 +187,21 @@ def _specialize(
     manifest: Manifest,
     ours: frozenset[str],
     facts: Facts,
+    opaque: frozenset[str],
     recall: Recalled | None = None,
 ) -> tuple[Specialized, lockstep.Followed]:
     """What follows from the facts and from what is gone: in Python, then in native code."""
+    readable = [p for p in python_paths(files) if p not in opaque]
+    before = [p for p in python_paths(upstream) if not _is_test(p) and p not in opaque]
     modules = python_modules(upstream, manifest.packages)
     specialized = specialize(
-        files={p: files[p] for p in python_modules(files, manifest.packages)},
-        upstream={p: upstream[p] for p in modules if not _is_test(p)},
-        names=python_modules({*modules, *files}, manifest.packages),
+        files={p: files[p] for p in python_modules(readable, manifest.packages)},
+        upstream={p: upstream[p] for p in python_modules(before, manifest.packages)},
+        names=python_modules({*readable, *before}, manifest.packages),
         removed={modules[p]: str(r.mark) for p, r in decided.removed.items() if p in modules},
         facts=facts,
         may_prune=PatternSet(manifest.symbols_pruned).any,
-        extra=[files[p] for p in files if p.endswith("pyproject.toml")],
+        extra=[files[p] for p in files if p.endswith("pyproject.toml") or p in opaque],
         frozen=ours,
         stays=frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub"),
         recall=recall.folds if recall else None,

@@ -6,6 +6,7 @@ import ast
 import re
 from dataclasses import dataclass
 
+from builder.source.encoding import encoding_line
 from builder.source.parse import Module
 
 _BLANK = re.compile(rb"[ \t\f]*(#.*)?(\r\n|\n|\r)?\Z")
@@ -85,7 +86,10 @@ def comments_above(module: Module, stmt: ast.stmt) -> int:
         if not is_comment(above) or indent_of(above) != stmt.col_offset:
             break
         top -= 1
-    return line if top < line and module.line(top).startswith(b"#!") else top
+    if top < line and module.line(top).startswith(b"#!"):
+        return line
+    named = encoding_line(module.data) if top < 2 else None
+    return top if named is None else min(line, max(top, named + 1))
 
 
 def blank_lines(module: Module, low: int, high: int, first: bool) -> int:

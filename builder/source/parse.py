@@ -9,22 +9,28 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from inspect import cleandoc
 
-BOM = b"\xef\xbb\xbf"
+from builder.source.encoding import BOM, decoded, encoded
+
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _SPACE = b" \t\f\r\n\\"
 
 
 class Module:
-    """One parsed file. Offsets are byte offsets into `data`, which has no byte order mark.
+    """One parsed file. Offsets are byte offsets into `data`: the text in UTF-8, without a byte order mark.
 
     Raises SyntaxError when the bytes are not Python.
     """
 
     def __init__(self, path: str, raw: bytes) -> None:
         self.path = path
+        self.raw = raw
         self.bom = raw.startswith(BOM)
-        self.data = raw[len(BOM) :] if self.bom else raw
+        self.data = raw[len(BOM) :] if self.bom else decoded(raw)
         self.tree = ast.parse(self.data, filename=path)
+
+    def written(self, data: bytes) -> bytes:
+        """The bytes of the file when its text is `data`. Raises ValueError if its encoding lacks a letter."""
+        return BOM + data if self.bom else encoded(data, self.raw)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -222,8 +228,11 @@ def _is_number(node: ast.Constant | ast.JoinedStr) -> bool:
 def parse(raw: bytes, path: str) -> Module:
     """Parse a file; the same bytes are parsed once, and nobody writes to the tree.
 
-    Raises SyntaxError (ValueError or RecursionError for what is no text, or nests too deeply).
+    Raises SyntaxError, also for what is no text, or nests too deeply.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
-        return Module(path, raw)
+        try:
+            return Module(path, raw)
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error) or type(error).__name__) from None

@@ -25,14 +25,13 @@ from builder.source.layout import (
     statement_end,
 )
 from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Operands, Remove, Replace, Unwrap
-from builder.source.parse import BOM, Module
+from builder.source.parse import Module
 from builder.source.spans import DEDENT, Span, apply_spans
 
 
 def splice(module: Module, ops: Iterable[Op]) -> bytes:
     """The file's bytes after the operations. Raises ValueError for an operation that cannot be done."""
-    data = _Splicer(module, ops).run()
-    return (BOM if module.bom else b"") + data
+    return module.written(_Splicer(module, ops).run())
 
 
 class _Splicer:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from builder.forked import divided
 from builder.source.agreement import agrees, first_difference
+from builder.source.encoding import encoded, readable
 from builder.source.ops import Op
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
@@ -58,9 +59,18 @@ def specialize(
     before, to which those of this run are added (only with `check`); `tops`: likewise what files bind.
     """
     recall = recall if check else None
-    return _Fixpoint(
-        files, upstream, names, removed, facts, may_prune, extra, frozen, check, stays, recall, tops
+    texts = {path: readable(data) for path, data in files.items()}
+    before = {path: readable(data) for path, data in upstream.items()}
+    result = _Fixpoint(
+        texts, before, names, removed, facts, may_prune, extra, frozen, check, stays, recall, tops
     ).run()
+    for path, data in list(result.files.items()):
+        try:
+            result.files[path] = encoded(data, files[path])
+        except ValueError as error:
+            del result.files[path]
+            result.mismatches.append(Mismatch(path, f"the edits cannot be written: {error}"))
+    return result
 
 
 class _Fixpoint:
@@ -130,6 +140,7 @@ class _Fixpoint:
                     dirty = self.affected(self.clean())
         except SyntaxError as error:  # only what we edited can be no Python here
             self.mismatch(error.filename or "", f"the edits do not give Python: {error}")
+            return self.result
         if dirty:
             self.mismatch("", f"no fixpoint after {MOST_ROUNDS} rounds")
         self.finish()

@@ -1,0 +1,97 @@
+"""Kept Python files that do not parse: they stay as they are, or stop the build before anything is cut.
+
+A file that upstream has so (syntax newer than the running Python, a template) is nothing that we can read.
+It stays byte for byte, and every word of it counts as a use. When it holds a name that a fact decides, or
+imports something that the output lacks, it would have to be edited, which is a problem.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+
+from builder.errors import Mark, Problem
+from builder.gates.parse import does_not_parse
+from builder.graph.modules import Summary, module_of, python_paths, summarise
+from builder.manifest.model import Manifest
+from builder.pipeline.decide import Decided
+from builder.specialize.facts import Facts
+from builder.specialize.outline import absolute, imports, package_of
+from builder.tree import Snapshot
+
+Errors = Mapping[str, tuple[int, str]]
+_WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
+_HINT = "Build with a Python that knows its syntax, or remove or replace the file."
+
+
+def unparsed(files: Snapshot, upstream: Snapshot, staying: Mapping[str, Summary]) -> Errors:
+    """path -> line and message of the kept Python files that do not parse.
+
+    `staying`: the summaries of upstream's files; a file with other bytes is parsed here.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for path in python_paths(files):
+        summary = staying.get(path)
+        if summary is None or files.tree[path].blob != upstream.tree[path].blob:
+            summary = summarise(files[path], path, "")
+        if summary.error is not None:
+            found[path] = summary.error
+    return found
+
+
+def problems(
+    errors: Errors, files: Snapshot, staying: Mapping[str, Summary], decided: Decided, manifest: Manifest
+) -> Iterator[Problem]:
+    """G001 for each of these files that upstream has otherwise, or of which the manifest asks something."""
+    facts = Facts.of(manifest)
+    gone = {m for p in decided.removed if (m := module_of(p, manifest.packages))} | {*facts.symbols}
+    gone |= {e.target for b in manifest.batches for e in b.edits if e.kind == "drop"}
+    # of a method that a fact calls `*.name`, and of everything else, a file holds the last name
+    names = {n.rpartition(".")[2] for n in (*facts.predicates, *facts.values, *facts.symbols)}
+    names |= {*facts.environment}
+    for path, error in errors.items():
+        old = staying.get(path)
+        if old is None or old.error is None:
+            yield does_not_parse(path, error, files[path], manifest, upstream=old is not None)
+            continue
+        module = module_of(path, manifest.packages)
+        if module is None:
+            continue
+        asked = _asked(path, module, files[path], names, lambda name: _is_gone(name, gone, facts))
+        if asked is not None:
+            yield _problem(path, error, files[path], *asked)
+
+
+def _is_gone(name: str, gone: set[str], facts: Facts) -> bool:
+    return name in gone or facts.module_gone(name) is not None
+
+
+def _asked(path: str, module: str, data: bytes, names: set[str], gone: object) -> tuple[int, str] | None:
+    """The first line that would have to be edited, and the name because of which."""
+    assert callable(gone)
+    found = [
+        (match.start(), word) for match in _WORD.finditer(data) if (word := match.group().decode()) in names
+    ]
+    for offset, written, taken in imports(data):
+        source = absolute(written, package_of(path, module))
+        lost = [name for name in (source, *(f"{source}.{one}" for one in taken)) if gone(name)]
+        found += [(offset, name) for name in lost[:1]]
+    if not found:
+        return None
+    at, name = min(found)
+    return data.count(b"\n", 0, at) + 1, name
+
+
+def _problem(path: str, error: tuple[int, str], data: bytes, line: int, name: str) -> Problem:
+    version = ".".join(map(str, sys.version_info[:2]))
+    lines = data.decode("utf-8", "replace").splitlines()
+    row, text = error
+    return Problem(
+        "G001",
+        f"{path}:{row}: this file does not parse with Python {version} ({text}), and line {line} names "
+        f"`{name}`, which the manifest decides or removes",
+        upstream=Mark(path, row),
+        excerpt=lines[row - 1] if 0 < row <= len(lines) else None,
+        hint=_HINT,
+    )

@@ -74,11 +74,19 @@ def encoded(data: bytes, raw: bytes) -> bytes:
             return text.encode(codec)
         except UnicodeError:  # what this encoding lacks can be an escape, where it stands in a string
             found = text.encode(codec, "backslashreplace")
-        if ast.dump(ast.parse(found)) != ast.dump(ast.parse(data)):
-            raise ValueError(f"the encoding {codec} lacks a letter of the new text")
-        return found
-    except (UnicodeError, SyntaxError) as error:
+    except UnicodeError as error:
         raise ValueError(f"the new text cannot be written in {codec}: {error}") from None
+    if not _same(found, data):
+        raise ValueError(f"the encoding {codec} lacks a letter of the new text")
+    return found
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    """Are two texts the same program?"""
+    try:
+        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+    except SyntaxError:
+        return False
 
 
 def encoding_line(data: bytes) -> int | None:

@@ -55,10 +55,9 @@ def test_an_encoding_that_does_not_exist_is_a_syntax_error() -> None:
 @pytest.mark.parametrize("codec", ["latin-1", "cp1252", "koi8-r", "shift_jis", "gbk"])
 def test_text_behind_letters_of_any_width_is_edited_where_it_stands(codec: str) -> None:
     word = {"koi8-r": "жук", "shift_jis": "語ソ表", "gbk": "漢字"}.get(codec, "é\xa0è")
-    text = (
-        f'# coding: {codec}\nfrom plat import is_hip\ns = "{word}"; t = 1 if is_hip() else "{word}"; u = 3\n'
-    )
-    wanted = f'# coding: {codec}\ns = "{word}"\nt = "{word}"\nu = 3\n'
+    head = f"# coding: {codec}\n"
+    text = f'{head}from plat import is_hip\ns = "{word}"; t = 1 if is_hip() else "{word}"; u = 3\n'
+    wanted = f'{head}s = "{word}"\nt = "{word}"\nu = 3\n'
     assert cut(text.encode(codec)) == (wanted.encode(codec), [])
 
 
@@ -81,7 +80,7 @@ def test_a_letter_that_the_encoding_lacks_is_written_as_an_escape() -> None:
 def test_the_comment_that_names_the_encoding_stays_above_what_leaves() -> None:
     data = b"#!/bin/python\n# coding: latin-1\n# the platform\nfrom plat import is_hip\nx = 4, is_hip()\n"
     assert cut(data) == (b"#!/bin/python\n# coding: latin-1\n# the platform\nx = 4, False\n", [])
-    data = b"# coding: latin-1\n# the platform\nfrom plat import is_hip\nx = 4, is_hip()\n"
+    data = b"# coding: latin-1\n# the platform\nfrom plat import is_hip\n\nx = 4, is_hip()\n"
     assert cut(data) == (b"# coding: latin-1\nx = 4, False\n", [])
     with pytest.raises(ValueError, match="names the encoding"):
         encoded(b"x = 1\n", b"# coding: latin-1\nx = 1\n")

@@ -177,9 +177,7 @@ class Expressions:
         if self.evaluator.item_absent(item, names, scope):
             return True  # a record with a part that is gone is gone as a whole
         parts = item.elts if isinstance(item, ast.Tuple) else []
-        gone = any(isinstance(self.evaluator.value(part, scope), Gone) for part in parts)
-        absent = bool(parts) and self.evaluator.item_absent(parts[0], (), scope)
-        return gone or (absent and self.evaluator.pure(item, scope))
+        return any(isinstance(self.evaluator.value(part, scope), Gone) for part in parts)
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
         for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):

@@ -29,7 +29,18 @@ Value = Known | Gone | None
 _BUILTINS = frozenset(["hasattr", "getattr", "isinstance", "issubclass", "bool", "int"])
 #: Decorators that do not call what they decorate.
 _PLAIN_DECORATORS = frozenset(
-    "cache cached_property classmethod contextmanager dataclass jit lru_cache property staticmethod wraps".split()
+    [
+        "cache",
+        "cached_property",
+        "classmethod",
+        "contextmanager",
+        "dataclass",
+        "jit",
+        "lru_cache",
+        "property",
+        "staticmethod",
+        "wraps",
+    ]
 )
 _NAME_ERROR = re.compile(rb"\b(?:NameError|UnboundLocalError)\b")
 _LITERALS = (ast.Tuple, ast.List, ast.Set)

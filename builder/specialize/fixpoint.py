@@ -11,6 +11,7 @@ from builder.source.encoding import encoded, readable
 from builder.source.ops import Op
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
+from builder.specialize import import_effects, positions, rebinding
 from builder.specialize.cleanup import Cleaner
 from builder.specialize.definitions import defined, vanishing
 from builder.specialize.facts import Facts, Known
@@ -30,6 +31,8 @@ from builder.specialize.words import Words, holding
 from builder.specialize.world import Memory, Unit, World
 
 MOST_ROUNDS = 40
+#: where the questions are defined that a world answers
+QUESTIONS_OF = (import_effects, positions, rebinding)
 
 #: path -> the identifiers to fold it for; None: all of them
 Dirty = dict[str, set[str] | None]

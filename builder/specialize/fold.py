@@ -67,7 +67,7 @@ class _Folder:
         self.expressions = Expressions(self.evaluator, self.out.ops)
         self.assignments = Assignments(self.evaluator, self.expressions, self.out)
         self.guard = Guard()
-        self.imports = Imports(unit, world, self.out.ops, self.out.local, self.guard)
+        self.imports = Imports(self.evaluator, self.out.ops, self.out.local, self.guard)
         self.taken: dict[ast.stmt, Sequence[ast.stmt]] = {}
         self.removed: set[ast.AST] = set()
 

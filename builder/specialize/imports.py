@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from builder.source.ops import DropItem, Op, Remove
+from builder.specialize.evaluate import Evaluator
 from builder.specialize.facts import Gone
 from builder.specialize.flow import binds, catches
 from builder.specialize.guard import Guard, own
 from builder.specialize.names import names_of
 from builder.specialize.scopes import Binding, Scope
-from builder.specialize.world import Unit, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,11 @@ class Imports:
     """Folds the import statements of one file."""
 
     def __init__(
-        self, unit: Unit, world: World, ops: list[Op], local: dict[tuple[str, str], str], guard: Guard
+        self, evaluator: Evaluator, ops: list[Op], local: dict[tuple[str, str], str], guard: Guard
     ) -> None:
-        self.unit = unit
-        self.world = world
+        self.evaluator = evaluator
+        self.unit = evaluator.unit
+        self.world = evaluator.world
         self.ops = ops
         self.local = local
         self.guard = guard
@@ -131,6 +132,15 @@ class Imports:
         """May the imports before the failing one leave as well, because the handler binds all their names?"""
         before = [s for s in stmt.body[: jump.at] if isinstance(s, (ast.Import, ast.ImportFrom))]
         names = [_bound(s, index) for s in before for index in range(len(s.names))]
+        modules = [
+            module
+            for s in before
+            for module in (
+                [a.name for a in s.names] if isinstance(s, ast.Import) else [self.unit.absolute(s)]
+            )
+        ]
+        if any(self.evaluator.hinders("import_noticed", module, self.unit.name) for module in modules):
+            return False
         return all(any(binds(s, name) for s in jump.handler.body) for name in names)
 
     def _missing(self, stmt: ast.Import | ast.ImportFrom) -> type[BaseException]:

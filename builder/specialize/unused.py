@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from builder.specialize.import_effects import runs_anyway
 from builder.specialize.links import Links
 from builder.specialize.seek import DEFINITIONS, functions_around, lines_with, loads, nodes_on, suites
 from builder.specialize.words import Words
@@ -40,12 +41,13 @@ class Unused:
         found: list[Bound] | None = unit.cache.get(key)  # type: ignore[assignment]
         if found is None:
             found = unit.cache[key] = list(self._unread(world, unit))
-        return [
+        unread = [
             bound
             for bound in found
             if bound.node.names[bound.index] not in unit.leaving
             and not (bound.public and self._taken_elsewhere(world, unit, bound.name))
         ]
+        return list(unnoticed(world, unit, unread))
 
     def _unread(self, world: World, unit: Unit) -> Iterator[Bound]:
         before = self._before(unit.path)
@@ -109,6 +111,37 @@ class Unused:
             bindings = scope.names.get(name, [])
             if name not in scope.outer and len(bindings) == 1 and bindings[0].kind == "assign":
                 yield stmt
+
+
+def unnoticed(world: World, unit: Unit, unread: Sequence[Bound]) -> Iterator[Bound]:
+    """Those of the imported names that may leave: without them every module runs as before, or nobody notices."""
+    leaving = {bound.node.names[bound.index] for bound in unread} | unit.leaving
+    for bound in unread:
+        alias = bound.node.names[bound.index]
+        if isinstance(bound.node, ast.Import):
+            asked = [alias.name]
+        else:
+            source = unit.absolute(bound.node)
+            whole = leaving.issuperset(bound.node.names)
+            asked = [source] if whole else []
+            if world.is_module(f"{source}.{alias.name}"):
+                asked.append(f"{source}.{alias.name}")
+        if never_runs(unit, bound.node) or not any(
+            world.ask("import_noticed", module, unit.name)
+            for module in asked
+            if not runs_anyway(world, unit, module, leaving)
+        ):
+            yield bound
+
+
+def never_runs(unit: Unit, stmt: ast.stmt) -> bool:
+    """Is a statement for type checkers only?"""
+    at: ast.AST | None = stmt
+    while at is not None:
+        below, at = at, unit.module.parents.get(at)
+        if isinstance(at, ast.If) and below in at.body and getattr(at.test, "id", "") == "TYPE_CHECKING":
+            return True
+    return False
 
 
 def typing_only(unit: Unit) -> list[ast.If]:

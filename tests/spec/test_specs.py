@@ -28,6 +28,8 @@ packages: {pkg: pkg}
 roots:
   modules: [pkg.main]
   models: {package: pkg.models, keep: [one]}
+facts:
+  quiet_imports: [plat, torch, aiter, functools32]
 batches:
   - id: spec
     why: what the page states

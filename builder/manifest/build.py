@@ -154,6 +154,10 @@ def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
         for item in view.items(key):
             stated = item.one("name")
             yield Fact(kind, stated.word, truth, stated.mark, batch, True, item.optional_text("optional"))
+    for base, methods in view.entries("bases"):
+        names = [item.data for item in view.at("bases").items(base) if isinstance(item.data, str)]
+        mark = methods.document.keys.get(methods.path, methods.mark)
+        yield Fact("base", base, " ".join(names), mark, batch)
 
 
 def _fact(kind: FactKind, name: str, view: View, batch: str, findings: Findings) -> Fact:

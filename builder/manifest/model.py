@@ -22,6 +22,7 @@ FactKind = Literal[
     "default",
     "environment-reader",
     "quiet-import",
+    "base",
 ]
 
 #: The id of the implicit first batch, and of the rules that keep the root models.
@@ -121,6 +122,7 @@ class Fact:
     default     callable:keyword                    the keyword's default, so that it may go
     environment-reader  qualified or bare function  True: reads the variable that its first argument names
     quiet-import        external module             True: importing it only defines names
+    base                qualified class of another package  the methods that it may call on a subclass, by spaces
     """
 
     kind: FactKind

@@ -51,7 +51,7 @@ class Cleaner:
         self._words = words
         self._units: dict[str, Unit | None] = {}
         self._unused = Unused(self.before_unit, words, links)
-        self._dead = Dead(before, self.before_unit, files, may_prune, extra, words, frozen, stays)
+        self._dead = Dead(before, self.before_unit, files, may_prune, extra, words, links, frozen, stays)
 
     def before_unit(self, path: str) -> Unit | None:
         """A file as upstream has it; None when upstream lacks it or it is not Python."""

@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+from builder.specialize.definition_effects import Effects
+from builder.specialize.dynamic_names import FormedNames, formed
 from builder.specialize.evaluate import Evaluator
+from builder.specialize.hierarchy import Class, Hierarchy
+from builder.specialize.links import Links
+from builder.specialize.reflection import Reflection
 from builder.specialize.scopes import Scope
-from builder.specialize.seek import first_line, refers
+from builder.specialize.seek import first_line, refers, string_names
 from builder.specialize.words import Words, defines, words
 from builder.specialize.world import Unit, World
 
-#: Decorators that only change how a function runs: one that nobody calls is still dead.
-TRANSPARENT = frozenset(
-    [
-        "staticmethod",
-        "classmethod",
-        "property",
-        "cached_property",
-        "cache",
-        "lru_cache",
-        "wraps",
-        "contextmanager",
-        "jit",
-        "autotune",
-        "heuristics",
-        "compile",
-        "no_grad",
-        "inference_mode",
-        "abstractmethod",
-        "torch_compile",
-        "overload",
-        "setter",
-    ]
-)
-_DYNAMIC = re.compile(rb"getattr\([^,()]+,\s*f[\"']([A-Za-z_][A-Za-z_0-9]*)")
 #: A name that occurs more often than this outside definitions is alive for all practical purposes.
 _OFTEN = 12
 _NOTHING = (b"", b"\n", b"\r", b"#")
@@ -66,16 +46,18 @@ class Dead:
         may_prune: Callable[[str], bool],
         extra: Iterable[bytes],
         counts: Words,
+        links: Links,
         frozen: frozenset[str] = frozenset(),
         stays: frozenset[str] = frozenset(),
     ) -> None:
-        """`before`: upstream's own code; `files`: the kept files, whose words `counts` follows;
-        `may_prune`: paths in which definitions may leave; `extra`: other texts that may name them;
-        `frozen`: paths in which nothing leaves; `stays`: qualified names of what never leaves."""
+        """`before`: upstream's own code; `files`: the kept files, whose words `counts` follows, and whose
+        imports are `links`; `may_prune`: paths in which definitions may leave; `extra`: other texts that
+        may name them; `frozen`: paths in which nothing leaves; `stays`: what never leaves, qualified."""
         self._frozen = frozen
         self._stays = stays
         self._before_unit = before_unit
         self._words = counts
+        self._links = links
         self._may_prune = may_prune
         self._extra = {w for data in extra for w in words(data)}
         removed = {p: words(d) for p, d in before.items() if p not in files}
@@ -85,7 +67,8 @@ class Dead:
         self._fell = Counter(chain.from_iterable(found.elements() for found in removed.values()))
         self._defined: dict[str, Counter[bytes]] = {}
         self._places: defaultdict[bytes, Counter[str]] = defaultdict(Counter)
-        self._prefixes: dict[str, frozenset[str]] = {}
+        self._formed = FormedNames()
+        self._classes: tuple[World, Hierarchy, Reflection] | None = None
         self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
         self._used: dict[str, bool] = {}
         for path, data in files.items():
@@ -104,10 +87,7 @@ class Dead:
         self._look(path, data)
 
     def _look(self, path: str, data: bytes) -> None:
-        if b"getattr" in data:
-            self._prefixes[path] = _dynamic(data)
-        else:
-            self._prefixes.pop(path, None)
+        self._formed.look(path, data)
         if path in self._frozen:
             return
         for name in self._defined.get(path, ()):
@@ -124,15 +104,16 @@ class Dead:
 
         `names`: ask for these alone, and for what they turn out to have kept alive.
         """
-        prefixes = tuple(sorted({p for found in self._prefixes.values() for p in found if len(p) > 2}))
+        if names is None:
+            self._classes = None  # what leaves looks nothing up any more
         names = list(self._places) if names is None else self._places.keys() & set(names)
         while names:
             dead: list[tuple[Unit, Definition]] = []
             for encoded in sorted(filter(self._candidate, names)):
                 name = encoded.decode()
-                if name.startswith(prefixes) or self._referred(world, encoded, name):
+                if self._referred(world, encoded, name):
                     continue
-                if self._was_used(name):
+                if self._was_used(name) and not self._formed.holds(name):
                     dead.extend(self._removable(world, encoded, name))
             names = set()
             for unit, item in dead:
@@ -142,12 +123,33 @@ class Dead:
     def _removable(self, world: World, encoded: bytes, name: str) -> Iterator[tuple[Unit, Definition]]:
         for path in sorted(self._places[encoded]):
             unit = world.unit(path)
-            evaluator = Evaluator(world, unit)
             for item in definitions(unit).get(name, ()):
                 if self._stays and item.qualified(unit) in self._stays:
                     continue
-                if item.node not in unit.leaving and _removable(item, evaluator):
+                if item.node not in unit.leaving and self._may_leave(world, unit, item):
                     yield unit, item
+
+    def _may_leave(self, world: World, unit: Unit, item: Definition) -> bool:
+        """Does nothing need a definition to which no name refers?"""
+        node, scope = item.node, item.scope
+        if not Effects(world, Evaluator(world, unit)).pure(node, scope):
+            return False
+        if self._classes is None or self._classes[0] is not world:
+            hierarchy = Hierarchy(world, self._words, self._links)
+            self._classes = world, hierarchy, Reflection(world, self._words, self._links, hierarchy)
+        _, hierarchy, reflection = self._classes
+        if isinstance(node, ast.ClassDef):
+            cls = Class(unit, node, scope)
+            if hierarchy.announced(cls) or hierarchy.listed(cls):
+                return False
+        if not isinstance(scope.node, ast.ClassDef):
+            return not reflection.sees_module(unit)
+        around = Class(unit, scope.node, scope.parent or scope)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and hierarchy.called_outside(
+            around, node
+        ):
+            return False
+        return not reflection.sees_class(around)
 
     def remove(self, unit: Unit, stmt: ast.stmt) -> set[bytes]:
         """A statement leaves: nothing is found in it any more; the names that occur in it."""
@@ -156,8 +158,8 @@ class Dead:
         if not _alone(unit, stmt, low, high):
             return set()
         text = self._hide(unit, low, high)
-        if b"getattr" in text:
-            self._prefixes[unit.path] = _dynamic(_visible(unit, 1, len(unit.module.starts) - 1))
+        if formed(text):
+            self._formed.look(unit.path, _visible(unit, 1, len(unit.module.starts) - 1))
         places = self._defined[unit.path] = self._defined[unit.path] - defines(text)
         for name in defines(text):
             if unit.path in self._places[name]:
@@ -216,12 +218,8 @@ class Dead:
             paths = [p for p, old in sorted(self._edited.items()) if encoded in old]
             paths += [p for p, old in self._removed.items() if encoded in old]
             units = (self._before_unit(path) for path in paths)
-            self._used[name] = any(unit is not None and refers(unit, name) for unit in units)
+            self._used[name] = any(unit is not None and refers(unit, name, string_names) for unit in units)
         return self._used[name]
-
-
-def _dynamic(data: bytes) -> frozenset[str]:
-    return frozenset(m.decode() for m in _DYNAMIC.findall(data))
 
 
 def _visible(unit: Unit, low: int, high: int) -> bytes:
@@ -272,16 +270,3 @@ def _alone(unit: Unit, stmt: ast.stmt, low: int, high: int) -> bool:
     start = min([unit.module.start(stmt), *map(unit.module.start, decorators)])
     before, after = data[starts[low - 1] : start], data[unit.module.end(stmt) : starts[high]]
     return not before.strip(b" \t@") and after.lstrip(b" \t")[:1] in _NOTHING
-
-
-def _removable(item: Definition, evaluator: Evaluator) -> bool:
-    """May the statement leave: has it no other effect than to define the name?"""
-    node = item.node
-    if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        return node.value is not None and evaluator.pure(node.value, item.scope)
-    for decorator in node.decorator_list:  # type: ignore[attr-defined]
-        base = decorator.func if isinstance(decorator, ast.Call) else decorator
-        name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
-        if name not in TRANSPARENT and not (isinstance(node, ast.ClassDef) and name == "dataclass"):
-            return False
-    return True

@@ -98,6 +98,8 @@ class Facts:
     options: tuple[Option, ...] = ()
     modules: Mapping[str, Absent] = field(default_factory=dict)
     symbols: Mapping[str, Absent] = field(default_factory=dict)
+    #: external class -> the methods that it may call on a subclass; inheriting from it does nothing else
+    bases: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @staticmethod
     def of(manifest: Manifest) -> Facts:
@@ -125,6 +127,7 @@ class Facts:
             options=tuple(o for b in manifest.batches for o in b.options),
             modules={a.name: a for a in absent if a.kind == "module"},
             symbols={a.name: a for a in absent if a.kind == "symbol"},
+            bases={f.name: frozenset(str(f.value).split()) for f in facts if f.kind == "base"},
         )
 
     def module_gone(self, module: str) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from builder.specialize.world import Unit
 
@@ -17,12 +17,15 @@ Lines = Sequence[int]  # 1-based, sorted
 
 _IDENTIFIER = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*\Z")
+_LISTED = re.compile(r"\s*[A-Za-z_]\w*([\s,./:;|]+[A-Za-z_]\w*)*\s*\Z")
+_CALLED = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: a list shorter than this is gone through one by one
 _FEW = 6
 #: a string longer than this is prose, not a reference
 _LONGEST_REFERENCE = 200
+_LONGEST_DATA = 2000
 _LONGEST_ANNOTATION = 300
 
 
@@ -119,10 +122,20 @@ def string_names(value: str) -> Sequence[str]:
     return ()
 
 
-def refers(unit: Unit, name: str) -> bool:
+def possible_names(value: str) -> Sequence[str]:
+    """The names that a string may stand for in whatever way: besides, one of a list, in data, in code."""
+    data = "{" in value and ('"' in value or "'" in value)
+    if len(value) >= (_LONGEST_DATA if data else _LONGEST_REFERENCE):
+        return ()
+    if data or "import " in value or _LISTED.match(value):
+        return _WORD.findall(value)
+    return [*string_names(value), *_CALLED.findall(value)]
+
+
+def refers(unit: Unit, name: str, names: Callable[[str], Sequence[str]] = possible_names) -> bool:
     """Does the file refer to a name from outside the definition of that name?
 
-    Reads, attributes, imports, `global`, and strings that may be names count; a definition does not.
+    Reads, attributes, imports, `global`, and strings that may be `names` count; a definition does not.
     """
     lines = sorted(lines_with(unit, [name.encode()]))
     stack: list[ast.AST] = [unit.module.tree] if lines else []
@@ -133,7 +146,8 @@ def refers(unit: Unit, name: str) -> bool:
                 return True
             continue
         if isinstance(node, ast.Constant):
-            if isinstance(node.value, str) and name in string_names(node.value):
+            value = node.value.decode("utf-8", "replace") if isinstance(node.value, bytes) else node.value
+            if isinstance(value, str) and name in names(value):
                 return True
             continue
         if isinstance(node, ast.Attribute):

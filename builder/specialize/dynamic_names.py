@@ -1,0 +1,212 @@
+"""Names that the program may put together at run time, read off the text without parsing it.
+
+A composed string has literal parts and holes: `f"run_{kind}"`, `"%s_hip" % kind`, `"run_" + kind`. Every name
+that fits the literal parts counts as referred to, wherever the string is built and whatever becomes of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+#: The literal parts of a composed string, with a hole between each two.
+Pattern = tuple[str, ...]
+
+#: A composed string counts when one of its literal parts has as many letters.
+MIN_LETTERS = 3
+#: How far back a `+` before a string is looked for, and how far on the end of a call.
+MAX_GAP = 80
+MAX_CALL = 2000
+
+_HOLE = (
+    rb"(?:\{[^{}\n]*(?:\{[^{}\n]*\}[^{}\n]*)*\}"
+    rb"|%(?:\(\w*\))?[-#0+]*(?:\d+|\*)?(?:\.\d+)?[sdrixaefgcu]|\$\{\w*\}|\$\w+)"
+)
+_SPLIT = re.compile(_HOLE)
+_BODY = rb"\w*" + _HOLE + rb"(?:\w|" + _HOLE + rb")*"
+#: A part of a string with a hole in it, between quotes and separators.
+_TEMPLATE = re.compile(rb"(?<=[\"'./:|])" + _BODY + rb"(?=[\"'./:|])")
+_TEMPLATE_IN_CODE = re.compile(rb"(?<!\w)" + _BODY + rb"(?!\w)")
+_BEFORE_PLUS = re.compile(rb"[\"']([\w.:/]+)[\"']+(?=[\s)\\]*\+(?!=))")
+_AFTER_PLUS = re.compile(rb"\+=?[\s(\\]*[rRuUfF]{0,2}[\"']+([\w.:/]+)[\"'](?![\s)\\]*\+(?!=))")
+_BEFORE_STRING = re.compile(rb"[\"']([\w.:/]+)[\"'][ \t\r\n\\]+[rR]?[fF][rR]?[\"']")
+_AFTER_STRING = re.compile(rb"\}[\"'][ \t\r\n\\]+[rRuUfF]{0,2}[\"']([\w.:/]+)[\"']")
+_OPEN_END = re.compile(rb"[\"'.:/](\w{2,}_)[\"']")
+_OPEN_START = re.compile(rb"[\"'](_\w{2,})[\"'.:/]")
+_CHAIN = re.compile(rb"[\"']([\w.:/]+)[\"'](?:[\s\\)]*\+?[\s\\(]*[rRuU]?[\"'][\w.:/]+[\"'])+")
+_CHAINED = re.compile(rb"[\"']([\w.:/]+)[\"']")
+_JOIN = re.compile(rb"[\"'](\w*)[\"']+\s*\.\s*join\s*\(")
+_REPLACE = re.compile(rb"[\"'](\w+)[\"']+\s*\.\s*replace\(\s*[\"'](\w+)[\"']")
+_FUNCTION = re.compile(rb"^[ \t]*(?:async[ \t]+)?def[ \t]", re.M)
+_SIMPLE = re.compile(rb"[\"'](\w{3,})[\"']")
+_FILTER = re.compile(
+    rb"\.(?:(startswith|removeprefix|lstrip)|(endswith|removesuffix)|match|fullmatch|search|compile|fnmatch|"
+    rb"fnmatchcase|filter)\s*\(([^()\n]{1,200})"
+)
+_MEMBER = re.compile(rb"[\"'](\w{3,})[\"']\s+(?:not\s+)?in\b")
+_SEPARATOR = re.compile(r"[./:|,; ]+")
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_LISTS_NAMES = re.compile(
+    rb"\b(?:(?:dir|vars|globals|locals|getmembers(?:_static)?)\s*\(|__dict__\b|__dir__\b)"
+)
+_CHANGES_CASE = re.compile(rb"\.\s*(?:lower|upper|title|capitalize|casefold|swapcase)\b")
+_RUNS_TEXT = re.compile(
+    rb"(?<![\w.])(?:eval|exec|compile)\b(?!\s*=)|builtins(?:__)?\s*\.\s*(?:eval|exec|compile)\b"
+)
+_STRING = re.compile(
+    rb"#[^\n]*|(\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')",
+    re.S,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Formed:
+    """What the text of a file may form: names as they are, and patterns of names."""
+
+    names: frozenset[str]
+    patterns: frozenset[Pattern]
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.patterns)
+
+
+def formed(data: bytes) -> Formed:
+    """The names that the strings of a text may form, but for those that one string has as it is."""
+    names: set[str] = set()
+    for match in _CHAIN.finditer(data):
+        parts = [part.decode("utf-8", "replace") for part in _CHAINED.findall(match.group())]
+        for start in range(len(parts)):
+            names.update(_SEPARATOR.split("".join(parts[start:])))
+    code = runs_text(data)
+    if code:
+        for string in _STRING.findall(data):
+            names.update(word.decode("utf-8", "replace") for word in _WORD.findall(string))
+    found = set(filter(_telling, _patterns(data, code)))
+    if found and _CHANGES_CASE.search(data):
+        found |= {
+            tuple(change(part) for part in pattern) for pattern in found for change in (str.lower, str.upper)
+        }
+    return Formed(frozenset(names), frozenset(found))
+
+
+def runs_text(data: bytes) -> bool:
+    """Does a file run text as code? `model.eval()` and `re.compile()` do not."""
+    return (b"eval" in data or b"exec" in data or b"compile" in data) and _RUNS_TEXT.search(data) is not None
+
+
+def _patterns(data: bytes, code: bool) -> Iterator[Pattern]:
+    for match in (_TEMPLATE_IN_CODE if code else _TEMPLATE).finditer(data):
+        yield tuple(part.decode("utf-8", "replace") for part in _SPLIT.split(match.group()))
+    for match in _BEFORE_PLUS.finditer(data):
+        before = data[max(0, match.start() - MAX_GAP) : match.start()].rstrip(b"rRuUfF").rstrip(b" \t\r\n(\\")
+        parts = _SEPARATOR.split(match[1].decode("utf-8", "replace"))
+        yield ("", parts[-1], "") if before.endswith((b"+", b"+=")) and len(parts) == 1 else (parts[-1], "")
+    for regex in (_BEFORE_STRING, _OPEN_END):
+        for match in regex.finditer(data):
+            yield _SEPARATOR.split(match[1].decode("utf-8", "replace"))[-1], ""
+    for regex in (_AFTER_PLUS, _AFTER_STRING, _OPEN_START):
+        for match in regex.finditer(data):
+            yield "", _SEPARATOR.split(match[1].decode("utf-8", "replace"))[0]
+    if b"join" in data:
+        for match in _JOIN.finditer(data):
+            yield from _joined(data, match)
+    if b"replace" in data:
+        for match in _REPLACE.finditer(data):
+            yield tuple(match[1].decode("utf-8", "replace").split(match[2].decode("utf-8", "replace")))
+    yield from _filters(data)
+
+
+def _joined(data: bytes, match: re.Match[bytes]) -> Iterator[Pattern]:
+    """Strings that `"_".join(...)` may put side by side: those of the call, or of the function so far."""
+    between, end = match[1].decode("utf-8", "replace"), _closing(data, match.end())
+    start = _function(data, match.start())[0] if between else match.end()
+    for inner in _SIMPLE.finditer(data, start, end):
+        part = inner[1].decode("utf-8", "replace")
+        yield part + between, ""
+        yield "", between + part
+        yield "", between + part + between, ""
+
+
+def _closing(data: bytes, at: int) -> int:
+    """Where the parenthesis closes that was opened before `at`."""
+    depth, limit = 1, min(len(data), at + MAX_CALL)
+    while depth and at < limit:
+        depth += {40: 1, 41: -1}.get(data[at], 0)
+        at += 1
+    return at
+
+
+def _function(data: bytes, at: int) -> tuple[int, int]:
+    """From the `def` before a place to the next one."""
+    start = max((match.start() for match in _FUNCTION.finditer(data, 0, at)), default=0)
+    following = _FUNCTION.search(data, at)
+    return start, following.start() if following else len(data)
+
+
+def _filters(data: bytes) -> Iterator[Pattern]:
+    """What a function that lists names picks them by."""
+    functions = {_function(data, match.start()) for match in _LISTS_NAMES.finditer(data)}
+    for start, end in sorted(functions):
+        for match in _FILTER.finditer(data, start, end):
+            for word in re.findall(rb"\w{3,}", match[3]):
+                part = word.decode("utf-8", "replace")
+                yield (part, "") if match[1] else ("", part) if match[2] else ("", part, "")
+        for match in _MEMBER.finditer(data, start, end):
+            yield "", match[1].decode("utf-8", "replace"), ""
+
+
+def _telling(pattern: Pattern) -> bool:
+    """Do the literal parts say enough of the name?"""
+    return len(pattern) > 1 and any(sum(map(str.isalpha, part)) >= MIN_LETTERS for part in pattern)
+
+
+def fits(name: str, pattern: Pattern) -> bool:
+    """Can a name be what a composed string gives?"""
+    first, *middle, last = pattern
+    if len(name) < len(first) + len(last) or not name.startswith(first) or not name.endswith(last):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for part in middle:
+        at = name.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+class FormedNames:
+    """What all kept files may form, while they change."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Formed] = {}
+        self._names: Counter[str] = Counter()
+        self._patterns: Counter[Pattern] = Counter()
+        self._by_part: defaultdict[str, set[Pattern]] = defaultdict(set)
+
+    def look(self, path: str, data: bytes) -> None:
+        """A file now has this text."""
+        old, new = self._files.get(path), formed(data)
+        if old == new:
+            return
+        if old is not None:
+            self._names.subtract(old.names)
+            self._patterns.subtract(old.patterns)
+        self._names.update(new.names)
+        self._patterns.update(new.patterns)
+        for pattern in new.patterns:
+            self._by_part[max(pattern, key=len)].add(pattern)
+        self._files[path] = new
+
+    def holds(self, name: str) -> bool:
+        """May the program form this name?"""
+        if self._names[name] > 0:
+            return True
+        size = len(name)
+        parts = {name[a:b] for a in range(size) for b in range(a + MIN_LETTERS, size + 1)}
+        return any(
+            self._patterns[pattern] > 0 and fits(name, pattern)
+            for part in parts & self._by_part.keys()
+            for pattern in self._by_part[part]
+        )

@@ -205,7 +205,7 @@ class World:
             return full
         binds = self.outline(path).binds(name)
         if binds:
-            return full
+            return None if self.is_module(full) else full  # which of the two depends on who ran last
         if binds is None:
             found = self._bound(path, name)
             if found is not None:
@@ -223,6 +223,12 @@ class World:
             imports = bound.names[name]
             if imports is None:
                 return full
+            if (
+                self.is_module(full)
+                and Imported(full) not in imports
+                and (Imported(self.names[path], name) not in imports)
+            ):
+                return None  # a submodule of this name, or what the import binds
             found = {self._import(each) for each in imports}
             for star in bound.covered.get(name, ()):
                 if star in self.paths and self.defines(star, name):
@@ -261,7 +267,11 @@ class World:
     def _import(self, what: Imported) -> str | Gone | None:
         if not what.name:
             gone = self.module_gone(what.module)
-            return Gone(gone) if gone is not None else what.module
+            if gone is not None:
+                return Gone(gone)
+            package, _, last = what.module.rpartition(".")
+            # `import a.b as c` takes what the package binds under that name
+            return self.canonical(package, last) if package in self.paths else what.module
         full = f"{what.module}.{what.name}"
         if self.is_module(full) and not self.defines(what.module, what.name):
             return full

@@ -29,7 +29,7 @@ roots:
   modules: [pkg.main]
   models: {package: pkg.models, keep: [one]}
 facts:
-  quiet_imports: [plat, torch, aiter, functools32]
+  quiet_imports: [plat, torch, other]
 batches:
   - id: spec
     why: what the page states

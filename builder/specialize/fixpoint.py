@@ -16,9 +16,10 @@ from builder.specialize.cleanup import Cleaner
 from builder.specialize.definitions import defined, vanishing
 from builder.specialize.facts import Facts, Known
 from builder.specialize.fold import Folded, fold
+from builder.specialize.hierarchy import Hierarchy
 from builder.specialize.hits import import_hits
 from builder.specialize.hollow import hollow
-from builder.specialize.leftovers import Leftover, leftovers
+from builder.specialize.leftovers import Leftover, exposed, leftovers
 from builder.specialize.links import Links
 from builder.specialize.outline import Outline, package_of
 from builder.specialize.polish import format_files, polish
@@ -434,6 +435,8 @@ class _Fixpoint:
         asked = sorted(path for path in suspects - self.frozen if path in self.files)
         for found in divided(asked, lambda paths: self.leftovers(paths, names), self.size):
             self.result.leftovers += found
+        world = self.world()
+        self.result.leftovers += exposed(world, Hierarchy(world, self.words, self.links))
         self.result.lost = dict(sorted(self.memory.gone.items()))
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]
 

@@ -223,12 +223,8 @@ class World:
             imports = bound.names[name]
             if imports is None:
                 return full
-            if (
-                self.is_module(full)
-                and Imported(full) not in imports
-                and (Imported(self.names[path], name) not in imports)
-            ):
-                return None  # a submodule of this name, or what the import binds
+            if self.is_module(full) and not any(self._is_about(full, each) for each in imports):
+                return None  # what the import binds, or the submodule of this name: whichever came last
             found = {self._import(each) for each in imports}
             for star in bound.covered.get(name, ()):
                 if star in self.paths and self.defines(star, name):
@@ -244,6 +240,12 @@ class World:
             if source in self.paths and self.defines(source, name):
                 return self.canonical(source, name)
         return None
+
+    @staticmethod
+    def _is_about(module: str, what: Imported) -> bool:
+        """Does an import bind a module itself, or something that it takes from the module?"""
+        whole = f"{what.module}.{what.name}" if what.name else what.module
+        return module in (whole, what.module)
 
     def defines(self, module: str, name: str, seen: frozenset[str] = frozenset()) -> bool:
         """Does a module bind this name at its top level, star imports included?"""

@@ -56,11 +56,12 @@ def _by_part(module: Module, node: ast.expr, by: ast.expr) -> list[Span]:
     grouped = _grouping(module, node, start, end)
     if _is_only_argument(module, node):
         return [(start, low, b"("), (high, end, b")")]
+    loose = False
     if (low, high) == inner and not own_parentheses(module, by):
         loose = _needs_parentheses(module, node, by) or (broken and isinstance(node, _BRACKETS))
         if loose and grouped == (start, end):
             return [(start, low, b"("), (high, end, b")")]
-    if isinstance(by, _ATOM) and not broken:
+    if isinstance(by, _ATOM) and not broken and not loose:
         start, end = grouped
     before = b" " if low > start and _touch(module.data, start, low) else b""
     after = b" " if high < end and _touch(module.data, high, end) else b""

@@ -78,7 +78,7 @@ def _members(module: Module, node: ast.AST) -> list[tuple[str, int, int, int]]:
                 start = module.start(key)
             after = node.keys[index + 1] if index + 1 < len(node.keys) else None
             high = module.start(after) if after is not None else module.end(node)
-            low = module.start(value) if key is None else module.end(key)
+            low = start + 2 if key is None else module.end(key)
             found.append(("keys", index, start, module.extent(value, low, high)[1]))
         return found
     for field in ("elts", "args", "keywords", "names", "bases"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
+_WORD = re.compile(rb"[A-Za-z_0-9\x80-\xff]")
 #: Start, end and new text; DEDENT as text takes the span off a line's indentation.
 Span = tuple[int, int, bytes]
 DEDENT = b"\0dedent"
@@ -12,7 +14,8 @@ DEDENT = b"\0dedent"
 def apply_spans(data: bytes, spans: Iterable[Span]) -> bytes:
     """Apply spans in one pass. An outer span swallows inner ones; overlapping deletions join.
 
-    Raises ValueError when two texts claim the same place.
+    Two words between which everything leaves stay two words. Raises ValueError when two texts claim the
+    same place.
     """
     dedents: dict[tuple[int, int], int] = {}
     edits: list[Span] = []
@@ -25,6 +28,16 @@ def apply_spans(data: bytes, spans: Iterable[Span]) -> bytes:
     edits += [(start, start + amount, b"") for (start, _), amount in dedents.items()]
     edits.sort(key=lambda s: (s[0], s[0] != s[1], -s[1], s[2] != b""))  # insertions first, outer before inner
     out: list[bytes] = []
+    last = b""
+
+    def put(text: bytes) -> None:
+        nonlocal last
+        if text:
+            if _WORD.match(last) and _WORD.match(text):
+                out.append(b" ")
+            out.append(text)
+            last = text[-1:]
+
     at = 0
     for start, end, text in edits:
         if end <= at and not (start == end == at and text):
@@ -33,8 +46,8 @@ def apply_spans(data: bytes, spans: Iterable[Span]) -> bytes:
             if text:
                 raise ValueError(f"two edits claim the bytes {start} to {end}")
             start = at
-        out.append(data[at:start])
-        out.append(text)
+        put(data[at:start])
+        put(text)
         at = end
-    out.append(data[at:])
+    put(data[at:])
     return b"".join(out)

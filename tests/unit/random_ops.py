@@ -77,7 +77,9 @@ class _Chooser:
         return None
 
     def expression(self, node: ast.expr) -> Iterator[Op]:
-        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or isinstance(node, ast.Starred):
+        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return
+        if isinstance(node, (ast.Starred, ast.Slice)) or _holds_slices(node):
             return
         parent = self.module.parents[node]
         replaceable = not isinstance(parent, (ast.pattern, ast.Expr)) and not _decorates(parent, node)
@@ -102,6 +104,8 @@ class _Chooser:
             for child in ast.iter_child_nodes(node)
             if isinstance(child, ast.expr) and not isinstance(child, (ast.Starred, ast.Slice))
             and not (isinstance(node, ast.Subscript) and isinstance(child, ast.Tuple))
+            and not (isinstance(node, ast.NamedExpr) and child is node.target)
+            and not isinstance(node, ast.JoinedStr)  # places inside are wrong before Python 3.12
         ]  # fmt: skip
         if children and not isinstance(node, (ast.ListComp, ast.GeneratorExp)) and self.random.randrange(2):
             return Replace(node, self.random.choice(children))
@@ -111,6 +115,11 @@ class _Chooser:
         which = [index for index in range(count) if self.chance()]
         for index in which[: count if most is None else max(most, 0)]:
             yield DropItem(node, field, index)
+
+
+def _holds_slices(node: ast.expr) -> bool:
+    """Is this the tuple of `x[1:2, 3]`, which means nothing elsewhere?"""
+    return isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts)
 
 
 def _decorates(parent: ast.AST, node: ast.expr) -> bool:

@@ -5,6 +5,7 @@ The programs mean nothing: they only have to parse.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 
@@ -75,7 +76,7 @@ class Text:
         )(depth)  # fmt: skip
 
     def simple(self, depth: int) -> None:
-        kind = self.random.randrange(8)
+        kind = self.random.randrange(9)
         e = self.expression
         if kind == 0:
             self.put(depth, "pass" + self.trail())
@@ -92,6 +93,11 @@ class Text:
             self.lines += ["  second # not a comment", '    third""" + ' + self.operand(depth) + self.trail()]
         elif kind == 6:
             self.put(depth, f"{e(depth)}" + self.trail())
+        elif kind == 7:
+            start = self.pick(
+                ["return(", "raise(", f"{self.name()} += (", "del x[(", f"{self.name()} = x, *(", "await("]
+            )
+            self.put(depth, start + f"{e(depth)})" + ("]" if "[" in start else "") + self.trail())
         else:
             self.put(depth, f"{self.name()} = {e(depth)} \\")
             self.put(depth + 1, f"+ {self.operand(depth)}")
@@ -101,7 +107,7 @@ class Text:
         self.suite(depth + 1)
 
     def if_(self, depth: int) -> None:
-        self.clause(depth, f"if {self.expression(depth)}")
+        self.clause(depth, self.pick([f"if {self.expression(depth)}", f"if({self.expression(depth)})"]))
         while self.chance(0.4):
             self.space(depth, first=False)
             self.clause(depth, f"elif {self.expression(depth)}")
@@ -110,7 +116,8 @@ class Text:
             self.clause(depth, "else")
 
     def for_(self, depth: int) -> None:
-        self.clause(depth, f"for {self.name()} in {self.expression(depth)}")
+        e = self.expression(depth)
+        self.clause(depth, self.pick([f"for {self.name()} in {e}", f"for x in({e})", f"for x in a, *({e})"]))
         if self.chance(0.3):
             self.clause(depth, "else")
 
@@ -132,7 +139,18 @@ class Text:
             self.clause(depth, "finally")
 
     def with_(self, depth: int) -> None:
-        self.clause(depth, f"with {self.name()}({self.expression(depth)}) as {self.name()}")
+        e = self.expression
+        self.clause(
+            depth,
+            self.pick(
+                [
+                    f"with {self.name()}({e(depth)}) as {self.name()}",
+                    f"with({e(depth)})as {self.name()}",
+                    f"with ({e(depth)}), ({e(depth)}) as ({self.name()})",
+                    f"with ({e(depth)} as {self.name()}, {self.name()}({e(depth)}))",
+                ]
+            ),
+        )
 
     def def_(self, depth: int) -> None:
         while self.chance(0.3):
@@ -212,9 +230,9 @@ class Text:
         """An expression of any precedence that may stand where a statement wants one."""
         if deep > 3:
             return self.name()
-        again = lambda: self.expression(depth, deep + 1)  # noqa: E731
+        again: Callable[[], str] = lambda: self.expression(depth, deep + 1)  # noqa: E731
         operand = lambda: self.operand(depth, deep + 1)  # noqa: E731
-        kind = self.random.randrange(13)
+        kind = self.random.randrange(17)
         if kind <= 2:
             return self.pick([self.name(), "True", "3", "'ä'", "a.b", f"f({operand()})"])
         if kind <= 4:
@@ -234,7 +252,66 @@ class Text:
             return f"call({operand()}, *{self.name()}, k={operand()}, **{self.name()})"
         if kind == 11:
             return f"any({operand()} for x in {operand()} if {operand()})"
-        return f"{operand()} + {operand()}"
+        if kind == 12:
+            return self.glued(again)
+        if kind == 13:
+            return self.owner(again)
+        if kind == 14:
+            return self.unpacked(again)
+        if kind == 15:
+            return self.binding(again)
+        return f"{operand()} {self.pick(['+', '+', '-', '*', '**', '|', '@'])} {operand()}"
+
+    def glued(self, again: Callable[[], str]) -> str:
+        """Words that only a parenthesis or a digit keeps apart."""
+        return self.pick(
+            [
+                f"({again()})if({again()})else({again()})",
+                f"1if({again()})else 2",
+                f"({again()})and({again()})or({again()})",
+                f"not({again()})in({again()})",
+                f"lambda:({again()})",
+                f"[x for(x)in({again()})if({again()})]",
+                f'"a"if({again()})else"b"',
+            ]
+        )
+
+    def owner(self, again: Callable[[], str]) -> str:
+        """An expression in parentheses that something is taken from, or that an operator binds tightly."""
+        return f"({again()})" + self.pick(
+            [".real", ".bit_length()", "[0]", "(1)", " ** 2", ".a.b", "[1:(2)]"]
+        )
+
+    def unpacked(self, again: Callable[[], str]) -> str:
+        return self.pick(
+            [
+                f"[*({again()}), {again()}]",
+                f"call(*({again()}), **({again()}))",
+                f"{{**({again()}), 1: {again()}}}",
+                f"x[({again()}):({again()}), ...]",
+                f"x[{again()}:{again()}]",
+                f"-({again()})",
+                f"2 ** -({again()})",
+                f"await ({again()})",
+                f"~({again()})",
+                f"call(({again()}))",
+                f"call((yield), {again()})",
+                f"(*({again()}), {again()})",
+            ]
+        )
+
+    def binding(self, again: Callable[[], str]) -> str:
+        return self.pick(
+            [
+                f"(y := {again()})",
+                f"lambda x=({again()}), *a: {again()}",
+                f"(yield {again()})",
+                f"[lambda: {again()}, {again()}]",
+                f'f"{{a!r:>{{b}}}} {{x[0]}}" + ({again()})',
+                f"'a' 'b' if {self.operand(0, 3)} else {self.operand(0, 3)}",
+                f"{{(a): ({again()}) for a in ({again()})}}",
+            ]
+        )
 
     def members(self, again: object) -> str:
         assert callable(again)

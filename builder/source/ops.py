@@ -2,6 +2,7 @@
 
 Two interpreters exist and must agree: `splice` edits the text, `oracle` edits the tree. An op names
 nodes of the tree that `source.parse` returned; ops inside a node that another op removes are moot.
+A string that stands for itself leaves without an op where it would become a docstring.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+#: Their first statement is a docstring when it is a string. When what stands before another string leaves,
+#: that string leaves too: it would become one.
+Documented = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Compound = ast.If | ast.Try | ast.With | ast.For | ast.While
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import dropwhile
 from typing import Any
 
 from builder.source.ops import (
     Body,
     Decide,
+    Documented,
     DropAnnotation,
     DropItem,
     Op,
@@ -63,7 +65,14 @@ class Oracle:
                 self.statements[op.node] = op
 
     def module(self, tree: ast.Module) -> ast.Module:
-        return ast.Module(body=self.suite(tree.body), type_ignores=[])
+        return ast.Module(body=self.documented(tree, self.suite(tree.body)), type_ignores=[])
+
+    def documented(self, owner: Documented, suite: list[ast.stmt]) -> list[ast.stmt]:
+        """The new suite of something that may have a docstring: no other string takes that place."""
+        first = owner.body[0] if owner.body else None
+        if first is not None and first not in self.statements and documentation(first) is not None:
+            return suite
+        return list(dropwhile(lambda stmt: documentation(stmt) is not None, suite))
 
     def suite(self, stmts: list[ast.stmt]) -> list[ast.stmt]:
         found: list[ast.stmt] = []
@@ -133,6 +142,8 @@ class Oracle:
         kept = [v for i, v in enumerate(values) if i not in gone]
         if values and isinstance(values[0], ast.stmt):
             suite = self.suite(kept)
+            if name == "body" and isinstance(node, Documented):
+                suite = self.documented(node, suite)
             if not suite and name == "body" and not isinstance(node, ast.Module):
                 return [ast.Pass()]
             return list(suite)

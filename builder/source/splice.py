@@ -7,8 +7,10 @@ their indentation only, and never inside a string.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from builder.source.expressions import annotation_spans, operand_spans, replace_spans
 from builder.source.items import drop_items
@@ -24,8 +26,20 @@ from builder.source.layout import (
     starts_line,
     statement_end,
 )
-from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Operands, Remove, Replace, Unwrap
-from builder.source.parse import Module
+from builder.source.ops import (
+    Body,
+    Decide,
+    Documented,
+    DropAnnotation,
+    DropItem,
+    Op,
+    Operands,
+    Remove,
+    Replace,
+    Unwrap,
+    by_itself,
+)
+from builder.source.parse import Module, documentation
 from builder.source.spans import DEDENT, Span, apply_spans
 
 
@@ -63,6 +77,8 @@ class _Splicer:
 
     def run(self) -> bytes:
         module = self.module
+        self.lines = sorted({_line(node) for node in self.touched_nodes()})
+        self.lose_new_docstrings(module.tree)
         self.suite(module.tree.body, None)
         for (node, field), indices in self.dropped.items():
             if field in ("handlers", "cases"):
@@ -75,6 +91,61 @@ class _Splicer:
         return self.apply()
 
     # -- statements ---------------------------------------------------------------------------
+
+    def touched_nodes(self) -> Iterator[ast.AST]:
+        """Every node that an operation names."""
+        yield from chain(self.removed, self.decided, self.unwrapped, self.bodies, self.replaced)
+        yield from (node for node, _ in self.dropped)
+
+    def lose_new_docstrings(self, owner: ast.AST) -> None:
+        """Remove the strings that would become docstrings, here and in what is defined within."""
+        if isinstance(owner, Documented) and owner not in self.bodies:
+            for stmt in self.left(owner.body):
+                if stmt is owner.body[0] and documentation(stmt) is not None:
+                    break
+                if not self.is_text(stmt):
+                    break
+                self.removed.add(stmt)
+        for child in ast.iter_child_nodes(owner):
+            if not isinstance(child, ast.expr) and self.spans_operation(child):
+                self.lose_new_docstrings(child)
+
+    def spans_operation(self, node: ast.AST) -> bool:
+        low, high = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+        if low is None or high is None:  # a case of `match` has no place
+            return True
+        at = bisect_left(self.lines, first_line(node) + 1)
+        return at < len(self.lines) and self.lines[at] <= high
+
+    def left(self, stmts: list[ast.stmt]) -> Iterator[ast.stmt]:
+        """The statements that a suite will consist of, in order."""
+        for stmt in stmts:
+            if stmt in self.removed:
+                continue
+            if stmt in self.bodies:
+                yield stmt
+            elif stmt in self.unwrapped:
+                yield from self.left(self.unwrapped[stmt])
+            elif isinstance(stmt, ast.If):
+                chosen = self.choose(clauses(self.module, stmt))
+                if chosen and self.is_else(chosen[0]):
+                    yield from self.left(chosen[0].suite)
+                elif chosen:
+                    yield stmt
+            elif isinstance(stmt, ast.Try) and self.stands_alone(stmt):
+                yield from self.left(stmt.body)
+            else:
+                yield stmt
+
+    def is_text(self, stmt: ast.stmt) -> bool:
+        """Will a statement be nothing but a string?"""
+        if not isinstance(stmt, ast.Expr):
+            return False
+        value: ast.expr | str = stmt.value
+        while not isinstance(value, str) and value in self.replaced:
+            value = self.replaced[value]
+        found = by_itself(value) if isinstance(value, str) else value
+        return isinstance(found, ast.Constant) and isinstance(found.value, str)
 
     def suite(self, stmts: list[ast.stmt], owner: ast.AST | None) -> bool:
         """Edit a suite; False when nothing of it is left."""
@@ -362,6 +433,11 @@ class _Splicer:
 
     def apply(self) -> bytes:
         return apply_spans(self.module.data, self.spans)
+
+
+def _line(node: ast.AST) -> int:
+    """The line of a node, which a comprehension has from its target."""
+    return (node.target if isinstance(node, ast.comprehension) else node).lineno  # type: ignore[attr-defined, no-any-return]
 
 
 def _indented(source: str, indent: bytes) -> list[bytes]:

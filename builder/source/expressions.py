@@ -52,7 +52,7 @@ def _by_part(module: Module, node: ast.expr, by: ast.expr) -> list[Span]:
     outer = _grouping(module, by, *inner)
     outer = (max(outer[0], start), min(outer[1], end))
     low, high = inner if _bare(module, node, by, inner, outer) else outer
-    broken = b"\n" in module.data[low:high]
+    broken = module.broken(low, high)
     grouped = _grouping(module, node, start, end)
     if _is_only_argument(module, node):
         return [(start, low, b"("), (high, end, b")")]
@@ -106,7 +106,7 @@ def _bare(
     """May the parentheses around the child leave?"""
     if inner == outer:
         return True
-    if b"\n" in module.data[outer[0] : outer[1]] or isinstance(child, _HELD):
+    if module.broken(*outer) or isinstance(child, _HELD):
         return False
     if _needs_parentheses(module, node, child):
         return False
@@ -166,9 +166,8 @@ def _without(module: Module, low: int, high: int) -> Span:
 
 def _between(module: Module, left: Extent, first: Extent, last: Extent, right: Extent) -> Span:
     """The deletion of operands between two that stay, each with the comment on its line."""
-    if module.data.find(b"\n", last[1], right[0]) < 0 or _operator_ends_line(module, last[1], right[0]):
-        whole = module.data.find(b"\n", left[1], first[0]) >= 0
-        if whole and _operator_ends_line(module, left[1], first[0]):
+    if not module.broken(last[1], right[0]) or _operator_ends_line(module, last[1], right[0]):
+        if module.broken(left[1], first[0]) and _operator_ends_line(module, left[1], first[0]):
             return _without(module, first[0], right[0])
         return _without(module, left[1], last[1])
     return _after(module, left, first, last[1])
@@ -176,9 +175,12 @@ def _between(module: Module, left: Extent, first: Extent, last: Extent, right: E
 
 def _after(module: Module, left: Extent, first: Extent, end: int) -> Span:
     """The deletion of operands that begin on lines of their own, with the comment on the last line."""
-    newline = module.data.find(b"\n", left[1], first[0])
     rest = module.line_end(end)
-    if newline < 0 or _operator_ends_line(module, left[1], first[0]) or not _only_comment(module, end, rest):
+    if (
+        not module.broken(left[1], first[0])
+        or _operator_ends_line(module, left[1], first[0])
+        or not _only_comment(module, end, rest)
+    ):
         return _without(module, left[1], end)
     return module.line_end(left[1]), rest, b""
 
@@ -186,7 +188,7 @@ def _after(module: Module, left: Extent, first: Extent, end: int) -> Span:
 def _operator_ends_line(module: Module, low: int, high: int) -> bool:
     """Does `and` or `or` stand at the end of a line, not at the beginning of the next?"""
     operator = module.skip_forward(low)
-    return module.data.find(b"\n", low, operator) < 0
+    return not module.broken(low, operator)
 
 
 def _only_comment(module: Module, low: int, high: int) -> bool:

@@ -38,8 +38,14 @@ def first_line(node: ast.AST) -> int:
     return min(lines) - 1
 
 
-def indent_of(line: bytes) -> int:
-    return len(line) - len(line.lstrip(b" \t"))
+def text_at(line: bytes) -> int:
+    """Where the text of a line begins."""
+    return len(line) - len(line.lstrip(b" \t\f"))
+
+
+def margin(line: bytes) -> bytes:
+    """The indentation of a line: what stands before a form feed does not count, as in Python."""
+    return line[: text_at(line)].rpartition(b"\f")[2]
 
 
 def is_blank(line: bytes) -> bool:
@@ -58,7 +64,7 @@ def suite_end(module: Module, suite: list[ast.stmt], column: int) -> int:
         line = module.line(at)
         if is_blank(line):
             at += 1
-        elif is_comment(line) and indent_of(line) > column:
+        elif is_comment(line) and len(margin(line)) > column:
             at += 1
             end = at
         else:
@@ -75,7 +81,7 @@ def statement_end(module: Module, stmt: ast.stmt) -> int:
     last = [suite for suite in suites if suite]
     if not last:
         return stmt.end_lineno or stmt.lineno
-    return suite_end(module, last[-1], stmt.col_offset)
+    return suite_end(module, last[-1], _column(module, stmt))
 
 
 def comments_above(module: Module, stmt: ast.stmt) -> int:
@@ -83,7 +89,7 @@ def comments_above(module: Module, stmt: ast.stmt) -> int:
     top = line = first_line(stmt)
     while top > 0 and top - 1 not in module.string_lines:
         above = module.line(top - 1)
-        if not is_comment(above) or indent_of(above) != stmt.col_offset:
+        if not is_comment(above) or text_at(above) != stmt.col_offset:
             break
         top -= 1
     if top < line and module.line(top).startswith(b"#!"):
@@ -103,6 +109,10 @@ def blank_lines(module: Module, low: int, high: int, first: bool) -> int:
     while high + after < len(module.starts) - 1 and is_blank(module.line(high + after)):
         after += 1
     return after if first and not before else min(before, after)
+
+
+def _column(module: Module, stmt: ast.stmt) -> int:
+    return len(margin(module.line(stmt.lineno - 1)))
 
 
 def is_elif(module: Module, node: ast.If) -> bool:
@@ -128,7 +138,7 @@ def flatten(module: Module, node: ast.If) -> list[tuple[ast.If | None, list[ast.
 
 def clauses(module: Module, node: ast.stmt) -> list[Clause]:
     """The clauses of a compound statement, in order of the text."""
-    column = node.col_offset
+    column = _column(module, node)
     parts: list[tuple[str, int | None, list[ast.stmt], ast.AST | None]] = []
     if isinstance(node, ast.If):
         for item, suite in flatten(module, node):
@@ -161,7 +171,7 @@ def clauses(module: Module, node: ast.stmt) -> list[Clause]:
         line = at
         lead = line if previous_end is None else _lead(module, line, previous_end)
         inline = not starts_line(module, suite[0])
-        case_column = indent_of(module.line(line)) if word == "case" else column
+        case_column = len(margin(module.line(line))) if word == "case" else column
         end = suite_end(module, suite, case_column)
         body = first_line(suite[0]) if inline else _body_line(module, suite, line)
         found.append(Clause(word, line, lead, body, end, suite, inline, clause))
@@ -198,6 +208,6 @@ def _keyword_line(module: Module, word: str, low: int, high: int, column: int | 
     pattern = re.compile(rb"[ \t\f]*" + word.encode() + rb"\b")
     for line in range(high, low - 1, -1):
         text = module.line(line)
-        if pattern.match(text) and (column is None or indent_of(text) == column):
+        if pattern.match(text) and (column is None or len(margin(text)) == column):
             return line
     raise ValueError(f"{module.path}: no '{word}' between lines {low + 1} and {high + 1}")

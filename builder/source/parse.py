@@ -53,6 +53,17 @@ class Module:
         """The bytes of the line at a 0-based index, with its end of line."""
         return self.data[self.starts[index] : self.starts[index + 1]]
 
+    def newline(self, index: int) -> bytes:
+        """How the line at a 0-based index ends, or how others do when it is the last one."""
+        for line in (self.line(index), self.line(0)):
+            if ending := line[len(line.rstrip(b"\r\n")) :]:
+                return ending
+        return b"\n"
+
+    def broken(self, low: int, high: int) -> bool:
+        """Is there an end of line between two offsets?"""
+        return _bisect(self.starts, low) < min(_bisect(self.starts, high), len(self.starts) - 2)
+
     def line_end(self, offset: int) -> int:
         """The offset of the end of the line that holds an offset, before its line break."""
         index = min(_bisect(self.starts, offset), len(self.starts) - 2)
@@ -130,8 +141,7 @@ class Module:
             if data[at : at + 1] in _SPACE_SET:
                 at += 1
             elif data[at : at + 1] == b"#":
-                end = data.find(b"\n", at)
-                at = len(data) if end < 0 else end + 1
+                at = self.line_end(at)
             else:
                 break
         return at
@@ -204,11 +214,11 @@ def _bisect(starts: list[int], offset: int) -> int:
 
 def _comment_starts(module: Module) -> Iterator[tuple[int, int]]:
     """(line, offset) of every comment, found with the tokenizer so that strings do not fool us."""
-    import io
     import tokenize
 
     try:
-        for token in tokenize.tokenize(io.BytesIO(module.data).readline):
+        lines = (module.line(index).rstrip(b"\r\n") + b"\n" for index in range(len(module.starts) - 1))
+        for token in tokenize.tokenize(lambda: next(lines, b"")):
             if token.type == tokenize.COMMENT:
                 line = token.start[0] - 1
                 text = module.line(line).decode("utf-8", "surrogateescape")

@@ -20,11 +20,12 @@ from builder.source.layout import (
     clauses,
     comments_above,
     first_line,
-    indent_of,
     is_blank,
     is_comment,
+    margin,
     starts_line,
     statement_end,
+    text_at,
 )
 from builder.source.ops import (
     Body,
@@ -237,8 +238,8 @@ class _Splicer:
             self.spans.append((module.start(suite[0]), module.end(suite[-1]), b"pass"))
             return
         first = module.line(first_line(suite[0]))
-        indent = first[: indent_of(first)]
-        newline = b"\r\n" if first.endswith(b"\r\n") else b"\n"
+        indent = margin(first)
+        newline = module.newline(first_line(suite[0]))
         self.replace_lines(clause.body, clause.end, indent + b"pass" + newline)
 
     def remove_statements(self, stmts: list[ast.stmt], gone: list[int]) -> None:
@@ -320,7 +321,7 @@ class _Splicer:
             if not any(clause is k for k in kept):
                 self.delete_lines(clause.lead if clause is not parts[0] else clause.line, clause.end)
         for clause in kept:
-            start = self.module.starts[clause.line] + indent_of(self.module.line(clause.line))
+            start = self.module.starts[clause.line] + text_at(self.module.line(clause.line))
             if self.is_else(clause) and clause.node is not None:
                 self.spans.append((start, self.colon(clause) + 1, b"else:"))
             elif clause is kept[0] and clause.keyword == "elif":
@@ -351,21 +352,31 @@ class _Splicer:
         top = first_line(stmt)
         bottom = parts[-1].end
         if clause.inline:
-            start = module.starts[top] + indent_of(module.line(top))
+            start = module.starts[top] + text_at(module.line(top))
             self.spans.append((start, module.start(clause.suite[0]), b""))
             self.delete_lines(clause.end, bottom)
             return
         self.delete_lines(top, max(top, self.comments_of(clause)))
         self.delete_lines(clause.line, clause.body)
         self.delete_lines(clause.end, bottom)
-        depth = clause.suite[0].col_offset - stmt.col_offset
+        self.dedent(clause, margin(module.line(stmt.lineno - 1)))
+
+    def dedent(self, clause: Clause, outer: bytes) -> None:
+        """The lines of a suite move out to another indentation."""
+        module = self.module
+        inner = margin(module.line(first_line(clause.suite[0])))
+        if not (inner.endswith(outer) or inner.startswith(outer)):
+            raise ValueError(f"line {clause.line + 1}: tabs and spaces are mixed in the suite that is left")
+        depth = len(inner) - len(outer)
+        behind = 0 if inner.endswith(outer) else len(outer)  # tabs within spaces: the outer ones stay first
         for line in range(clause.body, clause.end):
             if line in module.string_lines and line not in module.docstring_lines:
                 continue
             text = module.line(line)
-            amount = min(depth, indent_of(text))
-            if amount and not is_blank(text):
-                offset = module.starts[line]
+            indent = len(margin(text))
+            amount = min(depth, indent - behind)
+            if amount > 0 and not is_blank(text):
+                offset = module.starts[line] + text_at(text) - indent + behind
                 self.spans.append((offset, offset + amount, DEDENT))
 
     def unwrap(self, stmt: ast.stmt, suite: list[ast.stmt]) -> bool:
@@ -389,14 +400,14 @@ class _Splicer:
     def new_body(self, stmt: ast.stmt, source: str) -> None:
         clause = clauses(self.module, stmt)[0]
         module = self.module
-        newline = b"\r\n" if module.line(clause.line).endswith(b"\r\n") else b"\n"
+        newline = module.newline(clause.line)
         if clause.inline:
             start = module.skip_back(module.start(clause.suite[0]), 0)
-            body = newline.join(_indented(source, b" " * (stmt.col_offset + 4)))
+            body = newline.join(_indented(source, margin(module.line(stmt.lineno - 1)) + b"    "))
             self.spans.append((start, module.end(clause.suite[-1]), newline + body))
             return
         first = module.line(first_line(clause.suite[0]))
-        body = newline.join(_indented(source, first[: indent_of(first)]))
+        body = newline.join(_indented(source, margin(first)))
         self.replace_lines(clause.body, clause.end, body + newline)
 
     def colon(self, clause: Clause) -> int:

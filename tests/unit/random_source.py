@@ -16,6 +16,11 @@ class Text:
         self.random = random
         self.left = size
         self.lines: list[str] = []
+        units = random.choice([["    "], ["    "], ["\t"], ["    ", "\t"], [" ", "  ", "\t", "    "]])
+        self.feeds = random.random() < 0.1
+        self.margins = [""]
+        for _ in range(12):
+            self.margins.append(self.margins[-1] + random.choice(units))
 
     def module(self) -> bytes:
         if self.chance(0.2):
@@ -25,7 +30,7 @@ class Text:
         self.suite(0, top=True)
         text = "\n".join(self.lines) + self.pick(["\n", "\n", ""])
         if self.chance(0.1):
-            text = text.replace("\n", "\r\n")
+            text = text.replace("\n", self.pick(["\r\n", "\r\n", "\r"]))
         data = text.encode()
         return b"\xef\xbb\xbf" + data if self.chance(0.1) else data
 
@@ -60,7 +65,7 @@ class Text:
         self.put(depth, self.pick(["# a note", '# it\'s "quoted" (', "#: x", "# näher"]))
 
     def put(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
+        self.lines.append(self.pick(["", "", "", "\f"] if self.feeds else [""]) + self.margins[depth] + text)
 
     def trail(self) -> str:
         return self.pick(["", "", "", "  # why", "  # don't (", " "])
@@ -76,7 +81,7 @@ class Text:
         )(depth)  # fmt: skip
 
     def simple(self, depth: int) -> None:
-        kind = self.random.randrange(9)
+        kind = self.random.randrange(10)
         e = self.expression
         if kind == 0:
             self.put(depth, "pass" + self.trail())
@@ -89,7 +94,7 @@ class Text:
         elif kind == 4:
             self.put(depth, f"{self.name()} = 1; {self.name()}({e(depth)}); del {self.name()}" + self.trail())
         elif kind == 5:
-            self.lines.append("    " * depth + f'{self.name()} = """first')
+            self.put(depth, f'{self.name()} = """first')
             self.lines += ["  second # not a comment", '    third""" + ' + self.operand(depth) + self.trail()]
         elif kind == 6:
             self.put(depth, f"{e(depth)}" + self.trail())

@@ -92,7 +92,8 @@ def command(
         output.stage("cutting with them")
         done = cut(done.upstream.replace(own), manifest)
         verify(done, manifest)
-    result = repack.repack(opened, origin, manifest.kernel, sources(done, manifest), architectures)
+    kernel = done.manifest.kernel or manifest.kernel  # without the batches that kept models switch off
+    result = repack.repack(opened, origin, kernel, sources(done, manifest), architectures)
     output.stage("writing")
     path, sha256, size = write.write(out, result)
     described = result.described()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 from builder.manifest import scope
@@ -22,6 +23,7 @@ from builder.manifest.model import (
     KeptDependency,
     Kernel,
     Manifest,
+    Models,
     Option,
     Patch,
     Pin,
@@ -101,6 +103,7 @@ def _batch(view: View, findings: Findings) -> Batch:
         name,
         why,
         view.mark,
+        _models(view),
         # strict last match wins: a batch's keep is written last because it excepts from the others
         rules=(
             *_rules(view, "remove", name, findings),
@@ -114,13 +117,25 @@ def _batch(view: View, findings: Findings) -> Batch:
         edits=(
             *_named_edits(view, "drop", name, why),
             *_named_edits(view, "stub", name, why),
-            *(_edit(item, name, why, findings) for item in view.items("edits")),
+            *(
+                replace(_edit(item, name, why, findings), models=_models(item))
+                for item in view.items("edits")
+            ),
         ),
         files=tuple(_file(item, name, why, findings) for item in view.items("files")),
         patches=tuple(_patch(item, name, findings) for item in view.items("patches")),
         toml=tuple(_toml(item, name, why, findings) for item in view.items("toml")),
         anchored=tuple(_anchored(item, name, why, findings) for item in view.items("anchored")),
     )
+
+
+def _models(view: View) -> tuple[Models, ...]:
+    """What is stated under `models`: patterns of model files, or one name of a list of architectures."""
+    stated = view.at("models")
+    if isinstance(stated.data, str):
+        return (Models(stated.data, stated.mark, listed=True),)
+    named = ((item.one("name"), item.optional_text("optional")) for item in view.items("models"))
+    return tuple(Models(name.word, name.mark, optional) for name, optional in named)
 
 
 def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rule]:
@@ -153,7 +168,8 @@ def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
     for key, kind, truth in lists:
         for item in view.items(key):
             stated = item.one("name")
-            yield Fact(kind, stated.word, truth, stated.mark, batch, True, item.optional_text("optional"))
+            optional, models = item.optional_text("optional"), _models(item)
+            yield Fact(kind, stated.word, truth, stated.mark, batch, True, optional, models)
     for base, methods in view.entries("bases"):
         names = [item.data for item in view.at("bases").items(base) if isinstance(item.data, str)]
         mark = methods.document.keys.get(methods.path, methods.mark)
@@ -167,14 +183,23 @@ def _fact(kind: FactKind, name: str, view: View, batch: str, findings: Findings)
     exact = not (stated.plain and value in TRUTH)
     if not exact:
         value = TRUTH[str(value)]
-    return Fact(kind, name, value, mark, batch, exact, view.optional_text("optional"))
+    return Fact(kind, name, value, mark, batch, exact, view.optional_text("optional"), _models(view))
 
 
 def _options(view: View, batch: str, findings: Findings) -> Iterator[Option]:
     for item in view.items("options"):
         values = tuple(findings.scalar(value) for value in item.items("absent"))
-        optional, models = item.optional_text("optional"), item.data.get("removed_models") is True
-        yield Option(item.texts("names"), values, item.mark, batch, optional, models, item.texts("among"))
+        yield Option(
+            item.texts("names"),
+            values,
+            item.mark,
+            batch,
+            item.optional_text("optional"),
+            item.at("removed_models").data is True,
+            item.texts("among"),
+            item.texts("parts"),
+            _models(item),
+        )
 
 
 def _absent(view: View, batch: str) -> Iterator[Absent]:
@@ -185,7 +210,7 @@ def _absent(view: View, batch: str) -> Iterator[Absent]:
     for key, kind in kinds:
         for item in view.items(key):
             name = item.one("name")
-            yield Absent(kind, name.word, name.mark, batch, item.optional_text("optional"))
+            yield Absent(kind, name.word, name.mark, batch, item.optional_text("optional"), _models(item))
 
 
 def _named_edits(view: View, kind: Literal["drop", "stub"], batch: str, why: str) -> Iterator[Edit]:
@@ -199,6 +224,7 @@ def _named_edits(view: View, kind: Literal["drop", "stub"], batch: str, why: str
             item.text("why") or why,
             count=item.count(),
             optional=item.optional_text("optional"),
+            models=_models(item),
         )
 
 
@@ -263,6 +289,7 @@ def _toml(view: View, batch: str, why: str, findings: Findings) -> TomlEdit:
         view.optional_text("optional"),
         view.optional_text("by"),
         view.at("unused").data is True,
+        _models(view),
     )
 
 

@@ -86,11 +86,26 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Models:
+    """Models because of which a statement would not hold: where one of them stays, it is withdrawn.
+
+    `name`: a module of the model package, or an fnmatch pattern of such; `listed`: instead of these, the
+    qualified name of a list of architectures in upstream's code.
+    """
+
+    name: str
+    mark: Mark
+    optional: str | None = None  # why upstream may have no such model
+    listed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """Absent values of an option: in an expression whose last name matches `names`
     (fnmatch patterns: `*attention_backend*`), or anywhere for `*`, `values` never occur.
 
-    `removed_models`: the values are the architectures of the model files that leave. `among`: if given,
+    `removed_models`: the values are the architectures of the model files that leave. `parts`: parts of
+    the names of such, which never occur unless an architecture that stays contains one. `among`: if given,
     every other text never occurs under these names.
     """
 
@@ -101,6 +116,8 @@ class Option:
     optional: str | None = None
     removed_models: bool = False
     among: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    models: tuple[Models, ...] = ()
 
     def has_not(self, value: Scalar) -> bool:
         """Does this value never occur?"""
@@ -132,6 +149,7 @@ class Fact:
     batch: str
     exact: bool = True  # False: only the truth of the value is known, not the value
     optional: str | None = None
+    models: tuple[Models, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +161,7 @@ class Absent:
     mark: Mark
     batch: str
     optional: str | None = None
+    models: tuple[Models, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +201,7 @@ class Edit:
     by: str | None = None
     count: int = 1  # 0: however many there are
     optional: str | None = None
+    models: tuple[Models, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +256,7 @@ class TomlEdit:
     optional: str | None = None
     by: str | None = None
     unused: bool = False
+    models: tuple[Models, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +283,15 @@ class AnchoredEdit:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One decision: what leaves, what is edited, what is added, and why."""
+    """One decision: what leaves, what is edited, what is added, and why.
+
+    `models`: where one of them stays, the whole batch is switched off.
+    """
 
     id: str
     why: str
     mark: Mark
+    models: tuple[Models, ...] = ()
     rules: tuple[Rule, ...] = ()
     facts: tuple[Fact, ...] = ()
     options: tuple[Option, ...] = ()

@@ -84,6 +84,10 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def _plain(kind: str) -> str:
-    return {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "mapping"}.get(
-        kind, kind
-    )
+    return {
+        "string": "text",
+        "integer": "whole number",
+        "boolean": "true or false",
+        "object": "mapping",
+        "array": "list",
+    }.get(kind, kind)

@@ -18,9 +18,10 @@ def facts_of(manifest: Manifest, upstream: Snapshot, decided: Decided) -> Facts:
     facts = Facts.of(manifest)
     if not any(option.removed_models for option in facts.options):
         return facts
-    gone = architectures(upstream, decided.removed, manifest) - architectures(
-        upstream, decided.kept, manifest
-    )
+    kept = architectures(upstream, decided.kept, manifest)
+    removed = architectures(upstream, decided.removed, manifest)
+    # a test for a part (`"Llama" in architecture`) is not told from one for the whole name
+    gone = {name for name in removed if not any(name in other for other in kept)}
     options = (
         replace(option, values=(*option.values, *sorted(gone))) if option.removed_models else option
         for option in facts.options
@@ -47,8 +48,10 @@ def _entries(data: bytes, path: str) -> set[str]:
         return set()
     found: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == "EntryClass" for t in node.targets
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = getattr(node, "value", None)
+        if isinstance(value, ast.expr) and any(
+            isinstance(t, ast.Name) and t.id == "EntryClass" for t in targets
         ):
-            found |= {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            found |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
     return found

@@ -20,6 +20,7 @@ from builder.pipeline.accountable import unmentioned
 from builder.pipeline.architectures import facts_of
 from builder.pipeline.decide import Decided, chosen, decide, partial_paths, python_modules
 from builder.pipeline.emptied import emptied
+from builder.pipeline.model_scope import follow_models
 from builder.pipeline.named import with_names
 from builder.pipeline.needed import settle
 from builder.pipeline.overlaid import overlay
@@ -104,9 +105,12 @@ def cut(
     meanwhile = later(lambda: _aside(upstream, compared, selection, manifest, known, told))
     staying = summaries(upstream.restrict(staying_python(selection)), manifest.packages, known)
     index = Index(staying, manifest.packages)
-    manifest, unmatched = with_names(manifest, index)
     decided = decide(selection, manifest, index)
-    stop([*selection.problems, *unmatched, *unmentioned(upstream, manifest)])
+    scoped = follow_models(manifest, upstream, decided)
+    if scoped.off:
+        return cut(upstream, manifest.without(scoped.off), stop, recall)
+    manifest, unmatched = with_names(scoped.manifest, index)
+    stop([*selection.problems, *scoped.problems, *unmatched, *unmentioned(upstream, manifest)])
 
     overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial_paths(upstream))
     stop(overlaid.problems)

@@ -1,0 +1,148 @@
+"""What the manifest says because a model is not kept is withdrawn where that model stays after all."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TypeVar
+
+from builder.errors import Problem
+from builder.graph.modules import module_of, path_of
+from builder.manifest.model import Absent, Batch, Edit, Fact, Manifest, Models, Option, TomlEdit
+from builder.manifest.schema import nearest
+from builder.pipeline.architectures import architectures
+from builder.pipeline.decide import Decided
+from builder.source.parse import parse
+from builder.tree import Snapshot
+
+_Statement = TypeVar("_Statement", Fact, Absent, Edit, TomlEdit, Option)
+_HINT = "Remove it, or say under `optional` why upstream may lack it."
+
+
+@dataclass(frozen=True, slots=True)
+class Scoped:
+    """A manifest without what the models that stay contradict; `off`: batches that are to be switched off."""
+
+    manifest: Manifest
+    off: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def follow_models(manifest: Manifest, upstream: Snapshot, decided: Decided) -> Scoped:
+    """Withdraw each statement, and switch off each batch, because of whose `models` it does not hold.
+
+    R009 for a model, a part of an architecture's name or a list of architectures that upstream does not
+    have, unless it is optional.
+    """
+    scope = _Scope(manifest, upstream, decided)
+    batches = tuple(scope.batch(batch) for batch in manifest.batches)
+    off = tuple(batch.id for batch in manifest.batches if scope.contradicts(batch.models, None))
+    return Scoped(replace(manifest, batches=batches), off, tuple(scope.problems))
+
+
+class _Scope:
+    """The models of one upstream and which of them stay."""
+
+    def __init__(self, manifest: Manifest, upstream: Snapshot, decided: Decided) -> None:
+        self.manifest = manifest
+        self.upstream = upstream
+        self.problems: list[Problem] = []
+        self.models = sorted(self._names(upstream))
+        self.staying = sorted(self._names(decided.kept))
+        self.architectures = architectures(upstream, decided.kept, manifest)
+        self._answers: dict[Models, bool] = {}
+
+    def batch(self, batch: Batch) -> Batch:
+        return replace(
+            batch,
+            facts=self._holding(batch.facts),
+            options=tuple(o for option in self._holding(batch.options) for o in self._option(option)),
+            absent=self._holding(batch.absent),
+            edits=self._holding(batch.edits),
+            toml=self._holding(batch.toml),
+        )
+
+    def _holding(self, statements: Iterable[_Statement]) -> tuple[_Statement, ...]:
+        return tuple(s for s in statements if not self.contradicts(s.models, s.optional))
+
+    def _option(self, option: Option) -> Iterator[Option]:
+        """The option with those of its parts that no architecture that stays contains."""
+        for part in option.parts:
+            if not option.optional and not self._mentioned(part):
+                message = f"No architecture of upstream's models has `{part}` in its name."
+                self.problems.append(Problem("R009", message, option.mark, hint=_HINT))
+        absent = tuple(p for p in option.parts if not any(p in name for name in self.architectures))
+        if absent or option.values or option.among or option.removed_models:
+            yield replace(option, values=(*option.values, *absent))
+
+    def _mentioned(self, part: str) -> bool:
+        paths = (p for p in self.upstream if self._name(p) and b"EntryClass" in self.upstream[p])
+        return any(part.encode() in self.upstream[path] for path in paths)
+
+    def contradicts(self, models: Iterable[Models], optional: str | None) -> bool:
+        """Does one of these models stay?"""
+        answers = [self._stays(one, optional) for one in models]  # of all, so that each is accounted for
+        return any(answers)
+
+    def _stays(self, one: Models, optional: str | None) -> bool:
+        if one not in self._answers:
+            self._answers[one] = self._listed(one) if one.listed else self._named(one, optional)
+        return self._answers[one]
+
+    def _named(self, one: Models, optional: str | None) -> bool:
+        if not one.optional and not optional and not any(fnmatchcase(m, one.name) for m in self.models):
+            message = f"No model of upstream is called `{one.name}`."
+            hint = nearest(one.name, self.models) or _HINT
+            self.problems.append(Problem("R009", message, one.mark, hint=hint))
+        return any(fnmatchcase(model, one.name) for model in self.staying)
+
+    def _listed(self, one: Models) -> bool:
+        """Is an architecture that stays in a list of upstream's? One that cannot be read holds any."""
+        listed = self._strings(one.name)
+        if listed is None:
+            message = f"`{one.name}` is no list of architectures that can be read in upstream's code."
+            self.problems.append(Problem("R009", message, one.mark))
+            return False
+        return bool(listed & self.architectures)
+
+    def _strings(self, qualified: str) -> set[str] | None:
+        module, _, name = qualified.rpartition(".")
+        path = next((p for p in path_of(module, self.manifest.packages) or () if p in self.upstream), None)
+        if path is None:
+            return None
+        assigned: dict[str, list[ast.expr]] = {}
+        for node in parse(self.upstream[path], path).tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            value = getattr(node, "value", None)
+            for target in targets:
+                if isinstance(target, ast.Name) and isinstance(value, ast.expr):
+                    assigned.setdefault(target.id, []).append(value)
+        return _strings(name, assigned, frozenset())
+
+    def _names(self, paths: Iterable[str]) -> Iterator[str]:
+        return (name for path in paths if (name := self._name(path)))
+
+    def _name(self, path: str) -> str:
+        """The name of a model file inside the model package; empty for other files."""
+        package = f"{self.manifest.roots.model_package}."
+        module = module_of(path, self.manifest.packages) or ""
+        return module.removeprefix(package) if module.startswith(package) else ""
+
+
+def _strings(name: str, assigned: dict[str, list[ast.expr]], busy: frozenset[str]) -> set[str] | None:
+    """The texts in what is assigned to a name, with those of the names in it; None if one is unknown."""
+    if name not in assigned or name in busy:
+        return None
+    found: set[str] = set()
+    for value in assigned[name]:
+        for node in ast.walk(value):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+            elif isinstance(node, ast.Name):
+                inner = _strings(node.id, assigned, busy | {name})
+                if inner is None:
+                    return None
+                found |= inner
+    return found

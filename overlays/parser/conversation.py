@@ -5,7 +5,7 @@ There are no built-in templates: DeepSeek's tokenizers carry their own Jinja tem
 
 import copy
 import dataclasses
-from enum import IntEnum, auto
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class SeparatorStyle(IntEnum):
-    """How role, message and separator are put together."""
+    """How role, message and separator are put together; each style has upstream's number."""
 
-    ADD_COLON_SINGLE = auto()
-    NO_COLON_SINGLE = auto()
-    CHATML = auto()
-    DEEPSEEK_CHAT = auto()
+    ADD_COLON_SINGLE = 1
+    NO_COLON_SINGLE = 4
+    CHATML = 11
+    DEEPSEEK_CHAT = 19
 
 
 @dataclasses.dataclass

@@ -173,6 +173,11 @@ CHATML = {
 }
 
 
+def test_a_separator_style_has_the_number_that_upstream_gives_it(conversation: ModuleType) -> None:
+    numbers = {style.name: style.value for style in conversation.SeparatorStyle}
+    assert numbers == {"ADD_COLON_SINGLE": 1, "NO_COLON_SINGLE": 4, "CHATML": 11, "DEEPSEEK_CHAT": 19}
+
+
 @pytest.mark.parametrize(
     ("style", "prompt"),
     [

@@ -134,10 +134,7 @@ class Dead:
         node, scope = item.node, item.scope
         if not Effects(world, Evaluator(world, unit)).pure(node, scope):
             return False
-        if self._classes is None or self._classes[0] is not world:
-            hierarchy = Hierarchy(world, self._words, self._links)
-            self._classes = world, hierarchy, Reflection(world, self._words, self._links, hierarchy)
-        _, hierarchy, reflection = self._classes
+        hierarchy, reflection = self._known_classes(world)
         if isinstance(node, ast.ClassDef):
             cls = Class(unit, node, scope)
             if hierarchy.announced(cls) or hierarchy.listed(cls):
@@ -150,6 +147,16 @@ class Dead:
         ):
             return False
         return not reflection.sees_class(around)
+
+    def _known_classes(self, world: World) -> tuple[Hierarchy, Reflection]:
+        if self._classes is None or self._classes[0] is not world:
+            hierarchy = Hierarchy(world, self._words, self._links)
+            self._classes = world, hierarchy, Reflection(world, self._words, self._links, hierarchy)
+        return self._classes[1:]
+
+    def looked_up(self, world: World, unit: Unit) -> bool:
+        """May what a module binds be looked up by a name that no text shows?"""
+        return self._known_classes(world)[1].sees_module(unit)
 
     def remove(self, unit: Unit, stmt: ast.stmt) -> set[bytes]:
         """A statement leaves: nothing is found in it any more; the names that occur in it."""

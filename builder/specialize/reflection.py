@@ -42,7 +42,7 @@ _SITE = re.compile(
 #: A module in a string, or what a string says before the last part of its name.
 _QUOTED = rb"[\"']%s[\"':]"
 _BEGUN = rb"[\"']%s(?:[\"':]|\.[\"'{%%])"
-_HERE = re.compile(rb"__file__|__name__|__package__|(?<![\w.])__path__")
+_HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
 #: Does a file find the modules of a package by itself?
 _WALKS = re.compile(rb"pkgutil|iter_modules|walk_packages|listdir|scandir|glob|iterdir|os\.walk")
 
@@ -321,6 +321,10 @@ class _Finder:
             return self._owner(node.value, scope, depth + 1)
         if isinstance(node, ast.Subscript):
             return self._loaded(node, scope)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            of = self._owner(node.value, scope, depth + 1)
+            if of[0] == "class" and self._evaluator.qualified(node, scope) is None:
+                return "any", of[1]  # whoever makes the object may have put it there
         name = self._evaluator.qualified(node, scope)
         if isinstance(name, str):
             return self._known(name, node, scope, depth)
@@ -364,6 +368,9 @@ class _Finder:
             return ("class", cls) if cls else ("any", "")
         if last in _LOADS and node.args:
             return self._module(node.args[0])
+        if last == "getattr" and node.args:
+            of = self._owner(node.args[0], scope, depth + 1)
+            return of if of[0] == "none" else ("any", "")
         made = self._owner(node.func, scope, depth + 1)
         return made if made[0] == "class" else ("any", "")
 
@@ -502,7 +509,7 @@ class _Finder:
         return stored
 
     def _passed(self, name: str, owner: Scope, depth: int) -> bool:
-        """Is a function only called, and do strings show all that the calls pass for a parameter?"""
+        """Does the tree call a function, only call it, and do strings show all that it passes?"""
         function = owner.node
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or depth > 4:
             return False
@@ -510,47 +517,48 @@ class _Finder:
         place = next((index for index, arg in enumerate(args) if arg.arg == name), None)
         bound = owner.parent is not None and owner.parent.kind == "class"
         holders = self._words.holders(function.name.encode())
-        if len(holders) > MAX_HOLDERS or function.decorator_list:
+        if len(holders) > MAX_HOLDERS or function.decorator_list or function.name.endswith("__"):
             return False
         defaults = [*function.args.defaults, *(d for d in function.args.kw_defaults if d is not None)]
         if not all(isinstance(default, ast.Constant) for default in defaults):
             return False
-        return all(
+        calls = [
             self._of(path)._passes(function, name, -1 if place is None else place, bound, depth)
             for path in holders
-        )
+        ]
+        return None not in calls and any(calls)
 
     def _of(self, path: str) -> _Finder:
         unit = self._world.unit(path)
         return self if unit is self._unit else _Finder(self._world, unit, self._words)
 
-    def _passes(self, function: Function, name: str, place: int, bound: bool, depth: int) -> bool:
-        """Does this file only call the function, with names that strings show?"""
+    def _passes(self, function: Function, name: str, place: int, bound: bool, depth: int) -> int | None:
+        """How often this file calls the function; None when it does else, or strings show not all names."""
+        calls = 0
         for node in nodes_on(self._unit, function.name):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                if node.name == function.name and node is not function:
-                    return False
-                continue
+            if isinstance(node, ast.ClassDef) and node.name == function.name:
+                return None
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and function.name in node.value:
-                return False
+                return None
             if isinstance(node, ast.alias) and node.asname and function.name in (node.name, node.asname):
-                return False
+                return None
             if function.name not in (getattr(node, "id", ""), getattr(node, "attr", "")):
                 continue
             call = self._unit.module.parents.get(node)
             if not isinstance(call, ast.Call) or call.func is not node:
-                return False
+                return None
             if any(isinstance(a, ast.Starred) for a in call.args) or any(
                 k.arg is None for k in call.keywords
             ):
-                return False
+                return None
             shift = int(bound and isinstance(node, ast.Attribute))
             given = next((k.value for k in call.keywords if k.arg == name), None)
             if given is None and 0 <= place - shift < len(call.args):
                 given = call.args[place - shift]
             if given is not None and not self._spelled(given, self._scope(call), depth + 2):
-                return False
-        return True
+                return None
+            calls += 1
+        return calls
 
     def _given(self, name: str, binding: Binding, owner: Scope | None, depth: int) -> bool:
         """Do strings show every name that a binding gives a variable?"""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: Programs that are specialized together, since most of the time goes into what is around them.
+BATCH = 5
+
 PLATFORM = """\
 import enum
 from probe import probe
@@ -58,6 +61,11 @@ except RuntimeError:
     _is_npu = False
 star_flag = _is_hip or is_npu()
 _use_fast = get_bool_env_var("USE_FAST") and _is_hip
+stored = is_hip()
+
+
+def read_stored():
+    return "on" if stored else "off"
 
 
 def use_slow(hint=None):
@@ -67,8 +75,22 @@ def use_slow(hint=None):
     return _is_npu or _use_fast
 '''
 
+#: What a star import brings.
+OVER = """\
+over_flag = "over"
+
+
+def over_function():
+    return "over"
+"""
+
 #: The package around a program, in the order of its imports.
-AROUND = {"pkg/__init__.py": "", "pkg/plat.py": PLATFORM, "pkg/consts.py": CONSTANTS}
+AROUND = {
+    "pkg/__init__.py": "",
+    "pkg/plat.py": PLATFORM,
+    "pkg/consts.py": CONSTANTS,
+    "pkg/over.py": OVER,
+}
 
 #: In the manifest's own words. `some` and `none` are known by their truth alone.
 FACTS = """\
@@ -82,8 +104,10 @@ facts:
     pkg.plat.get_name: dev
   values:
     torch.version.hip: null
+    "*.npu_comm": null
   environment:
     USE_HIP: false
+    UNSET_FLAG: null
   attributes: [torch.npu]
   pure: [peek, get_bool_env_var, getenv]
   options:
@@ -91,5 +115,133 @@ facts:
     - {names: ["device"], absent: [npu]}
 absent:
   modules: [aiter]
-  symbols: [pkg.plat.Kind.OLD]
+  symbols:
+    - pkg.plat.Kind.OLD
+"""
+FACTS += "".join(f"    - pkg.prog{i}.{name}\n" for i in range(BATCH) for name in ("Mode.OLD", "Fields.old"))
+
+#: A package that the programs use and that nobody specializes.
+FRAMEWORK = """\
+import collections
+import contextlib
+
+SEEN = []
+ids = collections.defaultdict(lambda: len(ids))
+
+
+class Plugin:
+    def __init_subclass__(cls, key=None):
+        SEEN.append(key or cls.__name__)
+
+
+class Meta(type):
+    def __init__(cls, name, bases, names):
+        SEEN.append(name)
+
+
+class Field:
+    def __set_name__(self, owner, name):
+        SEEN.append((owner.__name__, name))
+
+
+class Node:
+    def __rshift__(self, other):
+        SEEN.append("edge")
+        return other
+
+
+class Free:
+    def __getattr__(self, name):
+        return lambda: True
+
+
+class Module:
+    def on_0(self):
+        return "module"
+
+    on_1 = on_2 = on_3 = on_4 = on_5 = on_0
+
+
+class Model:
+    def __init__(self, *values):
+        self.__dict__.update(zip(type(self).__annotations__, values))
+
+
+class Variable:
+    def __init__(self, name, default):
+        self.default = default
+
+    def get(self):
+        return self.default
+
+
+class Counter:
+    def __init__(self):
+        self.calls = 0
+
+    def get(self, *values):
+        self.calls += 1
+        return self.calls
+
+    getenv = keys = items = values = split = is_available = get
+
+    def replace(self, *values):
+        self.calls += 1
+        return self
+
+    lower = upper = strip = lstrip = rstrip = replace
+
+    def __len__(self):
+        self.calls += 1
+        return self.calls
+
+
+def base(name):
+    SEEN.append(name)
+    return object
+
+
+def cache(function):
+    SEEN.append(function.__name__)
+    return function
+
+
+jit = cache
+
+
+def drive(thing):
+    hooks = [getattr(thing, "on_%d" % number, None) for number in range(30)]
+    return [hook() for hook in hooks if hook is not None]
+
+
+def fill(items):
+    items.append(1)
+
+
+def yes(*values):
+    return True
+
+
+def same(value):
+    return value
+
+
+def invert(function):
+    return lambda: not function()
+
+
+def store(owner, name, value="stored"):
+    setattr(owner, name, value)
+
+
+def lookup(owner, *parts):
+    return getattr(owner, "".join(parts))
+
+
+@contextlib.contextmanager
+def swallow():
+    try:
+        yield
+    except Exception:
+        pass
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -11,10 +12,14 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
+from program_parts import FRAMEWORK
+
 #: What the platform says at run time: as the facts have it, and what only the facts' truth tells of.
 WORLD = {
     "hip": False, "npu": False, "new": True, "cuda": "12.4", "some": "yes", "none": "", "name": "dev",
 }  # fmt: skip
+#: Where an object is in memory, as its representation has it.
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class Exhausted(BaseException):
@@ -38,7 +43,7 @@ class _Effects:
         self.backends: dict[str, object] = {}
 
     def note(self, text: str) -> None:
-        self.outcome.effects.append(text)
+        self.outcome.effects.append(_ADDRESS.sub("", text))
         if len(self.outcome.effects) > 300:
             raise Exhausted
 
@@ -46,9 +51,14 @@ class _Effects:
         return {
             "record": self.record, "choose": self.choose, "boom": self.boom, "echo": self.echo,
             "tick": self.tick, "context": self.context, "note": self.decorator, "BACKENDS": self.backends,
-            "register_backend": self.register, "peek": lambda: 3,
-            "get_bool_env_var": lambda name: False, "getenv": lambda name, default=None: default,
-            "envs": types.SimpleNamespace(USE_HIP=types.SimpleNamespace(get=lambda: False)),
+            "register_backend": self.register, "unregister_backend": self.unregister, "peek": lambda: 3,
+            "get_bool_env_var": lambda name, default=False: bool(default),
+            "get_int_env_var": lambda name, default=0: default,
+            "getenv": lambda name, default=None: default, "backend_of": lambda value: "triton",
+            "envs": types.SimpleNamespace(
+                USE_HIP=types.SimpleNamespace(get=lambda: False),
+                UNSET_FLAG=lambda default: types.SimpleNamespace(get=lambda: default),
+            ),
             "Other": type("Other", (), {}),
         }  # fmt: skip
 
@@ -90,12 +100,22 @@ class _Effects:
         self.note(f"decorate {flag!r}")
         return lambda function: function
 
-    def register(self, name: str) -> Any:
+    def unregister(self, name: str) -> None:
+        self.note(f"unregister {name}")
+
+    def register(self, name: str, *values: object) -> Any:
         def decorate(function: Any) -> Any:
             self.backends[name] = function()
             return function
 
-        return decorate if name != "fa3" else (lambda function: function)
+        return decorate if name not in ("fa3", "fa4") else (lambda function: function)
+
+    def import_from(self, name: str) -> Any:
+        """A name of the module `loud`, whose import is an effect."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.note(f"import {name}")
+        return lambda: None
 
 
 def run(files: Mapping[str, str], seed: int, gone: bool) -> Outcome:
@@ -133,7 +153,7 @@ def _enter(files: Mapping[str, str], effects: _Effects) -> str:
         obj = types.SimpleNamespace(is_hip=effects.random.choice([True, 0]), is_npu=effects.tick)
         x, y = effects.random.choice([0, 1, 2]), effects.random.choice([True, None, 5])
         backend, device = effects.random.choice(["triton", "other"]), effects.random.choice(["cuda", "cpu"])
-        return "returns " + repr(entry(x, y, backend, ["triton"], device, obj))
+        return _ADDRESS.sub("", "returns " + repr(entry(x, y, backend, ["triton"], device, obj)))
     except Exhausted:
         return "exhausted"
     except NameError:  # UnboundLocalError is one
@@ -158,7 +178,11 @@ def _modules(effects: _Effects, gone: bool) -> dict[str, types.ModuleType]:
         "probe": module("probe", probe=lambda name: WORLD[name]),
         "torch": module("torch", version=version),
         "effects": module("effects", **effects.names()),
+        "framework": module("framework"),
+        "framework_over": module("framework_over", over_flag="outer", over_function=lambda: "outer"),
+        "loud": module("loud", __getattr__=effects.import_from),
     }
+    exec(_code(FRAMEWORK, "framework.py"), found["framework"].__dict__)
     if gone:
         classes = {"Gone": type("Gone", (), {}), "GoneError": type("GoneError", (Exception,), {})}
         found["pkg.gone"] = module("pkg.gone", **classes)

@@ -6,121 +6,35 @@ value that the facts do not decide; each call that has an effect is recorded, in
 
 from __future__ import annotations
 
-from random import Random
+import program_bindings
+import program_classes
+import program_dynamic
+import program_fields
+import program_positions
+import program_reads
+from program_writer import Writer
 
-#: Expressions that the facts decide, and what they are worth at run time (see `program_run`).
-PREDICATES = (
-    "is_hip()", "is_npu()", "is_new()", "_is_hip", "_is_npu", "_use_fast", "plat.is_npu()", "use_slow()",
-    "get_bool_env_var('USE_HIP')", "torch.version.hip", "hasattr(torch, 'npu')", "_late", "some()", "none()",
-    "backend == 'fa3'", "backend != 'fa4'", "backend in ['fa3', 'fa4']", "backend not in ('fa3',)",
-    "'fa3' in backends", "device == 'npu'", "get_name() == 'dev'", "isinstance(x, Gone)", "Kind.A.is_old()",
-    "isinstance(x, (Gone, Other))", "bool(is_hip())", "get_name() in ('dev', 'prod')", "plat.DERIVED",
-    "False", "True", "x == Kind.OLD", "Kind.A in (Kind.OLD, Kind.A)", "getenv('USE_HIP', '0') == '1'",
-    "getenv('USE_HIP')", "int(getenv('USE_HIP', '0'))", "envs.USE_HIP.get()", "CHOICE == 'fa3'",
-    "getenv('USE_HIP', 'Off').lower() in ('on', '1')", "star_flag", "maker.backend in {'fa3'}",
+_FAMILIES = (
+    program_bindings, program_classes, program_dynamic, program_fields, program_positions, program_reads,
 )  # fmt: skip
-#: Expressions that nothing decides. The last ones only look as if a fact were meant.
-OPEN = (
-    "choose()", "choose()", "choose()", "boom()", "peek()", "x", "y", "x == 2", "x in (1, 2)", "is_cuda()",
-    "_is_cuda", "device == 'cuda'", "backend == 'triton'", "backend in ['triton', 'fa3']", "obj.is_hip",
-    "obj.is_npu()", "not_a_fact", "1 != x != 3", "any(v == 1 for v in (0, x))", "maker.is_hip", "maker.maker",
-    "backend in CHOICES", "shared",
-)  # fmt: skip
-_LOCAL = ("CHOICE", "x", "y", "backend", "device", "obj", "not_a_fact", "CHOICES", "_late")
-#: Those that mean something at the top of the module too.
-GLOBAL_PREDICATES = tuple(p for p in PREDICATES if not any(name in p for name in _LOCAL))
-GLOBAL_OPEN = ("choose()", "peek()", "is_cuda()", "_is_cuda")
+#: Shapes that stand in a function, and those at the top of a module, by kind.
+INSIDE = [family.INSIDE for family in _FAMILIES if family.INSIDE]
+TOP = [family.TOP for family in _FAMILIES if family.TOP]
 
 
-class Program:
+class Program(Writer):
     """Writes one module, whose `entry` is what is run. `size` bounds the statements."""
-
-    def __init__(self, random: Random, size: int) -> None:
-        self.random = random
-        self.left = size
-        self.lines: list[str] = []
-        self.serial = 0
-        self.loops = 0  # depth of loops around the statement that is written
-        self.generator = False
-        self.outside = True  # of every function
 
     def text(self) -> str:
         """The source of the module."""
         self.header()
         for _ in range(self.random.randint(0, 2)):
             self.top()
+        for family in self.random.choices(TOP, k=self.random.choice([0, 1, 1, 2])):
+            self.random.choice(family)(self, 0)
         self.outside = False
         self.function("entry", 0, "x, y, backend, backends, device, obj")
         return "\n".join(self.lines) + "\n"
-
-    # -- choices ------------------------------------------------------------------------------
-
-    def chance(self, share: float) -> bool:
-        return self.random.random() < share
-
-    def pick(self, *items: str) -> str:
-        return self.random.choice(items)
-
-    def new(self, prefix: str) -> str:
-        self.serial += 1
-        return f"{prefix}{self.serial}"
-
-    def put(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
-
-    def tag(self) -> str:
-        self.serial += 1
-        return f"record({self.serial})"
-
-    # -- expressions --------------------------------------------------------------------------
-
-    def condition(self, deep: int = 0) -> str:
-        kind = self.random.randrange(12)
-        if deep > 2 or kind <= 3:
-            return self.predicate() if self.chance(0.6) else self.open()
-        again = lambda: self.condition(deep + 1)  # noqa: E731
-        if kind <= 6:
-            word = self.pick(" and ", " or ")
-            return "(" + word.join(again() for _ in range(self.random.randint(2, 4))) + ")"
-        if kind == 7:
-            return f"(not {again()})"
-        if kind == 8:
-            return f"({again()} if {again()} else {again()})"
-        if kind == 9:
-            return f"({again()} {self.pick('==', '!=', 'is', 'is not')} {self.pick('True', 'False', 'None')})"
-        if kind == 10:
-            return f"({self.new('w')} := {again()})"
-        return f"bool({again()})"
-
-    def predicate(self) -> str:
-        return self.random.choice(GLOBAL_PREDICATES if self.outside else PREDICATES)
-
-    def open(self) -> str:
-        return self.random.choice(GLOBAL_OPEN if self.outside else OPEN)
-
-    def value(self, deep: int = 0) -> str:
-        """An expression whose value matters, not only its truth."""
-        c = self.condition
-        kind = self.random.randrange(12)
-        if deep > 1 or kind <= 2:
-            return c(1)
-        if kind == 3:
-            return f"[{c()}, {self.value(deep + 1)}]"
-        if kind == 4:
-            return f"({c()}, {self.value(deep + 1)})"
-        if kind == 5:
-            return f"{{'k': {c()}, 'm': {self.value(deep + 1)}}}"
-        if kind == 6:
-            return f"[v for v in (1, 2, x) if {c()} if {c()}]"
-        if kind == 7:
-            return f"(lambda u={c()}: (u, {c()}))()"
-        if kind == 8:
-            return f"(*[{c()}],)"
-        if kind == 9:
-            return f"echo({c()}, k={c()})"
-        if kind == 10:
-            return f"f'{{x if {self.pick('is_hip()', '_is_npu', 'x')} else y}}-{{_is_hip}}'"
-        return f"dict(a={c()}, **{{'b': {c()}}})['{self.pick('a', 'b')}']"
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -132,6 +46,9 @@ class Program:
         self.left -= 1
         if self.left < 0 or depth > 5 or self.chance(0.25):
             self.simple(depth)
+            return
+        if self.chance(0.25):
+            self.random.choice(self.random.choice(INSIDE))(self, depth)
             return
         self.random.choice(
             [self.if_, self.if_, self.if_, self.if_, self.while_, self.for_, self.try_, self.with_,
@@ -347,9 +264,12 @@ class Program:
 
     def header(self) -> None:
         self.put(0, "from typing import Optional")
+        self.put(0, "import collections, dataclasses, enum, functools, operator, os, sys, types, typing")
         self.put(0, "import torch")
+        self.put(0, "import framework")
         self.put(0, "from effects import *")
         self.put(0, "from pkg.consts import *")
+        self.put(0, "import pkg.consts")
         self.put(0, "import pkg.plat as plat")
         self.put(0, "from pkg.plat import is_hip, is_npu, is_new, is_cuda, some, none, get_name, Kind")
         self.put(0, "from pkg.consts import _is_hip, _is_npu, _use_fast, _is_cuda, use_slow")

@@ -1,0 +1,74 @@
+"""Runs the random programs of the soundness test over several processes.
+
+    .venv/bin/python tests/soundness.py --programs 1000000 --jobs 8 [--seed 0]
+    .venv/bin/python tests/soundness.py --show SEED
+
+Each seed is a batch of programs; batch after batch is specialized and run before and after. The last line
+says how many programs ran, how many batches failed, and at which commit. Exit status 1 when one failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "unit")]
+
+from program_check import differences, programs  # noqa: E402
+from program_parts import BATCH  # noqa: E402
+
+
+def check(seed: int) -> tuple[int, list[str]]:
+    """The seed of a batch, and what differs in it."""
+    try:
+        return seed, differences(programs(seed))
+    except Exception as error:
+        return seed, [f"{type(error).__name__}: {error}"]
+
+
+def commit() -> str:
+    """The commit that is checked out, with a plus sign when files differ from it."""
+    head = subprocess.run(
+        ["git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"],
+        cwd=HERE, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return head.stdout.strip() or "unknown"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--programs", type=int, default=10_000, help="how many programs (10,000)")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes (1)")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed (0)")
+    parser.add_argument("--show", type=int, metavar="SEED", help="what differs in the batch of this seed")
+    asked = parser.parse_args()
+    if asked.show is not None:
+        different = check(asked.show)[1]
+        print("\n".join(different) or "nothing differs")
+        return 1 if different else 0
+    count = max(1, asked.programs // BATCH)
+    seeds = range(asked.seed, asked.seed + count)
+    failed: list[int] = []
+    start = time.monotonic()
+    with multiprocessing.Pool(asked.jobs) as pool:
+        for seed, different in pool.imap_unordered(check, seeds, chunksize=20):
+            if different:
+                failed.append(seed)
+                print(f"seed {seed} fails", file=sys.stderr, flush=True)
+    rate = count * BATCH / (time.monotonic() - start)
+    print(
+        f"{count * BATCH:,} programs from seed {asked.seed}, {len(failed):,} batches fail, "
+        f"at commit {commit()}, {rate:.0f} programs a second"
+    )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

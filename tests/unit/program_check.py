@@ -1,0 +1,74 @@
+"""Writes a batch of random programs, specializes it, and says which of them then do something else."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from random import Random
+from textwrap import indent
+from unittest.mock import patch
+
+from manifest_text import manifest
+from program_parts import AROUND, BATCH, FACTS
+from program_run import run
+from random_program import Program
+
+from builder.specialize import fixpoint
+from builder.specialize.facts import Facts
+from builder.specialize.fixpoint import specialize
+from builder.specialize.results import Specialized
+
+GONE = {"pkg/gone.py": "class Gone: pass\nclass GoneError(Exception): pass\n", "pkg/void.py": "missing = 1\n"}
+KNOWN = Facts.of(
+    manifest("batches:\n  - id: one\n    why: what is true on the target\n" + indent(FACTS, "    "))
+)
+#: How often each program runs, with other choices each time.
+RUNS = 3
+
+
+def programs(seed: int) -> dict[str, str]:
+    """Path -> source of a batch of programs."""
+    random = Random(seed)
+    sizes = [random.choice([2, 3, 5, 8, 14, 25]) for _ in range(BATCH)]
+    return {f"pkg/prog{i}.py": Program(random, size).text() for i, size in enumerate(sizes)}
+
+
+def specialized(files: Mapping[str, str]) -> Specialized:
+    names = {path: _module(path) for path in (*files, *GONE)}
+    with patch.object(fixpoint, "format_files", lambda texts: {}):  # layout is not meaning
+        return specialize(
+            files={path: text.encode() for path, text in files.items()},
+            upstream={path: text.encode() for path, text in {**files, **GONE}.items()},
+            names=names,
+            removed={_module(path): "a rule" for path in GONE},
+            facts=KNOWN,
+            may_prune=lambda path: True,
+        )
+
+
+def differences(written: Mapping[str, str]) -> list[str]:
+    """What differs before and after specialization, program by program; empty when all is well.
+
+    A program in which something that is gone is still used is left out: the build would stop there.
+    """
+    files = {**AROUND, **written}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        result = specialized(files)
+        different = [f"{m.path}: {m.sentence}" for m in result.mismatches]
+        after = {**files, **{path: data.decode() for path, data in result.files.items()}}
+        stopped = {item.path for item in result.leftovers}
+        for path in written:
+            if path in stopped:
+                continue
+            for choice in range(RUNS):
+                one = run({**AROUND, path: files[path]}, choice, gone=True)
+                two = run({**{p: after[p] for p in AROUND}, path: after[path]}, choice, gone=False)
+                if one != two:
+                    different.append(f"{files[path]}\n--- after ---\n{after[path]}\n--- {one}\n--- {two}\n")
+                    break
+    return different
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -1,0 +1,171 @@
+"""Reads: defaults of every type, texts that only look like a variable, conditions that use things up."""
+
+from __future__ import annotations
+
+from program_writer import Shape, Writer
+
+_DEFAULTS = (
+    "0", "1", "-1", "0.5", "2.0", "''", "'on'", "b'raw'", "1j", "...", "None", "True", "()", "[1]",
+    "{'k': 1}", "'a' 'b'", "f'{x}'", "str(3)", "x", "not x", "echo('default')", "lambda: 1", "1 if y else 2",
+)  # fmt: skip
+_PLAIN = tuple(d for d in _DEFAULTS if "x" not in d and "y" not in d and "lambda" not in d)
+
+
+def _default(p: Writer) -> str:
+    return p.random.choice(_PLAIN if p.outside else [d for d in _DEFAULTS if "lambda" not in d])
+
+
+def defaults(p: Writer, depth: int) -> None:
+    """What is not there, with a default."""
+    default = _default(p)
+    reads = [
+        f"getattr(torch, 'npu', {default})",
+        f"os.environ.get('UNSET_FLAG', {default})",
+        f"os.environ.get('UNSET_FLAG') or {default}",
+        f"get_bool_env_var('UNSET_FLAG', {default})",
+        f"get_bool_env_var('UNSET_FLAG', default={default})",
+        "get_bool_env_var('UNSET_FLAG')",
+        f"get_int_env_var('UNSET_FLAG', {default})",
+        f"getenv('UNSET_FLAG', {default})",
+        f"getenv('UNSET_FLAG', default={default})",
+        f"getenv(name='UNSET_FLAG', default={default})",
+        f"getenv('UNSET_FLAG', *[{default}])",
+        f"getenv('UNSET_FLAG', **{{'default': {default}}})",
+        f"envs.UNSET_FLAG({default}).get()",
+        f"framework.Variable('UNSET_FLAG', {default}).get()",
+        "os.environ.get('UNSET_FLAG')",
+        "'UNSET_FLAG' in os.environ",
+    ]
+    read = p.random.choice(reads)
+    form = p.random.randrange(3)
+    if form == 0:
+        p.put(depth, f"record({read})")
+    elif form == 1:
+        p.put(depth, f"if {read}: {p.tag()}")
+        p.put(depth, f"else: {p.tag()}")
+    else:
+        p.put(depth, f"record([1, {read}, 'k' if {read} else 'm'])")
+
+
+def no_variable(p: Writer, depth: int) -> None:
+    """Something else that is read by the text of a variable."""
+    owner, asked = p.random.choice(
+        [
+            ("{'UNSET_FLAG': 'set'}", ".get('UNSET_FLAG')"),
+            ("{'UNSET_FLAG': 'set'}", ".get('UNSET_FLAG', 0)"),
+            ("{'UNSET_FLAG': 'set'}", ".pop('UNSET_FLAG')"),
+            ("{'UNSET_FLAG': 'set'}", ".pop('UNSET_FLAG', None)"),
+            ("dict(os.environ, UNSET_FLAG='set')", ".get('UNSET_FLAG')"),
+            ("types.SimpleNamespace(headers={'UNSET_FLAG': 1})", ".headers.get('UNSET_FLAG')"),
+            ("types.SimpleNamespace(UNSET_FLAG=framework.Counter())", ".UNSET_FLAG.get()"),
+            ("framework.Counter()", ".get('UNSET_FLAG')"),
+            ("framework.Counter()", ".getenv('UNSET_FLAG', 0)"),
+            ("collections.ChainMap({'UNSET_FLAG': 4})", ".get('UNSET_FLAG')"),
+        ]
+    )
+    name = p.own("table")
+    p.put(depth, f"{name} = {owner}")
+    p.put(depth, f"if {name}{asked}: {p.tag()}" if p.chance(0.5) else f"record({name}{asked})")
+    if owner.startswith("{"):
+        p.put(depth, f"record({name})")
+
+
+def used_up(p: Writer, depth: int) -> None:
+    """A condition that uses up an iterator or changes an object, beside a known one."""
+    name = p.own("it")
+    owner, use, rest = p.random.choice(
+        [
+            ("iter([3, 1, 2, 4])", "any(v == 1 for v in {n})", "list({n})"),
+            ("iter([3, 1, 2, 4])", "all(v > 2 for v in {n})", "list({n})"),
+            ("iter([3, 1, 2, 4])", "[v for v in {n} if v > 1]", "list({n})"),
+            ("iter([3, 1, 2, 4])", "{{v: 1 for v in {n}}}", "list({n})"),
+            ("iter([3, 1, 2, 4])", "{{v for v in {n}}} == {{3}}", "list({n})"),
+            ("iter([3, 1, 2, 4])", "sum({n})", "list({n})"),
+            ("iter([3, 1, 2, 4])", "max({n}) > 2", "list({n})"),
+            ("iter([3, 1, 2, 4])", "max(0, *{n})", "list({n})"),
+            ("iter([3, 1, 2, 4])", "1 in {n}", "list({n})"),
+            ("iter([3, 1, 2, 4])", "[*{n}]", "list({n})"),
+            ("iter([3, 1, 2, 4])", "len([*{n}]) == 4", "list({n})"),
+            ("iter([3, 1, 2, 4])", "next({n})", "list({n})"),
+            ("iter([3, 1, 2, 4])", "list(zip({n}, 'ab'))", "list({n})"),
+            ("iter([3, 1, 2, 4])", "(lambda v: list(v))({n})", "list({n})"),
+            ("map(abs, [1, 2])", "any({n})", "list({n})"),
+            ("iter([3, 1, 2, 4])", "any(framework.same({n}))", "list({n})"),
+            ("framework.Counter()", "{n}.get()", "{n}.calls"),
+            ("framework.Counter()", "{n}.replace(1, 2)", "{n}.calls"),
+            ("framework.Counter()", "{n}.keys()", "{n}.calls"),
+            ("framework.Counter()", "{n}.items()", "{n}.calls"),
+            ("framework.Counter()", "{n}.split()", "{n}.calls"),
+            ("framework.Counter()", "{n}.is_available()", "{n}.calls"),
+            ("framework.Counter()", "{n}.lower().strip()", "{n}.calls"),
+            ("framework.Counter()", "len({n})", "{n}.calls"),
+            ("[1, 2, 3]", "{n}.pop()", "{n}"),
+            ("{{'a': 1}}", "{n}.setdefault('b', 2)", "{n}"),
+            ("collections.defaultdict(list)", "{n}['k'] == 3", "sorted({n})"),
+        ]
+    )
+    use, rest, owner = use.format(n=name), rest.format(n=name), owner.format()
+    p.put(depth, f"{name} = {owner}")
+    p.write(
+        depth,
+        p.random.choice(
+            [
+                f"if {use} and {p.dead()}: {p.tag()}",
+                f"if {use} and {p.open()} and {p.dead()}: {p.tag()}",
+                f"if {p.sure()} or {use}: {p.tag()}",
+                f"record(bool({use} and {p.dead()}))",
+                f"if ({use} or {p.sure()}): {p.tag()}",
+                f"while {use} and {p.dead()}: pass",
+                f"assert {use} or {p.sure()}",
+                f"record(1 if {use} and {p.dead()} else 2)",
+                f"record([v for v in (1, 2) if {use} and {p.dead()}])",
+                f"if {use} and {p.dead()}: {p.tag()}\nelif {p.dead()} and {use}: {p.tag()}",
+            ]
+        ),
+    )
+    p.put(depth, f"record({rest})")
+
+
+def lost_effects(p: Writer, depth: int) -> None:
+    """Effects inside what leaves with an absent value."""
+    name = p.own("backend_map")
+    gone = p.pick("'fa3'", "'fa4'")
+    form = p.random.randrange(8)
+    if form == 0:
+        entries = [f"{gone}: record(1)", "'triton': record(2)", "echo('other'): 3"]
+        p.random.shuffle(entries)
+        p.put(depth, f"{name} = {{{', '.join(entries)}}}")
+        p.put(depth, f"record({name}['triton'])")
+    elif form == 1:
+        p.put(depth, f"{name} = [({gone}, record(1)), ('triton', record(2))]")
+        p.put(depth, f"record({name}[-1])")
+    elif form == 2:
+        p.put(depth, f"register_backend({gone}, record(1))")
+        p.put(depth, "register_backend('triton', record(2))")
+    elif form == 3:
+        p.put(depth, f"unregister_backend({gone})")
+        p.put(depth, "record(len(BACKENDS))")
+    elif form == 4:
+        p.put(depth, f"@register_backend({gone}, record(1))")
+        p.put(depth, "@register_backend('other')")
+        p.put(depth, f"def {name}(): return 1")
+        p.put(depth, "record(sorted(BACKENDS))")
+    elif form == 5:
+        p.put(depth, f"{name} = {{'k': Gone, 'm': echo(1)}}")
+        p.put(depth, f"record({name}['m'])")
+    elif form == 6:
+        p.put(depth, f"{name} = [(Gone, record(1)), (int, record(2))]")
+        p.put(depth, f"record({name}[-1][1])")
+    else:
+        p.put(depth, f"if echo(backend_of(x)) == {gone}: {p.tag()}" if not p.outside else p.tag())
+
+
+def loud_imports(p: Writer, depth: int) -> None:
+    """An import that has an effect, of what only code names that is never reached."""
+    name = p.own("loud")
+    p.put(depth, p.pick(f"from loud import {name}", f"from loud import {name} as {name}"))
+    p.put(depth, f"if {p.dead()}: {name}()")
+
+
+TOP: tuple[Shape, ...] = (defaults, defaults, no_variable, used_up, lost_effects, loud_imports)
+INSIDE: tuple[Shape, ...] = (defaults, no_variable, used_up, used_up, lost_effects, loud_imports)

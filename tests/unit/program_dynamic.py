@@ -25,7 +25,6 @@ _ATTRIBUTES = (
     "functools.partial(getattr, {owner})(start + end)",
     "list(map(self.__getattribute__, [start + end]))[0]",
     "framework.lookup({owner}, start + end)",
-    "framework.lookup({owner}, start, end)",
 )
 #: How to come to a name of the module.
 _GLOBALS = (
@@ -38,7 +37,7 @@ _GLOBALS = (
     "eval(start + end)",
     "eval(f'{start}{{end}}')",
     "{{n: v for n, v in globals().items() if n.startswith(start)}}[start + end]",
-    "framework.lookup(sys.modules[__name__], start, end)",
+    "framework.lookup(sys.modules[__name__], start + end)",
 )
 
 

@@ -32,6 +32,7 @@ class Folded:
     functions: dict[str, Known] = field(default_factory=dict)
     methods: dict[str, Known | None] = field(default_factory=dict)  # None: some class differs
     uncertain: list[tuple[int, str]] = field(default_factory=list)  # line, sentence
+    broken: list[tuple[int, int, str, str]] = field(default_factory=list)  # line, column, name, what is gone
     hindrances: frozenset[tuple[str, ...]] = frozenset()  # questions whose answer stood in the way
     decided: int = 0
 

@@ -4,6 +4,7 @@ unless it is declared pure; what binds a name or suspends the function is never 
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from builder.specialize.facts import PURE_BUILTINS, PURE_METHODS, Known
@@ -51,6 +52,12 @@ def pure(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
         return _pure_call(evaluator, node, scope)
     if isinstance(node, Comprehension):
         return _pure_comprehension(evaluator, node, scope)
+    if isinstance(node, ast.Compare) and evaluator.value(node, scope) is None:
+        asked = zip(node.ops, node.comparators, strict=True)
+        if any(isinstance(op, (ast.In, ast.NotIn)) and _may_be_iterator(right, scope) for op, right in asked):
+            return False
+    if isinstance(node, ast.Subscript) and _fills_itself(evaluator, node, scope):
+        return False
     if isinstance(node, ast.Starred) and not repeatable(evaluator, node.value, scope):
         return False
     children = ast.iter_child_nodes(node)
@@ -118,6 +125,28 @@ def repeatable(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
     if isinstance(node, ast.Name):
         return _is_container(scope, node.id)
     return False
+
+
+def _may_be_iterator(node: ast.expr, scope: Scope) -> bool:
+    """May `in` use up what it searches? Parameters and what calls return may be iterators, attributes are none."""
+    if isinstance(node, ast.Name):
+        owner = scope.find(node.id)
+        return owner is not None and owner.kind != "module" and not _is_container(scope, node.id)
+    return isinstance(node, ast.GeneratorExp)
+
+
+def _fills_itself(evaluator: Evaluator, node: ast.Subscript, scope: Scope) -> bool:
+    """Does reading an item make one: is this a defaultdict, as far as the file tells?"""
+    data = evaluator.unit.module.data
+    if b"defaultdict" not in data and b"__missing__" not in data:
+        return False
+    last = names_of(node.value)[:1] if isinstance(node.value, (ast.Name, ast.Attribute)) else ()
+    made = (
+        rb"\b" + last[0].encode() + rb"\b[^=\n]*=[^=\n]*(?:defaultdict|[A-Z]\w*)\("
+        if last
+        else rb"defaultdict"
+    )
+    return re.search(made, data) is not None
 
 
 def _is_container(scope: Scope, name: str) -> bool:

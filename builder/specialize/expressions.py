@@ -12,12 +12,12 @@ from builder.specialize.effects import leaves_trace
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.facts import Gone, Known
 from builder.specialize.names import names_of, scalar, text
-from builder.specialize.positions import unseen
+from builder.specialize.positions import entries_counted, unseen
 from builder.specialize.scopes import Comprehension, Scope
 
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
-_REGISTERS = re.compile(r"(?:^|_|[a-z0-9](?=R))[Rr]egist")
+_REGISTERS = re.compile(r"(?:^|_)[Rr]egist(?:er|ry)(?:_|$|[A-Z])|[a-z0-9]Regist(?:er|ry)(?:$|[A-Z])")
 #: Calls whose result is known under the name that their argument would have.
 _MAKERS = ("list", "set", "tuple", "frozenset", "sorted", "dict")
 #: The same for their second argument.
@@ -180,8 +180,12 @@ class Expressions:
         return any(isinstance(self.evaluator.value(part, scope), Gone) for part in parts)
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
+        leaving = [self._entry_gone(node, index, scope, names) for index in range(len(node.keys))]
+        if any(leaving) and entries_counted(self.evaluator, node, scope):
+            leaving = [False] * len(leaving)
+            self.doubts.append((node.lineno, "a dict whose entries are counted keeps them"))
         for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-            if self._entry_gone(node, index, scope, names):
+            if leaving[index]:
                 self.ops.append(DropItem(node, "keys", index))
                 continue
             if key is not None:
@@ -302,7 +306,12 @@ class Expressions:
                 return False
             parts = [*node.args, *(k.value for k in node.keywords)]
             return all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in parts)
-        return any(isinstance(self.evaluator.value(a, scope), Gone) for a in node.args)
+        gone = [isinstance(self.evaluator.value(a, scope), Gone) for a in node.args]
+        others = [
+            *(a for a, g in zip(node.args, gone, strict=True) if not g),
+            *(k.value for k in node.keywords),
+        ]
+        return any(gone) and all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in others)
 
     def _comprehension(self, node: ast.expr, scope: Scope) -> None:
         inner = self.evaluator.unit.scopes.of(node)

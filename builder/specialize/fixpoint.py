@@ -15,11 +15,12 @@ from builder.specialize import import_effects, positions, rebinding
 from builder.specialize.cleanup import Cleaner
 from builder.specialize.definitions import defined, vanishing
 from builder.specialize.facts import Facts, Known
+from builder.specialize.final_checks import hidden_uses
 from builder.specialize.fold import Folded, fold
 from builder.specialize.hierarchy import Hierarchy
 from builder.specialize.hits import import_hits
 from builder.specialize.hollow import hollow
-from builder.specialize.leftovers import Leftover, exposed, leftovers
+from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.links import Links
 from builder.specialize.outline import Outline, package_of
 from builder.specialize.polish import format_files, polish
@@ -121,6 +122,7 @@ class _Fixpoint:
         self.wanted: dict[str, set[str]] = {}  # path -> identifiers that mean one of these names
         self.methods: dict[str, dict[str, Known | None]] = {}
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
+        self.broken: set[Leftover] = set()  # what no fold could keep as it is
         self.hindrances: dict[str, frozenset[tuple[str, ...]]] = {}
 
     def world(self) -> World:
@@ -273,6 +275,9 @@ class _Fixpoint:
                 self.hindrances[found.path] = self.hindrances.get(found.path, frozenset()) | found.hindrances
                 told = self.uncertain.setdefault(found.path, [])
                 told.extend(u for u in found.uncertain if u not in told)
+        for item in (r.folded for r in rounds):
+            module = self.names[item.path]
+            self.broken.update(Leftover(item.path, *place, module) for place in item.broken)
         self.learn(r.folded for r in rounds)
         self.result.decided += sum(r.folded.decided for r in rounds)
         return self.affected(self.apply(rounds))
@@ -436,7 +441,9 @@ class _Fixpoint:
         for found in divided(asked, lambda paths: self.leftovers(paths, names), self.size):
             self.result.leftovers += found
         world = self.world()
-        self.result.leftovers += exposed(world, Hierarchy(world, self.words, self.links))
+        hierarchy = Hierarchy(world, self.words, self.links)
+        self.result.leftovers += sorted(self.broken)
+        self.result.leftovers += sorted(set(hidden_uses(world, hierarchy, self.cleaner.before_unit)))
         self.result.lost = dict(sorted(self.memory.gone.items()))
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]
 

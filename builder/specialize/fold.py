@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from builder.source.ops import Decide, DropItem, Remove, Unwrap
 from builder.specialize.assign import Assignments, Folded
 from builder.specialize.constant import is_predicate, remaining, returned
-from builder.specialize.enumerations import kept_numbers
+from builder.specialize.enumerations import Enumeration
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.expressions import Expressions
 from builder.specialize.facts import Gone, Known
@@ -70,6 +70,7 @@ class _Folder:
         self.imports = Imports(self.evaluator, self.out.ops, self.out.local, self.guard)
         self.taken: dict[ast.stmt, Sequence[ast.stmt]] = {}
         self.removed: set[ast.AST] = set()
+        self.dropped: set[ast.expr] = set()  # decorators
 
     def remove(self, stmt: ast.stmt) -> bool:
         self.out.ops.append(Remove(stmt))
@@ -279,11 +280,11 @@ class _Folder:
 
     def _FunctionDef(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
-        if self.assignments.gone(name) or self.registers_absent(stmt.decorator_list, scope):
+        if self.assignments.gone(name) or self.registers_absent(stmt, scope):
             return self.remove(stmt)
         if self.registers_for_gone(stmt, scope):
             return self.remove(stmt)
-        for decorator in stmt.decorator_list:
+        for decorator in self.decorators(stmt):
             if isinstance(self.evaluator.value(decorator, scope), Gone):
                 self.doubt(stmt, f"a decorator of {name} is gone")
             self.expressions.fold(decorator, scope)
@@ -330,29 +331,54 @@ class _Folder:
 
     def _ClassDef(self, stmt: ast.ClassDef, scope: Scope) -> bool:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
-        if self.assignments.gone(name) or self.registers_absent(stmt.decorator_list, scope):
+        if self.assignments.gone(name) or self.registers_absent(stmt, scope):
             return self.remove(stmt)
         if any(isinstance(self.evaluator.value(base, scope), Gone) for base in stmt.bases):
             return self.remove(stmt)  # a class whose base does not exist cannot exist
-        for decorator in stmt.decorator_list:
+        for decorator in self.decorators(stmt):
             self.expressions.fold(decorator, scope)
         for keyword in stmt.keywords:
             self.expressions.fold(keyword.value, scope)
         self.suite(stmt.body, self.unit.scopes.of(stmt))
-        self.out.ops.extend(kept_numbers(stmt, self.removed))
+        self.numbers(stmt, scope, name)
         return True
+
+    def numbers(self, stmt: ast.ClassDef, scope: Scope, name: str) -> None:
+        """Members of an enumeration keep their values; where the class makes them itself, none may leave."""
+        enumeration = Enumeration(stmt, lambda node: self.evaluator.qualified(node, scope))
+        if enumeration.counts_itself() and not self.removed.isdisjoint(stmt.body):
+            self.doubt(stmt, f"the values of {name} may change: the class makes them, and a member leaves")
+            self.out.broken.append(
+                (stmt.lineno, stmt.col_offset + 1, name, f"a member of {self.unit.name}.{name}")
+            )
+        self.out.ops.extend(enumeration.kept_numbers(self.removed))
+
+    def decorators(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[ast.expr]:
+        """The decorators that stay."""
+        return [decorator for decorator in stmt.decorator_list if decorator not in self.dropped]
 
     def registers_for_gone(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
         """Is this `@function.register` of a single dispatch, for a first parameter whose class is gone?"""
-        first = [*stmt.args.posonlyargs, *stmt.args.args][:1]
+        arguments = [*stmt.args.posonlyargs, *stmt.args.args]
+        first = arguments[1:2] if scope.kind == "class" else arguments[:1]
         registers = any(isinstance(d, ast.Attribute) and d.attr == "register" for d in stmt.decorator_list)
         annotation = first[0].annotation if registers and first else None
         return annotation is not None and self.expressions.annotations.gone(annotation, scope)
 
-    def registers_absent(self, decorators: Sequence[ast.expr], scope: Scope) -> bool:
-        return any(
-            isinstance(d, ast.Call) and self.expressions.registers_absent(d, scope) for d in decorators
-        )
+    def registers_absent(
+        self, stmt: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: Scope
+    ) -> bool:
+        """Do all decorators register for something absent? If only some do, these leave."""
+        absent = {
+            index
+            for index, decorator in enumerate(stmt.decorator_list)
+            if isinstance(decorator, ast.Call) and self.expressions.registers_absent(decorator, scope)
+        }
+        if absent and len(absent) == len(stmt.decorator_list):
+            return True
+        self.out.ops.extend(DropItem(stmt, "decorator_list", index) for index in sorted(absent))
+        self.dropped.update(stmt.decorator_list[index] for index in absent)
+        return False
 
     # -- simple statements --------------------------------------------------------------------
 

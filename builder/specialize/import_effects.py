@@ -15,7 +15,9 @@ from builder.specialize.definition_effects import Effects
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.hierarchy import INERT_BASES
 from builder.specialize.names import names_of
+from builder.specialize.outline import imports
 from builder.specialize.scopes import Scope
+from builder.specialize.seek import nodes_on
 from builder.specialize.world import Unit, World, question
 
 #: Modules of the standard library that do something when they are imported.
@@ -54,11 +56,43 @@ _MAKERS = frozenset(
 def import_noticed(world: World, module: str, importer: str) -> bool:
     """May importing a module from another one be noticed? Packages around the importer ran before."""
     parts = module.split(".")
+    if world.is_module(module) and _taken_as_attribute(world, module, importer):
+        return True
     return any(
         _noticed(world, ".".join(parts[: end + 1]))
         for end in range(len(parts))
         if not f"{importer}.".startswith(".".join(parts[: end + 1]) + ".")
     )
+
+
+def _taken_as_attribute(world: World, module: str, importer: str) -> bool:
+    """Does another file take a submodule from its package, without importing it itself?
+
+    Only files count that import a package around it as such, or reach modules by `sys.modules`.
+    """
+    package, _, last = module.rpartition(".")
+    if not package:
+        return False
+    holders = world.words.holding([last.encode()])
+    for path in sorted(holders - {world.paths.get(importer, "")}):
+        outline = world.outline(path)
+        if b"sys.modules" in world.files[path] and last.encode() in outline.attributes | outline.quoted:
+            return True
+        if last.encode() not in outline.attributes or not _imports_package(world.files[path], module):
+            continue
+        unit = world.unit(path)
+        evaluator = Evaluator(world, unit)
+        for node in nodes_on(unit, last):
+            if isinstance(node, ast.Attribute) and node.attr == last:
+                if evaluator.qualified(node, unit.scope_of(node)) == module:
+                    return True
+    return False
+
+
+def _imports_package(data: bytes, module: str) -> bool:
+    """Is there an `import a` for a package `a` around a module, and none of the module itself?"""
+    plain = {written for _, written, names in imports(data) if not names}
+    return any(f"{module}.".startswith(f"{name}.") for name in plain) and module not in plain
 
 
 def _noticed(world: World, module: str) -> bool:

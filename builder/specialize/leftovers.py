@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.facts import Gone
-from builder.specialize.hierarchy import Hierarchy, defines_method
 from builder.specialize.hits import Hits, import_hits
 from builder.specialize.scopes import Comprehension, Function, Scope
 from builder.specialize.seek import Lines, children, statements, touches
@@ -34,24 +33,6 @@ def leftovers(unit: Unit, world: World, names: Iterable[str]) -> list[Leftover]:
     local = {name for _, name in world.local(unit.path)}
     offsets = import_hits(world.files[unit.path], unit.package, lambda m: world.module_gone(m) is not None)
     return sorted(_Finder(unit, world, Hits(unit, {*names, *local}, offsets)).find())
-
-
-def exposed(world: World, hierarchy: Hierarchy) -> list[Leftover]:
-    """Methods that are declared absent and still called, so that one of a base class would run instead."""
-    found = []
-    for name in sorted(world.facts.symbols):
-        owner, _, method = name.rpartition(".")
-        for cls in hierarchy.named(owner) if owner.rpartition(".")[0] in world.paths else ():
-            inherited = (base for base in hierarchy.lineage(cls).classes if base.node is not cls.node)
-            if any(defines_method(base.node, method) for base in inherited) and _is_called(world, method):
-                place = (cls.unit.path, cls.node.lineno, cls.node.col_offset + 1)
-                found.append(Leftover(*place, f"{cls.node.name}.{method}", name, cls.scope.qualname))
-    return found
-
-
-def _is_called(world: World, method: str) -> bool:
-    holders = world.words.holders(method.encode())
-    return any(method.encode() in world.outline(path).attributes for path in holders)
 
 
 class _Finder:

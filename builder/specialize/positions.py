@@ -30,6 +30,35 @@ def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
     return _Uses(evaluator).unseen(node, scope)
 
 
+def entries_counted(evaluator: Evaluator, node: ast.Dict, scope: Scope) -> bool:
+    """Does a use of a dict visibly count its entries: by `len`, `enumerate`, `list(...)[1]`?"""
+    parent = evaluator.unit.module.parents.get(node)
+    uses = _Uses(evaluator)
+    if isinstance(parent, ast.Assign) and all(isinstance(t, ast.Name) for t in parent.targets):
+        names = [t.id for t in parent.targets if isinstance(t, ast.Name)]
+        return any(uses.counted_by_name(name, scope) for name in names)
+    if isinstance(parent, ast.AnnAssign) and isinstance(parent.target, ast.Name):
+        return uses.counted_by_name(parent.target.id, scope)
+    return uses.counted(node, scope)
+
+
+@question
+def dict_counted(world: World, qualified: str) -> bool:
+    """Does a read of a module's name in the program count the entries of the dict that it holds?"""
+    name = qualified.rpartition(".")[2]
+    for path in world.words.holders(name.encode()):
+        try:
+            unit = world.unit(path)
+        except SyntaxError:
+            return True
+        uses = _Uses(Evaluator(world, unit))
+        for node in _reads(unit, name):
+            scope = unit.scope_of(node)
+            if uses.evaluator.qualified(node, scope) == qualified and uses.counted(node, scope):
+                return True
+    return False
+
+
 @question
 def positions_seen(world: World, qualified: str) -> bool:
     """Does a read of a module's name in the program see the positions of the collection that it holds?"""
@@ -74,6 +103,30 @@ class _Uses:
         self.evaluator = evaluator
         self.unit = evaluator.unit
         self._busy: set[tuple[ast.AST, str]] = set()
+
+    def counted(self, node: ast.expr, scope: Scope) -> bool:
+        """Is this use of a dict one that counts its entries?"""
+        parents = self.unit.module.parents
+        parent = parents.get(node)
+        if isinstance(parent, ast.Attribute) and parent.attr in ("items", "keys", "values"):
+            call = parents.get(parent)
+            return isinstance(call, ast.Call) and self.counted(call, scope)
+        if not isinstance(parent, ast.Call) or node not in parent.args:
+            return False
+        name = self.evaluator.qualified(parent.func, scope)
+        if name in ("enumerate", "iter", "len", "zip"):
+            return True
+        return name in ("list", "tuple") and isinstance(parents.get(parent), ast.Subscript)
+
+    def counted_by_name(self, name: str, scope: Scope) -> bool:
+        owner = scope.find(name) or scope
+        if owner.kind == "module":
+            return self.evaluator.hinders("dict_counted", f"{self.unit.name}.{name}")
+        return any(
+            self.counted(node, self.unit.scope_of(node))
+            for node in ast.walk(owner.node)
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        )
 
     def unseen(self, node: ast.expr, scope: Scope) -> bool:
         parent = self.unit.module.parents.get(node)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from builder.specialize.scopes import Scope
 
 #: One of these words must be in a file that writes names in another way than by a statement.
-_REFLECTION = tuple(b"setattr delattr __setattr__ globals locals vars __dict__ exec eval".split())
+_REFLECTION = tuple(b"setattr delattr __setattr__ patch globals locals vars __dict__ exec eval".split())
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NAMESPACES = frozenset(["globals", "locals", "vars"])
 _STORES = (ast.Store, ast.Del)
@@ -43,6 +43,13 @@ def rebound(world: World, qualified: str) -> bool:
     """May a module-level name be written by anything but the statements of its own module?"""
     module, _, name = qualified.rpartition(".")
     if any(w.owner in (module, ANY) and w.name in (name, ANY) for w in _reflected(world, name)):
+        return True
+    spelled = qualified.encode()  # `patch("module.NAME", ...)`
+    if any(
+        quote + spelled + quote in world.files[path]
+        for path in world.words.holders(name.encode())
+        for quote in (b'"', b"'")
+    ):
         return True
     return any(
         _may_be_module(world, unit, node.value, module)
@@ -175,14 +182,15 @@ class _Writes:
     def call(self, node: ast.Call, scope: Scope) -> Iterator[Write]:
         func = node.func
         called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        if called in ("setattr", "delattr", "__setattr__") and node.args:
-            if len(node.args) > 1:
+        if called in ("setattr", "delattr", "__setattr__", "object") and node.args:
+            if len(node.args) > 1 and (called != "object" or text(node.args[1])):
                 yield Write(self.owner(node.args[0], scope), text(node.args[1]) or ANY)
         elif called in ("exec", "eval") and not isinstance(func, ast.Attribute):
-            if len(node.args) < 2 or self.namespace(node.args[1], scope) is not None:
+            owner = self.namespace(node.args[1], scope) if len(node.args) > 1 else self.unit.name
+            if owner is not None:
                 code = text(node.args[0]) if node.args else None
                 names = _WORD.findall(code) if code is not None else [ANY]
-                yield from (Write(self.unit.name, name) for name in names)
+                yield from (Write(owner, name) for name in names)
         elif isinstance(func, ast.Attribute) and called in ("update", "setdefault", "pop", "__setitem__"):
             owner = self.namespace(func.value, scope)
             if owner is not None:

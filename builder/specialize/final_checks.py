@@ -1,0 +1,156 @@
+"""Uses that no walk over names shows: each would fail, or do something else, in the output.
+
+A method of a base class that runs in place of one declared absent; a field declared absent that a call gives by
+position; a name in `__all__` that is put together and does not exist any more.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+from builder.specialize.evaluate import Evaluator
+from builder.specialize.hierarchy import Class, Hierarchy, defines_method
+from builder.specialize.leftovers import Leftover
+from builder.specialize.names import names_of, text
+from builder.specialize.seek import nodes_on
+from builder.specialize.world import Unit, World
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_COPIES = frozenset(["list", "set", "sorted", "tuple"])
+
+
+def hidden_uses(
+    world: World, hierarchy: Hierarchy, before: Callable[[str], Unit | None]
+) -> Iterator[Leftover]:
+    """Every such use. `before`: a file as upstream has it."""
+    for name in sorted(world.facts.symbols):
+        owner, _, member = name.rpartition(".")
+        if owner.rpartition(".")[0] not in world.paths:
+            continue
+        for cls in hierarchy.named(owner):
+            yield from _exposed(world, hierarchy, cls, member, name)
+            yield from _given_by_position(world, hierarchy, cls, member, name, before)
+    yield from _exported(world)
+
+
+def _exposed(world: World, hierarchy: Hierarchy, cls: Class, method: str, name: str) -> Iterator[Leftover]:
+    inherited = (base for base in hierarchy.lineage(cls).classes if base.node is not cls.node)
+    if any(defines_method(base.node, method) for base in inherited) and _is_called(world, method):
+        yield _use(cls.unit, cls.node, f"{cls.node.name}.{method}", name, cls.scope.qualname)
+
+
+def _is_called(world: World, method: str) -> bool:
+    holders = world.words.holders(method.encode())
+    return any(method.encode() in world.outline(path).attributes for path in holders)
+
+
+# -- fields -----------------------------------------------------------------------------------------
+
+
+def _given_by_position(
+    world: World,
+    hierarchy: Hierarchy,
+    cls: Class,
+    field: str,
+    name: str,
+    before: Callable[[str], Unit | None],
+) -> Iterator[Leftover]:
+    """Calls and patterns whose positions count a field that is gone."""
+    upstream = before(cls.unit.path)
+    if upstream is None or field not in _fields(upstream, cls.node.name):
+        return
+    at = _fields(upstream, cls.node.name).index(field)
+    tuple_like = any((names_of(base) or ("",))[0] == "NamedTuple" for base in cls.node.bases)
+    for heir in (cls, *hierarchy.heirs(cls)[0]):
+        for path in world.words.holders(heir.node.name.encode()):
+            unit = world.unit(path)
+            evaluator = Evaluator(world, unit)
+            for node in nodes_on(unit, heir.node.name):
+                positions = _positions(node)
+                if positions is None or not _names(evaluator, node, heir.qualified):
+                    continue
+                if positions > at or tuple_like:
+                    yield _use(unit, node, f"{heir.node.name}({field})", name, unit.scope_of(node).qualname)
+
+
+def _fields(unit: Unit, cls: str) -> list[str]:
+    """The annotated names of a class at the top of a file, in order."""
+    for stmt in unit.module.tree.body:
+        if isinstance(stmt, ast.ClassDef) and stmt.name == cls:
+            return [
+                inner.target.id
+                for inner in stmt.body
+                if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)
+            ]
+    return []
+
+
+def _positions(node: ast.AST) -> float | None:
+    """How many positions a call or a pattern gives; None for anything else."""
+    if isinstance(node, ast.Call):
+        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+        return float("inf") if starred else len(node.args)
+    return len(node.patterns) if isinstance(node, ast.MatchClass) else None
+
+
+def _names(evaluator: Evaluator, node: ast.AST, qualified: str) -> bool:
+    named = node.func if isinstance(node, ast.Call) else node.cls  # type: ignore[attr-defined]
+    return evaluator.qualified(named, evaluator.unit.scope_of(node)) == qualified
+
+
+# -- exports ----------------------------------------------------------------------------------------
+
+
+def _exported(world: World) -> Iterator[Leftover]:
+    """Names that are gone and that a string of a module says whose `__all__` is no plain list."""
+    lost: dict[str, set[str]] = {}
+    for name in world.memory.gone:
+        module, _, last = name.rpartition(".")
+        lost.setdefault(module, set()).add(last)
+    for path in world.words.holders(b"__all__"):
+        names = lost.get(world.names[path])
+        if not names or not any(name.encode() in world.words.of(path) for name in names):
+            continue
+        unit = world.unit(path)
+        if all(map(_is_plain, unit.module.tree.body)):
+            continue
+        for node in ast.walk(unit.module.tree):
+            said = text(node) if isinstance(node, ast.Constant) else None
+            for name in sorted(names.intersection(_WORD.findall(said or ""))):
+                if len(said or "") < 200:
+                    yield _use(unit, node, name, f"{unit.name}.{name}", "__all__")
+
+
+def _is_plain(stmt: ast.stmt) -> bool:
+    """Does a statement leave `__all__` alone, or make it of lists of names that it spells out?"""
+    if not any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(stmt)):
+        return True
+    if isinstance(stmt, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        return stmt.value is not None and _is_spelled_out(stmt.value)
+    if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
+        call = stmt.value
+        if getattr(call.func, "attr", "") == "append":
+            return all(isinstance(argument, ast.Constant) for argument in call.args)
+        return getattr(call.func, "attr", "") == "extend" and all(map(_is_spelled_out, call.args))
+    return False
+
+
+def _is_spelled_out(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return _is_spelled_out(node.left) and _is_spelled_out(node.right)
+    if isinstance(node, ast.Call):
+        return (names_of(node.func) or ("",))[0] in _COPIES and all(map(_is_spelled_out, node.args))
+    if isinstance(node, ast.Attribute):  # what another module exports is looked at there
+        return node.attr == "__all__"
+    if isinstance(node, ast.Starred):
+        return _is_spelled_out(node.value)
+    if not isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        return False
+    return all(isinstance(item, ast.Constant) or _is_spelled_out(item) for item in node.elts)
+
+
+def _use(unit: Unit, node: ast.AST, used: str, gone: str, scope: str) -> Leftover:
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+    return Leftover(unit.path, line, column, used, gone, scope)

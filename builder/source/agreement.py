@@ -11,7 +11,7 @@ import ast
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from builder.source.ops import Op
+from builder.source.ops import Op, line_of
 from builder.source.oracle import Oracle, expected
 from builder.source.parse import Module, documentation
 
@@ -37,7 +37,7 @@ class _Sparse(Oracle):
     def __init__(self, ops: Iterable[Op]) -> None:
         ops = list(ops)
         super().__init__(ops)
-        self.lines = sorted({line for op in ops for line in _lines(op.node)})
+        self.lines = sorted({line_of(op.node) for op in ops})
         self.untouched: set[ast.AST] = set()
 
     def statement(self, stmt: ast.stmt) -> list[ast.stmt]:
@@ -46,12 +46,6 @@ class _Sparse(Oracle):
             return super().statement(stmt)
         self.untouched.add(stmt)
         return [stmt]
-
-
-def _lines(node: ast.AST) -> tuple[int, ...]:
-    if isinstance(node, ast.comprehension):
-        node = node.target
-    return (node.lineno,)  # type: ignore[attr-defined]
 
 
 def _first_line(stmt: ast.stmt) -> int:

@@ -6,7 +6,7 @@ import ast
 import keyword
 import re
 
-from builder.source.ops import DropAnnotation, Operands, Replace, by_itself
+from builder.source.ops import DropAnnotation, DropGuard, Operands, Replace, by_itself
 from builder.source.parse import Module, own_parentheses
 from builder.source.precedence import binds, wanted
 from builder.source.spans import Span
@@ -217,3 +217,12 @@ def annotation_spans(module: Module, op: DropAnnotation) -> list[Span]:
     arrow = module.skip_back(start, low)
     assert data[arrow - 2 : arrow] == b"->"
     return [(module.skip_back(arrow - 2, low), end, b"")]
+
+
+def guard_spans(module: Module, op: DropGuard) -> list[Span]:
+    """The span from the pattern of a `case` to the end of its guard."""
+    case = op.node
+    assert case.guard is not None
+    start = module.extent(case.pattern, 0, module.start(case.guard))[1]
+    end = module.extent(case.guard, start, module.start(case.body[0]))[1]
+    return [(start, end, b"")]

@@ -59,10 +59,13 @@ class Operands:
 class DropItem:
     """One member of a node leaves: `field` of `node` loses its item at `index`.
 
+    A member may be starred: `*()` and `**{}` leave like any other.
+
     field     node
     elts      Tuple, List, Set
     keys      Dict (the value leaves too)
-    args, keywords   Call
+    args      Call (not a generator that shares its parentheses)
+    keywords  Call, ClassDef
     names     Import, ImportFrom, Global, Nonlocal (at least one name must stay; else use Remove)
     bases     ClassDef
     decorator_list   FunctionDef, AsyncFunctionDef, ClassDef
@@ -85,6 +88,13 @@ class DropAnnotation:
 
 
 @dataclass(frozen=True, slots=True)
+class DropGuard:
+    """A `case` loses its `if`. Where its pattern is `irrefutable`, the cases after it must leave too."""
+
+    node: ast.match_case
+
+
+@dataclass(frozen=True, slots=True)
 class Body:
     """The suite of a function or class is replaced by new statements (source, not indented)."""
 
@@ -92,7 +102,23 @@ class Body:
     source: str
 
 
-Op = Remove | Decide | Unwrap | Replace | Operands | DropItem | DropAnnotation | Body
+Op = Remove | Decide | Unwrap | Replace | Operands | DropItem | DropAnnotation | DropGuard | Body
+
+
+def irrefutable(pattern: ast.pattern) -> bool:
+    """Does a pattern match everything? Without a guard, Python allows no case after it."""
+    if isinstance(pattern, ast.MatchAs):
+        return pattern.pattern is None or irrefutable(pattern.pattern)
+    return isinstance(pattern, ast.MatchOr) and irrefutable(pattern.patterns[-1])
+
+
+def line_of(node: ast.AST) -> int:
+    """The line (1-based) of a node; a comprehension and a `case` have that of what they begin with."""
+    if isinstance(node, ast.comprehension):
+        node = node.target
+    elif isinstance(node, ast.match_case):
+        node = node.pattern
+    return node.lineno  # type: ignore[attr-defined, no-any-return]
 
 
 def by_itself(source: str) -> ast.expr:

@@ -16,6 +16,7 @@ from builder.source.ops import (
     Decide,
     Documented,
     DropAnnotation,
+    DropGuard,
     DropItem,
     Op,
     Operands,
@@ -59,7 +60,7 @@ class Oracle:
                 self.expressions[op.node] = op
             elif isinstance(op, DropItem):
                 self.dropped[op.node, op.field].add(op.index)
-            elif isinstance(op, DropAnnotation):
+            elif isinstance(op, (DropAnnotation, DropGuard)):
                 self.bare.add(op.node)
             elif not isinstance(self.statements.get(op.node), Remove):
                 self.statements[op.node] = op
@@ -131,6 +132,8 @@ class Oracle:
         if node in self.bare:
             if isinstance(node, ast.arg):
                 fields["annotation"] = None
+            elif isinstance(node, ast.match_case):
+                fields["guard"] = None
             elif not isinstance(node, ast.AnnAssign):
                 fields["returns"] = None
         if isinstance(node, ast.FormattedValue) and fields.get("format_spec") is None:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from builder.source.expressions import annotation_spans, operand_spans, replace_spans
+from builder.source.expressions import annotation_spans, guard_spans, operand_spans, replace_spans
 from builder.source.items import drop_items
 from builder.source.layout import (
     Clause,
@@ -32,6 +32,7 @@ from builder.source.ops import (
     Decide,
     Documented,
     DropAnnotation,
+    DropGuard,
     DropItem,
     Op,
     Operands,
@@ -39,6 +40,7 @@ from builder.source.ops import (
     Replace,
     Unwrap,
     by_itself,
+    line_of,
 )
 from builder.source.parse import Module, documentation
 from builder.source.spans import DEDENT, Span, apply_spans
@@ -57,7 +59,7 @@ class _Splicer:
         self.unwrapped: dict[ast.AST, list[ast.stmt]] = {}
         self.bodies: dict[ast.AST, str] = {}
         self.dropped: defaultdict[tuple[ast.AST, str], set[int]] = defaultdict(set)
-        self.expressions: list[Operands | DropAnnotation] = []
+        self.expressions: list[Operands | DropAnnotation | DropGuard] = []
         self.replaced: dict[ast.expr, ast.expr | str] = {}
         self.spans: list[Span] = []
         for op in ops:
@@ -78,7 +80,7 @@ class _Splicer:
 
     def run(self) -> bytes:
         module = self.module
-        self.lines = sorted({_line(node) for node in self.touched_nodes()})
+        self.lines = sorted({line_of(node) for node in self.touched_nodes()})
         self.lose_new_docstrings(module.tree)
         self.suite(module.tree.body, None)
         for (node, field), indices in self.dropped.items():
@@ -86,8 +88,12 @@ class _Splicer:
                 self.drop_clauses(node, field, indices)
         self.replace()
         for op in self.expressions:
-            edit = operand_spans if isinstance(op, Operands) else annotation_spans
-            self.spans.extend(edit(module, op))  # type: ignore[arg-type]
+            if isinstance(op, Operands):
+                self.spans.extend(operand_spans(module, op))
+            elif isinstance(op, DropGuard):
+                self.spans.extend(guard_spans(module, op))
+            else:
+                self.spans.extend(annotation_spans(module, op))
         self.spans.extend(drop_items(module, self.dropped))
         return self.apply()
 
@@ -444,11 +450,6 @@ class _Splicer:
 
     def apply(self) -> bytes:
         return apply_spans(self.module.data, self.spans)
-
-
-def _line(node: ast.AST) -> int:
-    """The line of a node, which a comprehension has from its target."""
-    return (node.target if isinstance(node, ast.comprehension) else node).lineno  # type: ignore[attr-defined, no-any-return]
 
 
 def _indented(source: str, indent: bytes) -> list[bytes]:

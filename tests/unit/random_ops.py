@@ -6,7 +6,19 @@ import ast
 from collections.abc import Iterator
 from random import Random
 
-from builder.source.ops import Body, Decide, DropAnnotation, DropItem, Op, Operands, Remove, Replace, Unwrap
+from builder.source.ops import (
+    Body,
+    Decide,
+    DropAnnotation,
+    DropGuard,
+    DropItem,
+    Op,
+    Operands,
+    Remove,
+    Replace,
+    Unwrap,
+    irrefutable,
+)
 from builder.source.parse import Module, own_parentheses
 
 _TEXTS = ("False", "None", "3", "'new'", "x.y", "g(1)", "p if q else r", "not s", "-7", "t or u")
@@ -34,6 +46,9 @@ class _Chooser:
                 yield from self.expression(node)
             elif isinstance(node, ast.comprehension):
                 yield from self.items(node, "ifs", len(node.ifs))
+            elif isinstance(node, ast.match_case):
+                if node.guard is not None and not irrefutable(node.pattern) and self.chance():
+                    yield DropGuard(node)
             elif isinstance(node, ast.arg) and node.annotation is not None and self.chance():
                 yield DropAnnotation(node)
 
@@ -54,6 +69,7 @@ class _Chooser:
             yield from self.items(node, "decorator_list", len(node.decorator_list))
             if isinstance(node, ast.ClassDef):
                 yield from self.items(node, "bases", len(node.bases))
+                yield from self.items(node, "keywords", len(node.keywords))
             elif node.returns is not None and self.chance():
                 yield DropAnnotation(node)
         elif isinstance(node, ast.AnnAssign) and node.value is not None and self.chance():
@@ -97,6 +113,8 @@ class _Chooser:
             yield from self.items(node, "keys", len(node.keys))
         elif isinstance(node, ast.Call):
             yield from self.items(node, "keywords", len(node.keywords))
+            if not (len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp)):
+                yield from self.items(node, "args", len(node.args))
 
     def replacement(self, node: ast.expr) -> Replace:
         children = [

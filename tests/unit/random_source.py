@@ -171,15 +171,21 @@ class Text:
             self.clause(depth, f"def {self.name()}(a: int=1, b: A = {self.operand(depth)}) -> (A)")
 
     def class_(self, depth: int) -> None:
-        self.clause(depth, f"class {self.name()}(A, B, metaclass=M)")
+        self.clause(
+            depth, f"class {self.name()}({self.pick(['A, B, metaclass=M', '*(A), **(b)', 'A, x=(1), *b'])})"
+        )
 
     def match_(self, depth: int) -> None:
         self.put(depth, f"match {self.name()}:" + self.trail())
         for index in range(self.random.randint(1, 3)):
             if index and self.chance(0.3):
                 self.comment(depth + 1)
-            pattern = self.pick(['"a"', "A()", "1 | 2", "[x, *_]"])
-            self.clause(depth + 1, f"case {pattern}" + self.pick(["", f" if {self.expression(depth)}"]))
+            pattern = self.pick(
+                ['"a"', "A()", "1 | 2", "[x, *_]", "(1)", "x, 2", "x,", "{'a': b, **c}", "(A() as x)"]
+            )
+            e = self.expression(depth)
+            guard = self.pick(["", f" if {e}", f" if({e})", f" \\\n   if {e}", f" if (  # it's\n  {e}\n)"])
+            self.clause(depth + 1, f"case {pattern}{guard}")
 
     def imports(self, depth: int) -> None:
         kind = self.random.randrange(4)

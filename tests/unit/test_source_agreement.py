@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from random_ops import random_ops
 from random_source import Text
 
-from builder.source.ops import Op, Remove
+from builder.source.ops import Body, Decide, DropGuard, DropItem, Op, Remove, Replace, irrefutable
 from builder.source.oracle import agree, expected
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
@@ -92,3 +93,94 @@ def test_a_hunk_that_only_another_one_makes_necessary_is_taken_in_the_same_run()
     formatted = b"class A:\n    def f(self):\n        assert x, 'long'\n"
     once = polish(before, after, formatted)
     assert polish(before, once, formatted) == once
+
+
+def edited(source: str, choose: Callable[[ast.Module], list[Op]]) -> str:
+    """The text after operations; the tree after them agrees."""
+    module = parse(source.encode(), "text.py")
+    ops = choose(module.tree)
+    after = splice(module, ops)
+    assert agree(parse(after, "after.py").tree, expected(module.tree, ops))
+    return after.decode()
+
+
+def test_a_string_leaves_where_it_would_become_a_docstring() -> None:
+    source = "def f():\n    {}\n    'a'\n    'b'\n    return 1\n"
+    assert edited(source.format("x()"), lambda t: [Remove(t.body[0].body[0])]) == "def f():\n    return 1\n"  # type: ignore[attr-defined]
+    kept = edited(source.format("'real'; x()"), lambda t: [Remove(t.body[0].body[1])])  # type: ignore[attr-defined]
+    assert kept == "def f():\n    'real'\n    'a'\n    'b'\n    return 1\n"
+    assert edited("x\n'a'\ny = 1\n", lambda t: [Remove(t.body[0])]) == "y = 1\n"
+    assert (
+        edited("class A:\n    x\n    'a'\n", lambda t: [Remove(t.body[0].body[0])]) == "class A:\n    pass\n"
+    )  # type: ignore[attr-defined]
+
+
+def test_a_choice_that_becomes_a_string_is_no_docstring() -> None:
+    source = "def f():\n    'a' if x else y\n    return 1\n"
+
+    def choose(tree: ast.Module) -> list[Op]:
+        node = tree.body[0].body[0].value  # type: ignore[attr-defined]
+        return [Replace(node, node.body)]
+
+    assert edited(source, choose) == "def f():\n    return 1\n"
+
+
+def test_a_new_body_may_begin_with_a_docstring() -> None:
+    source = "def f():\n    return 1\n"
+    after = edited(source, lambda t: [Body(t.body[0], "'why'\nreturn 2")])  # type: ignore[arg-type]
+    assert after == "def f():\n    'why'\n    return 2\n"
+
+
+@pytest.mark.parametrize(
+    ("case", "left"),
+    [
+        ("case int() if x:", "case int():"),
+        ("case (1 | 2) if(x):", "case (1 | 2):"),
+        ("case a, if (\n  x  # )\n  ):", "case a,:"),
+        ("case {} \\\n  if x :", "case {} :"),
+    ],
+)
+def test_a_case_loses_its_guard(case: str, left: str) -> None:
+    after = edited(f"match y:\n  {case}\n    pass\n", lambda t: [DropGuard(t.body[0].cases[0])])  # type: ignore[attr-defined]
+    assert after == f"match y:\n  {left}\n    pass\n"
+
+
+def test_which_patterns_match_everything() -> None:
+    source = "match y:\n" + "".join(
+        f" case {pattern} if x: pass\n"
+        for pattern in ("_", "a", "(_ as b)", "1 | c", "[*_]", "1 as d", "A()")
+    )
+    match = ast.parse(source).body[0]
+    assert isinstance(match, ast.Match)
+    assert [irrefutable(case.pattern) for case in match.cases] == [
+        True,
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_starred_members_leave_like_others() -> None:
+    def drop(*which: tuple[str, int]) -> Callable[[ast.Module], list[Op]]:
+        return lambda tree: [DropItem(tree.body[0].value, *each) for each in which]  # type: ignore[attr-defined]
+
+    assert edited("[*(), a]\n", drop(("elts", 0))) == "[a]\n"
+    assert edited("[*(\n ())]\n", drop(("elts", 0))) == "[]\n"
+    assert edited("{*(())}\n", drop(("elts", 0))) == "set()\n"
+    assert edited("*(), a\n", drop(("elts", 0))) == "a,\n"
+    assert edited("(*(), a, *())\n", drop(("elts", 0), ("elts", 2))) == "(a,)\n"
+    assert edited("f(*(()), a, **({}))\n", drop(("args", 0), ("keywords", 0))) == "f(a)\n"
+    assert edited("f(*(), **{})\n", drop(("args", 0), ("keywords", 0))) == "f()\n"
+    assert edited("{**(a), 1: 2, **({})}\n", drop(("keys", 2))) == "{**(a), 1: 2}\n"
+    assert edited("{**(a), 1: 2}\n", drop(("keys", 1))) == "{**(a)}\n"
+
+
+def test_a_suite_behind_tabs_moves_out() -> None:
+    decide = lambda tree: [Decide(tree.body[0].body[0], True)]  # type: ignore[attr-defined] # noqa: E731
+    tabs = edited("def f():\n  if x:\n  \ty = 1\n  \tif y:\n  \t  z\n  return 2\n", decide)
+    assert tabs == "def f():\n  y = 1\n  if y:\n    z\n  return 2\n"
+    feeds = edited("def f():\n\f  if x:\n      y = 1\n \f      z\n  return 2\n", decide)
+    assert feeds == "def f():\n  y = 1\n \f  z\n  return 2\n"

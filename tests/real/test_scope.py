@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from builder.errors import BuildError
+from builder.errors import BuildError, Problem
 from builder.manifest.load import parse, read_overlays, read_schema, switch_off
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, cut
@@ -22,6 +23,10 @@ NO_MIRROR = "SGLANG_MIRROR is not set: the seed pin needs upstream's git history
 PIN_PARAMS = [
     "release",
     pytest.param("seed", marks=pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)),
+]
+#: Those whose tables of architectures are written in different ways.
+SCOPE_PARAMS = [
+    pytest.param(pin, marks=pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)) for pin in ("seed", "june")
 ]
 
 
@@ -73,6 +78,53 @@ def test_another_model_brings_its_files_back(pin: str) -> None:
         assert f"python/sglang/srt/models/{name}.py" in done.output.tree
     assert "python/sglang/srt/models/llama4.py" not in done.output.tree
     assert b"Qwen3MoeForCausalLM" in done.output["python/sglang/srt/server_args.py"]
+
+
+def cut_with(pin: str, model: str) -> tuple[Cut, list[Problem]]:
+    """The cut with one more model, and what is wrong with it: the gates are not asked."""
+    kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
+    wanted = manifest((kept, f"{kept}, {model}"))
+    mirror = Path(MIRROR) if MIRROR else None
+    where = Sources(mirror, default_cache(), wanted.upstream.repository, False, wanted.upstream.pins)
+    found: list[Problem] = []
+    return cut(snapshot(resolve(pin, where)), wanted, found.extend), found
+
+
+ARMS = re.compile(rb"^ *(?:if|elif) .*(?:\"Llama4\" in|LLAMA4_MODEL_ARCHS).*$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("pin", SCOPE_PARAMS)
+def test_keeping_llama4_keeps_its_arms(pin: str) -> None:
+    done, _ = cut_with(pin, "llama4")
+    path = "python/sglang/srt/server_args.py"
+    assert "python/sglang/srt/models/llama4.py" in done.output.tree
+    arms = ARMS.findall(done.upstream[path])
+    assert arms
+    for arm in arms:
+        condition = arm.strip().removeprefix(b"el").split(b" and ")[0]
+        assert condition in done.output[path]
+    assert b'"Llama4ForCausalLM"' in done.output[path] or b'"Llama4" in' in done.output[path]
+
+
+@pytest.mark.parametrize("pin", SCOPE_PARAMS)
+def test_keeping_qwen3_next_withdraws_what_is_said_of_its_configuration(pin: str) -> None:
+    done, found = cut_with(pin, "qwen3_next")
+    assert "mamba" not in [batch.id for batch in done.manifest.batches]
+    runner = done.output["python/sglang/srt/model_executor/model_runner.py"]
+    for name in (b"qwen3_next_config", b"hybrid_gdn_config", b"mambaish_config"):
+        assert b"def " + name in runner
+    assert b"isinstance(config, Qwen3NextConfig)" in runner
+    assert b"self.hybrid_gdn_config" in runner
+    # that is said aloud where a part of it is gone for another reason
+    assert {p.code for p in found} <= {"R008"}
+
+
+@pytest.mark.parametrize("pin", SCOPE_PARAMS)
+def test_keeping_a_model_that_sees_keeps_what_it_sees_with(pin: str) -> None:
+    done, _ = cut_with(pin, "qwen2_5_vl")
+    assert "multimodal" not in [batch.id for batch in done.manifest.batches]
+    assert b"self.is_multimodal = " in done.output["python/sglang/srt/configs/model_config.py"]
+    assert "python/sglang/srt/multimodal/processors/qwen_vl.py" in done.output.tree
 
 
 @pytest.mark.parametrize("pin", PIN_PARAMS)

@@ -342,7 +342,7 @@ facts:
     ACME_ALIEN: null
   attributes: [acme.platform.warp]
   pure: [acme.server.report]
-  environment_readers: [{name: acme.platform.flag, optional: later upstreams have it}]
+  environment_readers: [{name: acme.platform.flag, optional: later upstreams have it, models: [other]}]
   quiet_imports: [importlib]
   defaults:
     acme.server.report: {quiet: false}
@@ -369,7 +369,7 @@ batches:
       - python/acme/configs/__init__.py
     facts:
       options:
-        - {names: [architecture], removed_models: true}
+        - {names: [architecture], removed_models: true, parts: [Other]}
 
   - id: orphans
     why: no root reaches it

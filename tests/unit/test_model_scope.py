@@ -1,0 +1,196 @@
+"""What the manifest says because a model is not kept: withdrawn as soon as that model stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from manifest_text import HEAD, manifest, problems
+
+from builder.errors import BuildError
+from builder.manifest.model import Manifest
+from builder.pipeline.cut import Cut, cut
+from builder.tree import Entry, Snapshot, Tree, blob_id
+
+HYBRID = """\
+batches:
+  - id: others
+    why: one model
+    prune: [python/pkg/models/*.py]
+    facts:
+      options:
+        - {names: [arch], removed_models: true}
+        - {names: [arch], parts: [Two]}
+      predicates:
+        pkg.config.is_two: {value: false, models: [two*]}
+      values:
+        "*.two_config": {value: null, models: [two*]}
+    absent:
+      symbols: [{name: pkg.config.TWO_ARCHS, models: [two]}]
+    drop: [{name: pkg.main.of_two, models: [two]}]
+  - id: pictures
+    why: text only
+    models: pkg.config.PICTURES
+    remove: [python/pkg/pictures.py]
+    facts: {values: {"*.pictures": false}}
+"""
+FILES = {
+    "config.py": """\
+TWO_ARCHS = ("TwoForText", "TwoForTextMore")
+SEEING = ["ThreeForImages"]
+PICTURES = [*SEEING, "FourForImages"]
+
+
+def is_two(config):
+    return config.kind == "two"
+""",
+    "main.py": """\
+from pkg.config import TWO_ARCHS, is_two
+
+
+def of_two():
+    return 2
+
+
+def run(arch, runner, config):
+    if "Two" in arch:
+        print("part of two")
+    if arch == "TwoForText":
+        print("two")
+    if arch in TWO_ARCHS:
+        print("listed")
+    if is_two(config):
+        print("is two")
+    if runner.two_config is not None:
+        print("configured")
+    if runner.pictures:
+        print("pictures")
+    if "Three" in arch:
+        print("three")
+""",
+    "pictures.py": "SIZE = 3\n",
+    "models/__init__.py": "",
+    "models/one.py": "class OneForText:\n    pass\n\n\nEntryClass = OneForText\n",
+    "models/two.py": "class TwoForText:\n    pass\n\n\nEntryClass = [TwoForText]\n",
+    "models/two_more.py": (
+        "from pkg.models.two import TwoForText\n\n\n"
+        "class TwoForTextMore(TwoForText):\n    pass\n\n\nEntryClass = TwoForTextMore\n"
+    ),
+    "models/three.py": (
+        "from pkg.pictures import SIZE\n\n\n"
+        "class ThreeForImages:\n    size = SIZE\n\n\nEntryClass = ThreeForImages\n"
+    ),
+}
+KEEP = "keep: [python/]\nprune_symbols: [python/pkg/]\n"
+
+
+def scoped(*models: str, rest: str = HYBRID) -> Manifest:
+    stated = manifest(KEEP + rest)
+    roots = stated.roots
+    return replace(stated, roots=replace(roots, models=("one", *models)))
+
+
+def upstream(**changes: str) -> Snapshot:
+    files = {f"python/pkg/{path}": text.encode() for path, text in {**FILES, **changes}.items()}
+    blobs = {blob_id(data): data for data in files.values()}
+    return Snapshot(Tree({p: Entry("100644", blob_id(data)) for p, data in files.items()}), blobs)
+
+
+def done(*models: str) -> Cut:
+    return cut(upstream(), scoped(*models))
+
+
+def printed(*models: str) -> set[str]:
+    """What the program can still print when these models are kept too."""
+    text = done(*models).output["python/pkg/main.py"].decode()
+    return {line.split('"')[1] for line in text.splitlines() if "print(" in line}
+
+
+def test_where_the_models_leave_the_statements_hold() -> None:
+    assert printed() == {"three"}
+    assert b"of_two" not in done().output["python/pkg/main.py"]
+
+
+def test_keeping_a_model_withdraws_what_is_said_because_of_it() -> None:
+    assert printed("two") == {"part of two", "two", "listed", "is two", "configured", "three"}
+    assert b"def of_two" in done("two").output["python/pkg/main.py"]
+
+
+def test_a_model_that_another_one_needs_is_kept_like_it() -> None:
+    assert printed("two_more") == printed("two")
+    assert "python/pkg/models/two.py" in done("two_more").output
+
+
+def test_without_the_batch_that_takes_the_models_they_all_stay() -> None:
+    found = cut(upstream(), scoped().without(("others",)))
+    assert b'print("two")' in found.output["python/pkg/main.py"]
+    assert "python/pkg/pictures.py" in found.output  # the third model stays, which is listed
+    assert b'print("pictures")' in found.output["python/pkg/main.py"]
+
+
+def test_an_architecture_in_a_list_of_upstream_switches_the_batch_off() -> None:
+    found = done("three")
+    assert "python/pkg/pictures.py" in found.output
+    assert "pictures" in printed("three")
+    assert [b.id for b in found.manifest.batches] == ["base", "others"]
+    assert [b.id for b in done("two").manifest.batches] == ["base", "others", "pictures"]
+
+
+def test_an_architecture_that_another_name_contains_is_no_absent_value() -> None:
+    # `more` stays and its name contains that of `two`, for which a test may ask with `in`
+    files = {
+        **FILES,
+        "models/two_more.py": "class TwoForTextMore:\n    pass\n\n\nEntryClass = TwoForTextMore\n",
+    }
+    found = cut(upstream(**files), scoped("two_more"))
+    assert "python/pkg/models/two.py" not in found.output
+    assert b'print("two")' in found.output["python/pkg/main.py"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "hint"),
+    [
+        (
+            "models: [two]}",
+            "models: [twoo]}",
+            "No model of upstream is called `twoo`.",
+            "did you mean `two`?",
+        ),
+        ("models: [two*]", "models: [twenty*]", "No model of upstream is called `twenty*`.", "optional"),
+        ("parts: [Two]", "parts: [Twenty]", "No architecture of upstream's models has `Twenty`", "optional"),
+        (".PICTURES", ".IMAGES", "`pkg.config.IMAGES` is no list of architectures", ""),
+        (".PICTURES", ".is_two", "`pkg.config.is_two` is no list of architectures", ""),
+    ],
+)
+def test_what_names_no_model_of_upstream_is_an_error(old: str, new: str, message: str, hint: str) -> None:
+    with pytest.raises(BuildError) as caught:
+        cut(upstream(), scoped(rest=HYBRID.replace(old, new)))
+    assert {p.code for p in caught.value.problems} == {"R009"}
+    assert any(message in p.message and hint in (p.hint or "") and p.mark for p in caught.value.problems)
+
+
+def test_what_upstream_may_lack_is_none() -> None:
+    text = HYBRID.replace("models: [two]", "models: [two, {name: ten, optional: later}]")
+    text = text.replace("{value: null, models: [two*]}", "{value: null, models: [ten], optional: later}")
+    assert b'print("configured")' not in cut(upstream(), scoped(rest=text)).output["python/pkg/main.py"]
+
+
+@pytest.mark.parametrize(
+    ("models", "code", "words"),
+    [
+        ("[]", "M004", "holds nothing"),
+        ("two", "M004", "not written as it should be"),  # one model is a list too
+        ("[two/three]", "M004", "not written as it should be"),
+        ("[{nam: two}]", "M005", "`nam` is not known"),
+        ("{name: two}", "M004", "must be a list or text"),
+    ],
+)
+def test_models_are_checked_by_the_schema(models: str, code: str, words: str) -> None:
+    text = HEAD + f"facts: {{values: {{a.b: {{value: null, models: {models}}}}}}}\nbatches: []\n"
+    found = problems(text)
+    assert any(p.code == code and words in p.message for p in found), found
+
+
+def test_a_misspelt_key_is_recognised() -> None:
+    (problem,) = problems(HEAD + "facts: {values: {a.b: {value: null, model: [two]}}}\nbatches: []\n")
+    assert (problem.code, problem.hint) == ("M005", "did you mean `models`?")

@@ -60,6 +60,23 @@ class Conditions:
                 return found.cause
         return None
 
+    def arm(self, place: Place, text: str) -> tuple[object, Cause] | None:
+        """What `a if condition else b` gives where the facts decide the condition: a literal or its source."""
+        file = self.sources.parsed(place.path)
+        try:
+            node = ast.parse(f"({text}\n)", mode="eval").body
+        except SyntaxError:
+            return None
+        if file is None or not isinstance(node, ast.IfExp):
+            return None
+        reader = Reader(self.sources, place.path, place.module, file, _function(file.tree, place.scope))
+        decided = self.truth(node.test, reader, 0)
+        if decided is None:
+            return None
+        taken = node.body if decided.truth else node.orelse
+        value = taken.value if isinstance(taken, ast.Constant) else ast.unparse(taken)
+        return value, decided.cause
+
     def variable(self, name: str) -> Cause | None:
         """The fact that states the value of an environment variable."""
         return self._cause("environment", name)

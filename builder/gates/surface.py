@@ -122,7 +122,7 @@ def _changed(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]
             if detail == "choices" and _listed(was) and _listed(now):
                 yield from _choices(item, other, was, now, causes)  # type: ignore[arg-type]
             elif was != now:
-                cause = causes.detail(item, detail, was)
+                cause = causes.detail(item, detail, was, now)
                 found = (cause,) if cause else ()
                 yield Difference("changed", key, item.places[0], detail, was, now, found)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from builder.gates.conditions import Cause, Conditions
 from builder.gates.world import Explained
 from builder.manifest.model import Edit, Manifest, Rule
-from builder.surface.model import Item, Key, Place, Surface, Value
+from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.scan import calls
 from builder.surface.scan import place as place_of
 from builder.surface.values import Reader, Sources
@@ -209,9 +209,13 @@ class Causes:
                 return self.path(home)
         return None
 
-    def detail(self, item: Item, detail: str, old: Value) -> Cause | None:
+    def detail(self, item: Item, detail: str, old: Value, new: Value) -> Cause | None:
         """What accounts for any other change of an item."""
         place = item.places[0]
+        if isinstance(old, Expression):
+            arm = self.conditions.arm(place, old.text)
+            if arm is not None and (arm[0] == new or arm[0] == getattr(new, "text", None)):
+                return arm[1]
         return (
             self.read_from(item, detail, old)
             or self.name(self.own(item.key, item, place))

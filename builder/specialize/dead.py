@@ -11,6 +11,7 @@ from itertools import chain
 from builder.specialize.definition_effects import Effects
 from builder.specialize.dynamic_names import FormedNames, formed
 from builder.specialize.evaluate import Evaluator
+from builder.specialize.glance import Glances
 from builder.specialize.hierarchy import Class, Hierarchy
 from builder.specialize.links import Links
 from builder.specialize.reflection import Reflection
@@ -68,6 +69,7 @@ class Dead:
         self._defined: dict[str, Counter[bytes]] = {}
         self._places: defaultdict[bytes, Counter[str]] = defaultdict(Counter)
         self._formed = FormedNames()
+        self._glances = Glances()
         self._classes: tuple[World, Hierarchy, Reflection] | None = None
         self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
         self._used: dict[str, bool] = {}
@@ -150,8 +152,12 @@ class Dead:
 
     def _known_classes(self, world: World) -> tuple[Hierarchy, Reflection]:
         if self._classes is None or self._classes[0] is not world:
-            hierarchy = Hierarchy(world, self._words, self._links)
-            self._classes = world, hierarchy, Reflection(world, self._words, self._links, hierarchy)
+            hierarchy = Hierarchy(world, self._words, self._links, self._glances)
+            self._classes = (
+                world,
+                hierarchy,
+                Reflection(world, self._words, self._links, self._glances, hierarchy),
+            )
         return self._classes[1:]
 
     def looked_up(self, world: World, unit: Unit) -> bool:

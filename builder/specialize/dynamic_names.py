@@ -53,7 +53,8 @@ _LISTS_NAMES = re.compile(
 )
 _CHANGES_CASE = re.compile(rb"\.\s*(?:lower|upper|title|capitalize|casefold|swapcase)\b")
 _RUNS_TEXT = re.compile(
-    rb"(?<![\w.])(?:eval|exec|compile)\b(?!\s*=)|builtins(?:__)?\s*\.\s*(?:eval|exec|compile)\b"
+    rb"(?<![\w.])(?:eval|exec|compile)\s*\(|[=(,:]\s*(?:eval|exec|compile)\s*[,)\n]"
+    rb"|builtins(?:__)?\s*\.\s*(?:eval|exec|compile)\b"
 )
 _STRING = re.compile(
     rb"#[^\n]*|(\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')",

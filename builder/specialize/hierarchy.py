@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from builder.specialize.evaluate import Evaluator
+from builder.specialize.glance import Glances
 from builder.specialize.links import Links
 from builder.specialize.scopes import Scope
 from builder.specialize.seek import nodes_on
@@ -102,7 +102,6 @@ HARMLESS_CLASS_DECORATORS = frozenset(
 )
 _RUNTIME = frozenset(["typing.runtime_checkable", "typing_extensions.runtime_checkable"])
 _ABSTRACT = frozenset(["abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"])
-_MAKES_CLASSES = re.compile(rb"(?<![\w.])type\s*\([^()]*,|\bnew_class\b|\bmake_dataclass\b")
 MAX_DEPTH = 30
 
 
@@ -131,10 +130,11 @@ class Lineage:
 class Hierarchy:
     """Answers about the classes of one world."""
 
-    def __init__(self, world: World, words: Words, links: Links) -> None:
+    def __init__(self, world: World, words: Words, links: Links, glances: Glances) -> None:
         self._world = world
         self._words = words
         self._links = links
+        self._glances = glances
         self._lineages: dict[ast.ClassDef, Lineage] = {}
         self._named: dict[str, list[Class]] = {}
         self._heirs: dict[ast.ClassDef, tuple[list[Class], bool]] = {}
@@ -238,9 +238,11 @@ class Hierarchy:
         seeing.setdefault(cls.unit.path, set()).add(cls.node.name)
         for path, called in sorted(seeing.items()):
             data = self._world.files.get(path, b"")
-            more = more or _MAKES_CLASSES.search(data) is not None
+            glance = self._glances.of(path, data)
             names = {name for name in called if name.encode() in self._words.of(path)}
-            if b"class" not in data or not any(_headed(data, name) for name in names):
+            more = more or (bool(names) and glance.makes_classes)
+            names = {name for name in names if name.encode() in glance.bases}
+            if not names:
                 continue
             unit = self._world.unit(path)
             evaluator = Evaluator(self._world, unit)
@@ -366,10 +368,3 @@ def _members(node: ast.ClassDef) -> set[str]:
         targets = inner.targets if isinstance(inner, ast.Assign) else [getattr(inner, "target", None)]
         found |= {target.id for target in targets if isinstance(target, ast.Name)}
     return found
-
-
-def _headed(data: bytes, name: str) -> bool:
-    """Is there something like a class statement with this name among its bases?"""
-    return (
-        re.search(rb"class\s+\w+\s*\([^:]*?(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)", data) is not None
-    )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from builder.specialize.dynamic_names import MIN_LETTERS
 from builder.specialize.evaluate import Evaluator
+from builder.specialize.glance import Glances
 from builder.specialize.hierarchy import Class, Hierarchy
 from builder.specialize.links import Links
 from builder.specialize.names import text
@@ -32,16 +33,6 @@ _LOADS = frozenset(["import_module", "__import__"])
 _KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
 _WRITES = frozenset(["update", "clear", "__setitem__"])
 
-_PLAIN = rb"(?!\s*\(\s*[^,()\n]+,\s*[\"'][^\"'{}%\n]*[\"']\s*[,)])"
-_SITE = re.compile(
-    rb"\b(?:getattr|hasattr|getattr_static|__getattribute__)\b"
-    + _PLAIN
-    + rb"|\b(?:attrgetter|methodcaller)\b"
-    rb"|\b(?:dir|vars|globals|locals|getmembers(?:_static)?|classify_class_attrs)\b|__dict__|__dir__"
-)
-#: A module in a string, or what a string says before the last part of its name.
-_QUOTED = rb"[\"']%s[\"':]"
-_BEGUN = rb"[\"']%s(?:[\"':]|\.[\"'{%%])"
 _HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
 #: Does a file find the modules of a package by itself?
 _WALKS = re.compile(rb"pkgutil|iter_modules|walk_packages|listdir|scandir|glob|iterdir|os\.walk")
@@ -77,10 +68,13 @@ class Site:
 class Reflection:
     """Answers about the look-ups of one world."""
 
-    def __init__(self, world: World, words: Words, links: Links, hierarchy: Hierarchy) -> None:
+    def __init__(
+        self, world: World, words: Words, links: Links, glances: Glances, hierarchy: Hierarchy
+    ) -> None:
         self._world = world
         self._words = words
         self._links = links
+        self._glances = glances
         self._hierarchy = hierarchy
         self._holding: list[str] | None = None
         self._answers: dict[object, bool] = {}
@@ -161,28 +155,39 @@ class Reflection:
     def _names_package(self, path: str, unit: Unit, walks: bool) -> bool:
         """Does a file name the module in a string, or have a package as a value that it lies in?"""
         parts = unit.name.split(".")
-        packages = [".".join(parts[:end]) for end in range(2 if walks else len(parts), len(parts) + 1)]
-        data = self._world.files[path]
-        quoted = _BEGUN if walks else _QUOTED
-        if any(re.search(quoted % re.escape(name.encode()), data) for name in packages):
+        whole, begun = self._glances.of(path, self._world.files[path]).modules
+        if unit.name in whole:
             return True
-        return walks and any(self._imports_module(path, name) for name in (parts[0], *packages))
+        if not walks:
+            return False
+        packages = {".".join(parts[:end]) for end in range(2, len(parts) + 1)}
+        held = self._modules_held(path)
+        return not packages.isdisjoint(whole | begun) or not held.isdisjoint({parts[0], *packages})
 
     def _imports_module(self, path: str, module: str) -> bool:
         """Does a file have the module itself as a value?"""
-        if module.rpartition(".")[2].encode() not in self._words.of(path):
-            return False
+        last = module.rpartition(".")[2].encode()
+        return last in self._words.of(path) and module in self._modules_held(path)
+
+    def _modules_held(self, path: str) -> frozenset[str]:
+        """The modules that a file has as values, and not only to take something from them."""
         user = self._world.unit(path)
+        found: frozenset[str] | None = user.cache.get("modules held")  # type: ignore[assignment]
+        if found is None:
+            found = user.cache["modules held"] = frozenset(self._held(user))
+        return found
+
+    def _held(self, user: Unit) -> Iterator[str]:
         for scope in (user.scopes.root, *user.scopes.by_node.values()):
             for name, bindings in scope.names.items():
                 for binding in bindings:
                     if binding.kind != "import" or binding.alias is None:
                         continue
-                    imported = self._world.imported(user, binding)
-                    top = not binding.alias.asname and isinstance(binding.node, ast.Import)
-                    if (str(imported).partition(".")[0] if top else imported) == module and _bare(user, name):
-                        return True
-        return False
+                    found = self._world.imported(user, binding)
+                    if not binding.alias.asname and isinstance(binding.node, ast.Import):
+                        found = name
+                    if isinstance(found, str) and self._world.is_module(found) and _bare(user, name):
+                        yield found
 
     def _places(self, path: str, site: Site) -> list[str]:
         """The files from which an unknown owner may come: those that see the function, or its class."""
@@ -192,13 +197,21 @@ class Reflection:
 
     def _sites(self) -> Iterator[tuple[str, Site]]:
         if self._holding is None:
-            self._holding = [path for path, data in sorted(self._world.files.items()) if _SITE.search(data)]
+            self._holding = [
+                path
+                for path, data in sorted(self._world.files.items())
+                if self._glances.of(path, data).look_ups
+            ]
         for path in self._holding:
             unit = self._world.unit(path)
             found: list[Site] | None = unit.cache.get("look-ups")  # type: ignore[assignment]
             if found is None:
                 found = unit.cache["look-ups"] = list(
-                    dict.fromkeys(_Finder(self._world, unit, self._words).find())
+                    dict.fromkeys(
+                        _Finder(self._world, unit, self._words).find(
+                            self._glances.of(path, unit.module.data).look_ups
+                        )
+                    )
                 )
             for site in found:
                 if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in unit.hidden):
@@ -224,8 +237,10 @@ class _Finder:
         self._words = words
         self._evaluator = Evaluator(world, unit)
 
-    def find(self) -> Iterator[Site]:
-        lines = sorted({self._line(m.start()) for m in _SITE.finditer(self._unit.module.data)})
+    def find(self, offsets: Iterable[int]) -> Iterator[Site]:
+        """`offsets`: where a look-up may be."""
+        starts = self._unit.module.starts
+        lines = sorted({bisect_right(starts, offset) for offset in offsets})
         for node in _on(self._unit.module.tree, lines):
             if isinstance(node, ast.Call):
                 yield from self._call(node)
@@ -234,9 +249,6 @@ class _Finder:
                     yield self._site(node, node.value, own=True)
             elif isinstance(node, ast.Name) and node.id in _NAMED and self._handed_on(node):
                 yield Site("any", "", self._span(node))
-
-    def _line(self, offset: int) -> int:
-        return bisect_right(self._unit.module.starts, offset)
 
     def _call(self, node: ast.Call) -> Iterator[Site]:
         func = node.func

@@ -108,6 +108,15 @@ def replaced(p: Writer, depth: int) -> None:
     p.put(depth, f"record({name}_use())")
 
 
+def partly_defined(p: Writer, depth: int) -> None:
+    """A function that the facts decide and that is not always there, or not called as it wants to be."""
+    name = p.own("maybe")
+    p.put(depth, p.pick("if choose():", "for _ in range(choose() is True):", "if True:"))
+    p.put(depth + 1, f"def {name}({p.pick('', 'a', 'a=record(1)')}): return {p.predicate()}")
+    p.put(depth, f"try: record(1 if {name}() else 2)")
+    p.put(depth, "except (NameError, TypeError) as e: record(type(e).__name__)")
+
+
 def captures(p: Writer, depth: int) -> None:
     """A case that captures and whose guard the facts decide, read afterwards."""
     name = p.own("seen")
@@ -204,6 +213,7 @@ def documented(p: Writer, depth: int) -> None:
 
 
 TOP: tuple[Shape, ...] = (
-    stored, stored, stored_elsewhere, starred, partly, partly, replaced, hidden_globals, kinds, documented,
+    stored, stored, stored_elsewhere, starred, partly, partly, partly_defined, replaced, hidden_globals,
+    kinds, documented,
 )  # fmt: skip
 INSIDE: tuple[Shape, ...] = (captures, captures, hidden_globals, hidden_globals, kinds, kinds, documented)

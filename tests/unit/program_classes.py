@@ -162,6 +162,24 @@ def shared_methods(p: Writer, depth: int) -> None:
     p.put(depth, f"record([1 if o.{method}() else 0 for o in ({', '.join(objects)},)])")
 
 
+def mangled_methods(p: Writer, depth: int) -> None:
+    """A method with two underscores, by the name that Python gives it."""
+    method, base = p.own("__ask"), p.own("Mangled")
+    p.write(
+        depth,
+        f"""
+        class {base}:
+            def {method}(self): return {p.predicate()}
+            def run(self):
+                if {p.dead()}: return self.{method}()
+        """,
+    )
+    p.put(depth, f"v = {base}()")
+    if p.chance(0.3):
+        p.put(depth, f"v._{base}{method} = lambda: 'own'")
+    p.put(depth, f"record(v._{base}{method}())")
+
+
 def emptied_methods(p: Writer, depth: int) -> None:
     """A private method of which the facts leave nothing, and something else under its name."""
     method, base = p.own("_tell"), p.own("Telling")
@@ -194,6 +212,6 @@ def enum_methods(p: Writer, depth: int) -> None:
 
 TOP: tuple[Shape, ...] = (
     framework_methods, framework_methods, standard_methods, registered, registered, shared_methods,
-    emptied_methods, enum_methods,
+    emptied_methods, enum_methods, mangled_methods,
 )  # fmt: skip
 INSIDE: tuple[Shape, ...] = (shared_methods, emptied_methods, enum_methods)

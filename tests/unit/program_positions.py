@@ -127,6 +127,14 @@ def fields_by_list(p: Writer, depth: int) -> None:
     )
 
 
+def emptied(p: Writer, depth: int) -> None:
+    """A literal that loses all that it holds, asked for its truth, its kind and its size."""
+    gone, name = p.pick("Gone", "'fa3'", "'fa4'"), p.own("backend_extra")
+    text = p.pick(f"[{gone}]", f"({gone},)", f"{{{gone}}}", f"{{{gone}: 1}}", f"{{'k': {gone}}}")
+    p.put(depth, f"{name} = {text}")
+    p.put(depth, f"record({p.pick(f'bool({name})', f'1 if {name} else 2', f'type({name}).__name__')})")
+
+
 def numbered(p: Writer, depth: int) -> None:
     """An enumeration that numbers its members, one of which the facts take away; once in a program."""
     if any("class Mode(" in line for line in p.lines):
@@ -144,5 +152,5 @@ def numbered(p: Writer, depth: int) -> None:
         p.put(depth, "record(Mode.SECOND in (Mode.OLD, Mode.FIRST))")
 
 
-TOP: tuple[Shape, ...] = (literal, literal, records, numbered, fields_by_list)
-INSIDE: tuple[Shape, ...] = (literal, literal, unpacked, records, fields_by_list)
+TOP: tuple[Shape, ...] = (literal, literal, records, numbered, fields_by_list, emptied)
+INSIDE: tuple[Shape, ...] = (literal, literal, unpacked, records, fields_by_list, emptied)

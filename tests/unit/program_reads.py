@@ -167,5 +167,35 @@ def loud_imports(p: Writer, depth: int) -> None:
     p.put(depth, f"if {p.dead()}: {name}()")
 
 
-TOP: tuple[Shape, ...] = (defaults, defaults, no_variable, used_up, lost_effects, loud_imports)
-INSIDE: tuple[Shape, ...] = (defaults, no_variable, used_up, used_up, lost_effects, loud_imports)
+def failing_imports(p: Writer, depth: int) -> None:
+    """An import that fails, of what only code names that is never reached."""
+    name = p.own("missing")
+    p.put(depth, f"try: from loud import {name}")
+    p.put(depth, f"except {p.pick('ImportError', 'Exception')}: {name}_flag = 'failed'")
+    p.put(depth, f"else: {name}_flag = 'imported'")
+    p.put(depth, f"if {p.dead()}: {name}()")
+    p.put(depth, f"record({name}_flag)")
+
+
+def parts_of_text(p: Writer, depth: int) -> None:
+    """An absent value as a part of a longer text, and beside others in one."""
+    name, value = p.own("backend_text"), p.pick("fa3", "fa4")
+    p.put(depth, f"{name} = '{p.pick('', 'x')}{value}{p.pick('', '_mla', ',triton')}x'")
+    p.put(
+        depth,
+        p.pick(
+            f"record('{value}' in {name})",
+            f"record('{value}' not in {name})",
+            f"if '{value}' in {name}: {p.tag()}",
+            f"record({name}.startswith('{value}'))",
+            f"record([v for v in {name}.split(',') if '{value}' in v])",
+        ),
+    )
+
+
+TOP: tuple[Shape, ...] = (
+    defaults, defaults, no_variable, used_up, lost_effects, loud_imports, failing_imports, parts_of_text,
+)  # fmt: skip
+INSIDE: tuple[Shape, ...] = (
+    defaults, no_variable, used_up, used_up, lost_effects, loud_imports, failing_imports, parts_of_text,
+)  # fmt: skip

@@ -115,6 +115,8 @@ class _Effects:
         if name.startswith("__"):
             raise AttributeError(name)
         self.note(f"import {name}")
+        if name.startswith("missing"):
+            raise AttributeError(name)
         return lambda: None
 
 

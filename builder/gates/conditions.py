@@ -142,7 +142,9 @@ class Conditions:
         if _last(node.func) == "bool" and len(node.args) == 1:
             return self.truth(node.args[0], reader, depth + 1)
         name = reader.qualified(node.func)
-        return self._fact("predicate", name) if name else None
+        found = self._fact("predicate", name) if name else None
+        imported = _imported(reader.file.tree, node.func) if found is None else None
+        return self._fact("predicate", imported) if imported else found
 
     def _named(self, node: ast.Name | ast.Attribute, reader: Reader, depth: int) -> Verdict | None:
         if isinstance(node, ast.Attribute) and (found := self._fact("value", f"*.{node.attr}")):
@@ -163,6 +165,18 @@ class Conditions:
             return None
         call = "()" if kind == "predicate" else ""
         return Cause(fact.batch, f"on the target {name}{call} is {fact.value}", fact.mark)
+
+
+def _imported(tree: ast.Module, node: ast.expr) -> str | None:
+    """The qualified name of what a file takes from a package that is not of the tree."""
+    if not isinstance(node, ast.Name):
+        return None
+    for stmt in tree.body:
+        if isinstance(stmt, ast.ImportFrom) and not stmt.level:
+            for alias in stmt.names:
+                if (alias.asname or alias.name) == node.id:
+                    return f"{stmt.module}.{alias.name}"
+    return None
 
 
 def _function(tree: ast.Module, scope: str) -> ast.AST | None:

@@ -17,6 +17,7 @@ from builder.specialize.definitions import defined, vanishing
 from builder.specialize.facts import Facts, Known
 from builder.specialize.final_checks import hidden_uses
 from builder.specialize.fold import Folded, fold
+from builder.specialize.glance import Glances
 from builder.specialize.hierarchy import Hierarchy
 from builder.specialize.hits import import_hits
 from builder.specialize.hollow import hollow
@@ -441,7 +442,7 @@ class _Fixpoint:
         for found in divided(asked, lambda paths: self.leftovers(paths, names), self.size):
             self.result.leftovers += found
         world = self.world()
-        hierarchy = Hierarchy(world, self.words, self.links)
+        hierarchy = Hierarchy(world, self.words, self.links, Glances())
         self.result.leftovers += sorted(self.broken)
         self.result.leftovers += sorted(set(hidden_uses(world, hierarchy, self.cleaner.before_unit)))
         self.result.lost = dict(sorted(self.memory.gone.items()))

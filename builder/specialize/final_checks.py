@@ -68,7 +68,7 @@ def _given_by_position(
             unit = world.unit(path)
             evaluator = Evaluator(world, unit)
             for node in nodes_on(unit, heir.node.name):
-                positions = _positions(node)
+                positions = _positions(node, unit)
                 if positions is None or not _names(evaluator, node, heir.qualified):
                     continue
                 if positions > at or tuple_like:
@@ -87,12 +87,24 @@ def _fields(unit: Unit, cls: str) -> list[str]:
     return []
 
 
-def _positions(node: ast.AST) -> float | None:
-    """How many positions a call or a pattern gives; None for anything else."""
+def _positions(node: ast.AST, unit: Unit) -> float | None:
+    """How many positions a call or a pattern gives; None for anything else.
+
+    Of a function that hands on all that it is given nobody knows; its callers name what they give.
+    """
     if isinstance(node, ast.Call):
-        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-        return float("inf") if starred else len(node.args)
+        starred = [argument.value for argument in node.args if isinstance(argument, ast.Starred)]
+        handed_on = [value for value in starred if _is_vararg(value, unit)]
+        return float("inf") if len(handed_on) < len(starred) else len(node.args) - len(starred)
     return len(node.patterns) if isinstance(node, ast.MatchClass) else None
+
+
+def _is_vararg(node: ast.expr, unit: Unit) -> bool:
+    """Is this the `*args` of the function around it?"""
+    function = unit.scope_of(node).node
+    arguments = getattr(function, "args", None)
+    vararg = arguments.vararg if arguments is not None else None
+    return vararg is not None and isinstance(node, ast.Name) and node.id == vararg.arg
 
 
 def _names(evaluator: Evaluator, node: ast.AST, qualified: str) -> bool:

@@ -56,6 +56,8 @@ _MAKERS = frozenset(
 def import_noticed(world: World, module: str, importer: str) -> bool:
     """May importing a module from another one be noticed? Packages around the importer ran before."""
     parts = module.split(".")
+    if module in world.facts.quiet_imports:
+        return False
     if world.is_module(module) and _taken_as_attribute(world, module, importer):
         return True
     return any(
@@ -76,7 +78,7 @@ def _taken_as_attribute(world: World, module: str, importer: str) -> bool:
     holders = world.words.holding([last.encode()])
     for path in sorted(holders - {world.paths.get(importer, "")}):
         outline = world.outline(path)
-        if b"sys.modules" in world.files[path] and last.encode() in outline.attributes | outline.quoted:
+        if b"sys.modules" in world.files[path] and last.encode() in outline.quoted:
             return True
         if last.encode() not in outline.attributes or not _imports_package(world.files[path], module):
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from builder.errors import Mark, Problem
 from builder.gates.parse import does_not_parse
@@ -67,9 +67,10 @@ def _is_gone(name: str, gone: set[str], facts: Facts) -> bool:
     return name in gone or facts.module_gone(name) is not None
 
 
-def _asked(path: str, module: str, data: bytes, names: set[str], gone: object) -> tuple[int, str] | None:
+def _asked(
+    path: str, module: str, data: bytes, names: set[str], gone: Callable[[str], bool]
+) -> tuple[int, str] | None:
     """The first line that would have to be edited, and the name because of which."""
-    assert callable(gone)
     found = [
         (match.start(), word) for match in _WORD.finditer(data) if (word := match.group().decode()) in names
     ]

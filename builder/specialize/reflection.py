@@ -33,6 +33,10 @@ _LOADS = frozenset(["import_module", "__import__"])
 _KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
 _WRITES = frozenset(["update", "clear", "__setitem__"])
 
+#: Does a text take the class of an object, so that the namespace it reads may be that of a class?
+_CLASS_OF = re.compile(
+    rb"__mro__|\bmro\b|getmro|__bases__|__base__|__class__|(?<![\w.])type\s*\(|__subclasses__"
+)
 _HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
 #: Does a file find the modules of a package by itself?
 _WALKS = re.compile(rb"pkgutil|iter_modules|walk_packages|listdir|scandir|glob|iterdir|os\.walk")
@@ -312,6 +316,7 @@ class _Finder:
         kind, name, *base = self._owner(owner, self._scope(node), 0)
         around = self._around(node)
         walks = _WALKS.search(around) is not None
+        own = own and _CLASS_OF.search(around) is None
         here = walks and _HERE.search(around) is not None
         return Site(kind, name, self._span(node), base[0] if base else "", walks, here, own)
 

@@ -109,6 +109,7 @@ facts:
   pure: [get_flag]
   environment_readers: [a.b.get_flag, {name: get_number, optional: came later}]
   quiet_imports: [torch, google.protobuf]
+  bases: {torch.nn.Module: [forward, train]}
   defaults: {torch.compile: {disable: false}}
   options: [{names: ["*backend*"], absent: [fa3, 4, 0.5, "0.5"]}]
 batches: []
@@ -127,6 +128,7 @@ batches: []
         ("environment-reader", "get_number", True, True),
         ("quiet-import", "torch", True, True),
         ("quiet-import", "google.protobuf", True, True),
+        ("base", "torch.nn.Module", "forward train", True),
     ]
     known = Facts.of(manifest(text))
     assert known.environment_readers == {"a.b.get_flag", "get_number"}

@@ -1,0 +1,286 @@
+"""What no name refers to but something else needs stays; what nothing needs still leaves."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from small_package import FACTS, output
+
+from builder.specialize.dynamic_names import FormedNames, fits, formed, runs_text
+from builder.specialize.facts import Facts
+from builder.specialize.seek import possible_names
+
+METHOD = """
+    from pkg.platform import is_npu
+    {head}
+    class A{bases}:
+        def flush(self):
+            return 1
+
+    def main(a, name):
+        if is_npu():
+            return a.flush()
+        return {use}
+"""
+
+
+def method_stays(use: str, *, head: str = "", bases: str = "", others: dict[str, str] | None = None) -> bool:
+    """Does A.flush stay, which only a folded branch calls?"""
+    text = dedent(METHOD).format(head=head, bases=bases, use=use)
+    return "def flush" in output({"pkg/a.py": text, **(others or {})})["pkg/a.py"]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'getattr(a, f"flu{name}")()',
+        'getattr(a, name + "ush")()',
+        'getattr(a, "flu%s" % name)()',
+        'getattr(a, "{}ush".format(name))()',
+        'getattr(a, "fl" "ush")()',
+        'getattr(a, "fl" + "ush")()',
+        'getattr(a, "fluXY".replace("XY", name))()',
+        'eval("a.flush()")',
+        '[getattr(a, n)() for n in "flush stop".split()]',
+        "getattr(a, name)()",
+        "getattr(A(), name)()",
+        "hasattr(a, name)",
+        "sorted(dir(A))",
+        "sorted(vars(type(a)))",
+        "operator.methodcaller(name)(a)",
+        "list(map(getattr, [a], [name]))",
+        "object.__getattribute__(a, name)",
+    ],
+)
+def test_a_method_that_the_program_can_find_stays(use: str) -> None:
+    assert method_stays(use)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "a",
+        'getattr(a, "stop")',
+        'getattr(a, f"stop_{name}")',
+        '[getattr(a, n) for n in ("start", "stop")]',
+        '"flush the cache, %s!" % name',
+        "getattr(os, name)",
+        'globals()["main"]',
+    ],
+)
+def test_a_method_that_nothing_can_find_leaves(use: str) -> None:
+    assert not method_stays(use, head="import os")
+
+
+@pytest.mark.parametrize(
+    ("bases", "head", "stays"),
+    [
+        ("", "", False),
+        ("(object)", "", False),
+        ("(Enum)", "from enum import Enum", False),
+        ("(Exception)", "", False),
+        ("(Generic[T])", "from typing import Generic, TypeVar\nT = TypeVar('T')", False),
+        ("(io.StringIO)", "import io", True),
+        ("(ext.Base)", "import ext", True),
+        ("(make())", "from ext import make", True),
+        ("(metaclass=Meta)", "from ext import Meta", True),
+        ("(ABC)", "from abc import ABC", False),
+        ("(metaclass=ABCMeta)", "from abc import ABCMeta", False),
+        ("(Other)", "from pkg.other import Other", False),
+        ("(Thread)", "from pkg.other import Thread", True),
+    ],
+)
+def test_a_method_leaves_only_where_no_base_may_call_it(bases: str, head: str, stays: bool) -> None:
+    other = "import threading\n\n\nclass Other:\n    pass\n\n\nclass Thread(threading.Thread):\n    pass\n"
+    assert method_stays("a", head=head, bases=bases, others={"pkg/other.py": other}) is stays
+
+
+@pytest.mark.parametrize(("method", "stays"), [("flush", True), ("close", False)])
+def test_of_a_declared_base_only_its_methods_stay(method: str, stays: bool) -> None:
+    text = dedent(METHOD).format(head="import ext", bases="(ext.Base)", use="a")
+    facts = Facts(predicates=FACTS.predicates, bases={"ext.Base": frozenset([method])})
+    assert ("def flush" in output({"pkg/a.py": text}, facts=facts)["pkg/a.py"]) is stays
+
+
+def test_a_subclass_in_another_file_may_hand_a_method_to_a_base() -> None:
+    heir = "import ext\nfrom pkg.a import A as First\n\n\nclass Heir(First, ext.Base):\n    pass\n"
+    assert method_stays("a", others={"pkg/heir.py": heir})
+    assert not method_stays("a", others={"pkg/heir.py": heir.replace(", ext.Base", "")})
+
+
+def test_what_comes_in_from_the_callers_of_a_function_may_be_of_their_classes() -> None:
+    tool = "def call(owner, name):\n    return getattr(owner, name)()\n"
+    assert method_stays("call(a, name)", head="from pkg.tool import call", others={"pkg/tool.py": tool})
+    assert not method_stays("a", others={"pkg/tool.py": tool})
+
+
+def test_members_of_a_protocol_that_isinstance_asks_for_stay() -> None:
+    protocol = """
+        from typing import Protocol, runtime_checkable
+
+        @runtime_checkable
+        class Flushes(Protocol):
+            def flush(self): ...
+    """
+    assert method_stays("a", others={"pkg/protocol.py": protocol})
+
+
+CLASS = """
+    from pkg.platform import is_npu
+    {head}
+    {decorator}class Helper{bases}:
+        {body}
+
+    def main(x):
+        if is_npu():
+            return Helper
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("bases", "body", "decorator", "stays"),
+    [
+        ("", "x = 1", "", False),
+        ("", "x: int = 1", "", False),
+        ("", "def f(self, x=1): return x", "", False),
+        ("", "x = field(default=1)", "@dataclass\n    ", False),
+        ("", "x = property(lambda self: 1)", "", False),
+        ("", "x = start()", "", True),
+        ("", "start()", "", True),
+        ("", "for x in (1, 2): pass", "", True),
+        ("", "def f(self, x=start()): return x", "", True),
+        ("", "x: start() = 1", "", True),
+        ("", "pass", "@start\n    ", True),
+        ("(start())", "pass", "", True),
+        ("(Base)", "pass", "", True),
+        ("(ValueError)", "pass", "", False),
+    ],
+)
+def test_a_class_leaves_only_when_defining_it_does_nothing(
+    bases: str, body: str, decorator: str, stays: bool
+) -> None:
+    head = "from dataclasses import dataclass, field\n    from ext import Base, start"
+    text = CLASS.format(head=head, bases=bases, body=body, decorator=decorator)
+    assert ("class Helper" in output({"pkg/a.py": text})["pkg/a.py"]) is stays
+
+
+def test_a_class_that_subclasses_may_give_stays() -> None:
+    text = CLASS.format(head="", bases="(ValueError)", body="pass", decorator="")
+    every = "def every(cls):\n    return cls.__subclasses__()\n"
+    assert "class Helper" in output({"pkg/a.py": text, "pkg/b.py": every})["pkg/a.py"]
+
+
+FUNCTION = """
+    from pkg.platform import is_npu
+    {head}
+
+    def helper(x):
+        return x
+
+    def main(x):
+        if is_npu():
+            return helper(x)
+        return {use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "use", "stays"),
+    [
+        ("", "globals()[x]", True),
+        ("", "vars()", False),
+        ("import sys", "getattr(sys.modules[__name__], x)", True),
+        ("import pkg.a", "dir(pkg.a)", True),
+        ("import pkg.a", "pkg.a.main", False),
+        ("", 'globals()["main"]', False),
+        ("", "globals().update(main=1)", False),
+        ("from importlib import import_module", 'getattr(import_module("pkg.a"), x)', True),
+        ("from importlib import import_module", 'getattr(import_module(f"pkg.{x}"), x)', True),
+        ("from importlib import import_module", 'getattr(import_module("json"), x)', False),
+        ("import ext", "dir(ext)", False),
+    ],
+)
+def test_a_function_stays_where_its_module_is_looked_into(head: str, use: str, stays: bool) -> None:
+    text = dedent(FUNCTION).format(head=head, use=use)
+    assert ("def helper" in output({"pkg/a.py": text})["pkg/a.py"]) is stays
+
+
+def test_another_file_may_look_into_a_module() -> None:
+    text = dedent(FUNCTION).format(head="", use="x")
+    looks = "from pkg import a\n\n\ndef names(x):\n    return [getattr(a, n) for n in x]\n"
+    assert "def helper" in output({"pkg/a.py": text, "pkg/b.py": looks})["pkg/a.py"]
+    reads = "from pkg import a\n\n\ndef names(x):\n    return a.main\n"
+    assert "def helper" not in output({"pkg/a.py": text, "pkg/b.py": reads})["pkg/a.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "may"),
+    [
+        ('f"run_{x}"', "run_fast", True),
+        ('f"run_{x}"', "rerun_fast", False),
+        ('f"{x}_hip_{y}"', "is_hip_on", True),
+        ('f"pkg.{x}.run_{y}"', "run_fast", True),
+        ('f"Error in {x}"', "Error", False),
+        ('f"do{x}"', "dozen", False),
+        ('"run_%(kind)s"', "run_fast", True),
+        ('"run_${kind}_now"', "run_fast_now", True),
+        ('x + "_now"', "run_now", True),
+        ('"run" + x', "running", True),
+        ('PREFIX = "run_"', "run_fast", True),
+        ('NAME = "run"', "run_fast", False),
+        ('"_".join(["run", x])', "run_fast", True),
+        ('"/".join(["run", x])', "run_fast", False),
+        ('f"RUN_{x}".lower()', "run_fast", True),
+        ('[n for n in dir(x) if n.endswith("_test")]', "a_test", True),
+        ('x.endswith("_tests.py")', "a_test", False),
+        ('eval(f"1 + run_{x}()")', "run_fast", True),
+        ('model.eval("run()")', "run", False),
+    ],
+)
+def test_what_a_text_may_form(text: str, name: str, may: bool) -> None:
+    names = FormedNames()
+    names.look("a.py", text.encode())
+    assert names.holds(name) is may
+    names.look("a.py", b"")
+    assert not names.holds(name)
+
+
+def test_the_literal_parts_of_a_pattern_do_not_overlap() -> None:
+    assert fits("abcabc", ("abc", "abc"))
+    assert not fits("abc", ("abc", "abc"))
+    assert not fits("ab_cd", ("ab_", "_cd"))
+    assert fits("a_mid_b", ("a", "mid", "b"))
+    assert not formed(b'"for {x}"')
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("eval(x)", True),
+        ("run = exec\n", True),
+        ("builtins.eval", True),
+        ("model.eval()", False),
+        ("re.compile(x)", False),
+        ('("builtins", "eval")', False),
+    ],
+)
+def test_what_runs_text_as_code(text: str, runs: bool) -> None:
+    assert runs_text(text.encode()) is runs
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("flush", {"flush"}),
+        ("flush abort", {"flush", "abort"}),
+        ("a.b:c|d", {"a", "b", "c", "d"}),
+        ('{"method": "flush", "then": "the end."}', {"method", "flush", "then", "the", "end"}),
+        ("call flush() now!", {"flush"}),
+        ("Prose, and more of it.", set()),
+        ("x" * 300, set()),
+    ],
+)
+def test_the_names_that_a_string_may_stand_for(value: str, names: set[str]) -> None:
+    assert set(possible_names(value)) == names

@@ -120,6 +120,8 @@ class Effects:
         if isinstance(node, ast.Starred):
             return isinstance(node.value, (ast.List, ast.Tuple)) and self._value(node.value, scope)
         if isinstance(node, ast.Call) and self._evaluator.qualified(node.func, scope) in MAKERS:
+            if any(keyword.arg == "device" for keyword in node.keywords):
+                return False  # the first use of a device starts it
             return self._values((*node.args, *(keyword.value for keyword in node.keywords)), scope)
         return False
 

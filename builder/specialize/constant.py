@@ -67,5 +67,5 @@ def is_predicate(function: ast.FunctionDef, scope: Scope, decorators: Iterable[o
     if not isinstance(scope.node, ast.ClassDef):
         return True
     bases = [(names_of(base) or ("?",))[0] for base in scope.node.bases]
-    private = function.name.startswith("_") and not function.name.endswith("__")
+    private = function.name.startswith("_") and not function.name.startswith("__")
     return private or any(base.endswith(("Enum", "Flag")) for base in bases)

@@ -206,7 +206,7 @@ class Dead:
         places = self._places[name]
         if self._fell[name] <= 0 or not places or name in self._extra:
             return False
-        if name.startswith(b"__") and name.endswith(b"__"):
+        if name.startswith(b"__"):  # Python calls it, or it has another name outside of its class
             return False
         return self._words.total(name) - sum(places.values()) <= _OFTEN
 

@@ -405,7 +405,9 @@ class Evaluator:
                 return any(known.value == i.value for i in container.elts if isinstance(i, ast.Constant))
             return None
         if isinstance(member, ast.Constant) and self._option_absent(container, member):
-            return False
+            # `"a" in name` may ask for a part of a text, and another value may hold it
+            longer = self.hinders("part_of_value", str(member.value), *names_of(container))
+            return None if longer else False
         return None
 
     def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:

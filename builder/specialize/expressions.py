@@ -165,7 +165,8 @@ class Expressions:
 
     def _members(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, names: Sequence[str]) -> None:
         gone = {index for index, item in enumerate(node.elts) if self._member_gone(item, names, scope)}
-        if gone and not isinstance(node, ast.Set) and not unseen(self.evaluator, node, scope):
+        emptied = len(gone) == len(node.elts)
+        if gone and (emptied or not isinstance(node, ast.Set)) and not unseen(self.evaluator, node, scope):
             gone = set()  # an absent value does no harm there; what does not exist is told as a use of it
             self.doubts.append((node.lineno, "a collection whose positions are seen keeps its elements"))
         self.ops.extend(DropItem(node, "elts", index) for index in sorted(gone))
@@ -266,7 +267,8 @@ class Expressions:
         value = self.evaluator.value(keyword.value, scope)
         if not stated or not isinstance(value, Known) or not value.exact:
             return False
-        return stated[0] == value.value and self.evaluator.pure(keyword.value, scope)
+        same = type(stated[0]) is type(value.value) and stated[0] == value.value
+        return same and self.evaluator.pure(keyword.value, scope)
 
     def classes(self, classes: ast.expr, scope: Scope) -> None:
         """The second argument of isinstance, or what a handler catches: classes that are gone leave it."""

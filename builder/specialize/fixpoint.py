@@ -103,6 +103,7 @@ class _Fixpoint:
         self.facts = facts
         self.frozen = frozen
         self.check = check
+        self.removed_files = {names[p]: d for p, d in upstream.items() if p not in files and p in names}
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
         self.outlines: dict[str, Outline] = {}
@@ -130,6 +131,7 @@ class _Fixpoint:
         return World(
             self.files, self.names, self.removed, self.facts, self.memory,
             self.units, self.outlines, self.tops, self.words,
+            self.removed_files,
         )  # fmt: skip
 
     def run(self) -> Specialized:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 
-from builder.source.ops import Decide, DropItem, Remove, Unwrap
+from builder.source.ops import Decide, DropGuard, DropItem, Remove, Unwrap, irrefutable
 from builder.specialize.assign import Assignments, Folded
 from builder.specialize.constant import is_predicate, remaining, returned
 from builder.specialize.enumerations import Enumeration
@@ -255,10 +255,20 @@ class _Folder:
         self.out.ops.extend(DropItem(stmt, "cases", i) for i in gone)
         for index, case in enumerate(stmt.cases):
             if index not in gone:
-                if case.guard is not None:
-                    self.expressions.fold(case.guard, scope, test=True)
+                self.case_guard(stmt, index, scope)
                 self.suite(case.body, scope)
         return True
+
+    def case_guard(self, stmt: ast.Match, index: int, scope: Scope) -> None:
+        """Fold the guard of a case; one that is true leaves, unless cases after it would be unreachable."""
+        case = stmt.cases[index]
+        if case.guard is None:
+            return
+        last = index == len(stmt.cases) - 1
+        if self.known(case.guard, scope) is True and (last or not irrefutable(case.pattern)):
+            self.out.ops.append(DropGuard(case))
+        else:
+            self.expressions.fold(case.guard, scope, test=True)
 
     def never(self, case: ast.match_case, subject: ast.expr, scope: Scope) -> bool:
         """May a case of `match` leave, since it is never taken? One whose guard is false binds all the same."""

@@ -79,6 +79,8 @@ class Imports:
                 home = self.world.module_gone(self.unit.absolute(stmt))
                 said = target if isinstance(target, str) and target in self.world.facts.symbols else None
                 why = target.name if isinstance(target, Gone) else home or said
+                if target is None and home is not None and self.world.ask("is_alias", home, alias.name):
+                    why = None  # another name for what exists: nobody can tell what becomes of its uses
             if why is not None:
                 found[index] = why
         return found

@@ -111,10 +111,14 @@ class _Uses:
         if isinstance(parent, ast.Attribute) and parent.attr in ("items", "keys", "values"):
             call = parents.get(parent)
             return isinstance(call, ast.Call) and self.counted(call, scope)
+        if isinstance(parent, (ast.If, ast.IfExp, ast.While)):
+            return node is parent.test
+        if isinstance(parent, (ast.BoolOp, ast.UnaryOp)):
+            return True
         if not isinstance(parent, ast.Call) or node not in parent.args:
             return False
         name = self.evaluator.qualified(parent.func, scope)
-        if name in ("enumerate", "iter", "len", "zip"):
+        if name in ("all", "any", "bool", "enumerate", "iter", "len", "max", "min", "sum", "zip"):
             return True
         return name in ("list", "tuple") and isinstance(parents.get(parent), ast.Subscript)
 

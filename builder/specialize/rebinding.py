@@ -7,8 +7,10 @@ over the whole program, but parses only files whose text can write such a name.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,8 @@ _REFLECTION = tuple(b"setattr delattr __setattr__ patch globals locals vars __di
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NAMESPACES = frozenset(["globals", "locals", "vars"])
 _STORES = (ast.Store, ast.Del)
+
+_NAMES_OF: dict[bytes, Mapping[str, list[ast.AST]]] = {}
 
 #: The owner of a write that may be any object, or the name of one that may be any name.
 ANY = "*"
@@ -112,6 +116,61 @@ def attribute_named(world: World, name: str) -> bool:
     if any(encoded in world.outline(path).quoted for path in asking if encoded in world.words.of(path)):
         return True
     return any(isinstance(node.ctx, ast.Del) for _, node in _attribute_stores(world, name))
+
+
+@question
+def part_of_value(world: World, value: str, *names: str) -> bool:
+    """Is there a longer text in the program that holds this one and that the option `names` may have?"""
+    encoded = value.encode()
+    longer = (word for word in world.words.every() if encoded in word and word != encoded)
+    return any(
+        world.facts.option_absent(names, word.decode()) is None
+        and any(word in world.outline(path).quoted for path in world.words.holders(word))
+        for word in longer
+    )
+
+
+@question
+def is_alias(world: World, module: str, name: str) -> bool:
+    """Is a name of a removed module only another name for something that exists all the same?"""
+    for binding in _removed_names(world, module).get(name, ()):
+        if isinstance(binding, ast.ImportFrom):
+            home = _absolute(binding, module)
+            original = next(a.name for a in binding.names if (a.asname or a.name) == name)
+            if world.module_gone(home) is None and not world.is_gone(f"{home}.{original}"):
+                return True
+            if home in world.removed_files and is_alias(world, home, original):
+                return True
+        elif isinstance(binding, (ast.Name, ast.Attribute)):
+            first = ast.unparse(binding).partition(".")[0]
+            if hasattr(builtins, first) or is_alias(world, module, first):
+                return True
+    return False
+
+
+def _removed_names(world: World, module: str) -> Mapping[str, list[ast.AST]]:
+    """What the statements at the top of a removed module bind: imports, and what is assigned."""
+    data = world.removed_files.get(module, b"")
+    if data not in _NAMES_OF:
+        names: dict[str, list[ast.AST]] = {}
+        with suppress(SyntaxError, ValueError):
+            for stmt in ast.parse(data).body:
+                if isinstance(stmt, ast.ImportFrom):
+                    for alias in stmt.names:
+                        names.setdefault(alias.asname or alias.name, []).append(stmt)
+                elif isinstance(stmt, ast.Assign):
+                    for target in stmt.targets:
+                        if isinstance(target, ast.Name):
+                            names.setdefault(target.id, []).append(stmt.value)
+        _NAMES_OF[data] = names
+    return _NAMES_OF[data]
+
+
+def _absolute(node: ast.ImportFrom, module: str) -> str:
+    if not node.level:
+        return node.module or ""
+    base = module.split(".")[: -node.level]
+    return ".".join([*base, *([node.module] if node.module else [])])
 
 
 @question

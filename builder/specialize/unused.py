@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from builder.specialize.flow import catches
 from builder.specialize.import_effects import runs_anyway
 from builder.specialize.links import Links
 from builder.specialize.seek import DEFINITIONS, functions_around, lines_with, loads, nodes_on, suites
@@ -105,7 +106,11 @@ class Unused:
         if before is None:
             return
         for function, stmt, name in constants(unit.module.tree.body, None):
-            if loads(unit, name, function) or not _was_read(before, function.name, name):
+            if (
+                _reads_all(function)
+                or loads(unit, name, function)
+                or not _was_read(before, function.name, name)
+            ):
                 continue
             scope = unit.scopes.of(function)
             bindings = scope.names.get(name, [])
@@ -115,6 +120,7 @@ class Unused:
 
 def unnoticed(world: World, unit: Unit, unread: Sequence[Bound]) -> Iterator[Bound]:
     """Those of the imported names that may leave: without them every module runs as before, or nobody notices."""
+    unread = [bound for bound in unread if not _is_tried(unit, bound.node)]
     leaving = {bound.node.names[bound.index] for bound in unread} | unit.leaving
     for bound in unread:
         alias = bound.node.names[bound.index]
@@ -132,6 +138,17 @@ def unnoticed(world: World, unit: Unit, unread: Sequence[Bound]) -> Iterator[Bou
             if not runs_anyway(world, unit, module, leaving)
         ):
             yield bound
+
+
+def _is_tried(unit: Unit, stmt: ast.stmt) -> bool:
+    """Does the program ask by this import whether the module is there?"""
+    at: ast.AST | None = stmt
+    while at is not None and not isinstance(at, DEFINITIONS):
+        below, at = at, unit.module.parents.get(at)
+        if isinstance(at, ast.Try) and below in at.body:
+            if any(catches(handler, ImportError) is not False for handler in at.handlers):
+                return True
+    return False
 
 
 def never_runs(unit: Unit, stmt: ast.stmt) -> bool:
@@ -224,6 +241,15 @@ def constants(
         else:
             for suite in suites(stmt):
                 yield from constants(suite, function)
+
+
+def _reads_all(function: Function) -> bool:
+    """Does a function read its locals by no name?"""
+    return any(
+        isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") in ("dir", "eval", "exec", "locals", "vars")
+        for node in ast.walk(function)
+    )
 
 
 def _was_read(before: Unit, function: str, name: str) -> bool:

@@ -56,6 +56,10 @@ class Words:
                 self._holders[word].add(path)
         return {word: new[word] - old[word] for word in changed}
 
+    def every(self) -> Iterable[bytes]:
+        """Every identifier that some file holds."""
+        return [word for word, holders in self._holders.items() if holders]
+
     def holders(self, word: bytes) -> list[str]:
         """The files that hold an identifier, sorted."""
         return sorted(self._holders.get(word, ()))

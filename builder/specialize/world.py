@@ -115,13 +115,16 @@ class World:
         outlines: dict[str, Outline],
         known: KnownTops | None = None,
         words: Words | None = None,
+        removed_files: Mapping[str, bytes] | None = None,
     ) -> None:
         """`names`: path -> module; `removed`: module -> why it is gone; `units`, `outlines`, `known`: of the
-        files that were asked for already; `words`: of all files."""
+        files that were asked for already; `words`: of all files; `removed_files`: the text of removed
+        modules, by their names."""
         self.files = files
         self.names = names
         self.paths = {name: path for path, name in names.items() if path in files}
         self.removed = removed
+        self.removed_files = removed_files or {}
         self.facts = facts
         self.memory = memory
         self._units = units
@@ -193,7 +196,7 @@ class World:
         if full in self.facts.values or full in self.facts.predicates:
             return full  # what a fact states of a name holds, though its home is gone
         if self.module_gone(module) is not None:
-            return Gone(module)
+            return None if QUESTIONS["is_alias"](self, module, name) else Gone(module)
         if self.is_gone(full):
             return Gone(full)
         path = self.paths.get(module)

@@ -137,7 +137,7 @@ batches: []
     assert facts[1] == Fact("predicate", "a.c", True, Mark("manifest.yaml", NEXT + 1, 28), "base", False)
     options = manifest(text).batches[0].options
     assert options == (
-        Option(("*backend*",), ("fa3", 4, 0.5, "0.5"), Mark("manifest.yaml", NEXT + 9, 13), "base"),
+        Option(("*backend*",), ("fa3", 4, 0.5, "0.5"), Mark("manifest.yaml", NEXT + 10, 13), "base"),
     )
 
 

@@ -135,15 +135,15 @@ def is_alias(world: World, module: str, name: str) -> bool:
     """Is a name of a removed module only another name for something that exists all the same?"""
     for binding in _removed_names(world, module).get(name, ()):
         if isinstance(binding, ast.ImportFrom):
-            home = _absolute(binding, module)
+            home = _absolute(binding, module if world.is_folder(module) else module.rpartition(".")[0])
             original = next(a.name for a in binding.names if (a.asname or a.name) == name)
             if world.module_gone(home) is None and not world.is_gone(f"{home}.{original}"):
                 return True
-            if home in world.removed_files and is_alias(world, home, original):
+            if home in world.removed_files and world.ask("is_alias", home, original):
                 return True
         elif isinstance(binding, (ast.Name, ast.Attribute)):
             first = ast.unparse(binding).partition(".")[0]
-            if hasattr(builtins, first) or is_alias(world, module, first):
+            if hasattr(builtins, first) or world.ask("is_alias", module, first):
                 return True
     return False
 
@@ -166,10 +166,11 @@ def _removed_names(world: World, module: str) -> Mapping[str, list[ast.AST]]:
     return _NAMES_OF[data]
 
 
-def _absolute(node: ast.ImportFrom, module: str) -> str:
+def _absolute(node: ast.ImportFrom, package: str) -> str:
     if not node.level:
         return node.module or ""
-    base = module.split(".")[: -node.level]
+    parts = package.split(".")
+    base = parts[: len(parts) - (node.level - 1)]
     return ".".join([*base, *([node.module] if node.module else [])])
 
 

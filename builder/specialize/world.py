@@ -173,6 +173,10 @@ class World:
             return name
         return None
 
+    def is_folder(self, name: str) -> bool:
+        """Does a module hold others, here or in upstream?"""
+        return name in self._folders or name in self._removed_folders
+
     def is_module(self, name: str) -> bool:
         return name in self.paths or name in self._folders
 
@@ -196,7 +200,7 @@ class World:
         if full in self.facts.values or full in self.facts.predicates:
             return full  # what a fact states of a name holds, though its home is gone
         if self.module_gone(module) is not None:
-            return None if QUESTIONS["is_alias"](self, module, name) else Gone(module)
+            return None if self.ask("is_alias", module, name) else Gone(module)
         if self.is_gone(full):
             return Gone(full)
         path = self.paths.get(module)

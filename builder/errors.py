@@ -44,7 +44,7 @@ CODES: dict[str, tuple[int, str]] = {
     "R006": (RULE_BROKEN, "The pre-image of an overlay is not the blob that it states."),
     "R007": (RULE_BROKEN, "A patch does not apply exactly."),
     "R008": (RULE_BROKEN, "A use of something declared absent cannot leave soundly."),
-    "R009": (RULE_BROKEN, "A declared fact, option or absent name occurs nowhere."),
+    "R009": (RULE_BROKEN, "A declared fact, option, absent name or model occurs nowhere."),
     "R010": (RULE_BROKEN, "A dynamic import is not declared under roots.dynamic."),
     # gates on the output
     "G001": (GATE_FAILED, "A file of the output does not parse."),

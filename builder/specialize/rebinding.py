@@ -219,7 +219,7 @@ def _writes(world: World, path: str) -> tuple[Write, ...]:
     found: tuple[Write, ...] | None = unit.cache.get("reflected writes")  # type: ignore[assignment]
     if found is None:
         visitor = _Writes(unit, _evaluator(world, unit))
-        found = tuple(dict.fromkeys(visitor.visit(unit.module.tree, unit.scopes.root)))
+        found = tuple(dict.fromkeys(visitor.writes()))
         unit.cache["reflected writes"] = found
     return found
 
@@ -229,12 +229,18 @@ class _Writes:
         self.unit = unit
         self.evaluator = evaluator
 
-    def visit(self, node: ast.AST, scope: Scope) -> Iterator[Write]:
-        for child in ast.iter_child_nodes(node):
-            yield from self.visit(child, self.unit.scopes.by_node.get(child, scope))
+    def writes(self) -> Iterator[Write]:
+        seen = set()
+        for word in _REFLECTION:
+            for node in nodes_on(self.unit, word.decode()):
+                if isinstance(node, (ast.Call, ast.Subscript)) and node not in seen:
+                    seen.add(node)
+                    yield from self.write(node, self.unit.scope_of(node))
+
+    def write(self, node: ast.Call | ast.Subscript, scope: Scope) -> Iterator[Write]:
         if isinstance(node, ast.Call):
             yield from self.call(node, scope)
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, _STORES):
+        elif isinstance(node.ctx, _STORES):
             owner = self.namespace(node.value, scope)
             if owner is not None:
                 yield Write(owner, text(node.slice) or ANY)

@@ -107,8 +107,8 @@ class Unused:
             return
         for function, stmt, name in constants(unit.module.tree.body, None):
             if (
-                _reads_all(function)
-                or loads(unit, name, function)
+                loads(unit, name, function)
+                or _reads_all(unit, function)
                 or not _was_read(before, function.name, name)
             ):
                 continue
@@ -243,9 +243,11 @@ def constants(
                 yield from constants(suite, function)
 
 
-def _reads_all(function: Function) -> bool:
+def _reads_all(unit: Unit, function: Function) -> bool:
     """Does a function read its locals by no name?"""
-    return any(
+    last = function.end_lineno or function.lineno
+    lines = lines_with(unit, [b"dir", b"eval", b"exec", b"locals", b"vars"])
+    return any(function.lineno <= line <= last for line in lines) and any(
         isinstance(node, ast.Call)
         and getattr(node.func, "id", "") in ("dir", "eval", "exec", "locals", "vars")
         for node in ast.walk(function)

@@ -76,6 +76,11 @@ class Assignments:
             if settled is not None:
                 return settled == "restated"
         self.expressions.annotations.fold(stmt, stmt.annotation, scope)
+        exported = (
+            isinstance(stmt.target, ast.Name) and stmt.target.id == "__all__" and stmt.value is not None
+        )
+        if exported and self.exports(stmt.value):  # type: ignore[arg-type]
+            return True
         if stmt.value is not None:
             self._value([stmt.target], stmt.value, scope)
         return True

@@ -39,6 +39,8 @@ _CONTAINERS = frozenset(
         "Tuple",
     ]
 )
+#: Builtins that fail for a text that is no number.
+_CONVERSIONS = frozenset(["float", "int"])
 _BINDS = (ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
@@ -91,11 +93,22 @@ def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
     if isinstance(name, str):
         if name in _CONSUMERS:
             return len(node.args) != 1 or repeatable(evaluator, node.args[0], scope)
+        if name in _CONVERSIONS:
+            return all(_converts(argument) for argument in node.args)
         if name in PURE_BUILTINS or evaluator.facts.is_pure(name):
             return True
     if attr is None:
         return False
     return attr in declared or f"*.{attr}" in declared or (attr in PURE_METHODS and _asks(attr, node))
+
+
+def _converts(node: ast.expr) -> bool:
+    """Is this certainly a number: a literal, a comparison, a length?"""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in ("bool", "len")
+    return isinstance(node, (ast.Compare, ast.BoolOp)) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float))
+    )
 
 
 def _asks(method: str, node: ast.Call) -> bool:

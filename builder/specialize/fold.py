@@ -331,8 +331,8 @@ class _Folder:
 
         known = returned(stmt, self.removed, self.taken, value)
         decorators = [self.evaluator.qualified(_applied(d), scope) for d in stmt.decorator_list]
-        if not is_predicate(stmt, scope, decorators):
-            return
+        if not is_predicate(stmt, scope, decorators) or self.unit.module.parents.get(stmt) is not scope.node:
+            return  # one that a branch defines may not be there
         if scope.kind == "class":
             self.out.methods[name] = known
         elif known is not None and not self.evaluator.rebound(stmt.name):

@@ -88,6 +88,15 @@ _INERT = frozenset(
 #: Bases whose subclasses appear in no list, so that one may leave.
 INERT_BASES = _PASSIVE | _ENUMS | _EXCEPTIONS | _BUILTIN | _TUPLES | (_INERT - {"string.Template"})
 
+#: Methods that the standard library calls on whatever object it is handed: streams, transports, mappings.
+DUCK_TYPED = frozenset(
+    (
+        "aclose close connection_lost connection_made data_received datagram_received eof_received"
+        " error_received fileno flush isatty keys read readable readinto readline readlines seek seekable"
+        " tell truncate writable write writelines"
+    ).split()
+)
+
 #: Class decorators that call no method and remember no class.
 HARMLESS_CLASS_DECORATORS = frozenset(
     [
@@ -265,6 +274,8 @@ class Hierarchy:
 
     def called_outside(self, cls: Class, method: Function) -> bool:
         """May something other than the text of the kept tree need this method of a class?"""
+        if method.name in DUCK_TYPED:
+            return True
         name = method.name
         if name.startswith("_") and name.endswith("_"):
             return True

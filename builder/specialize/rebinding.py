@@ -141,6 +141,9 @@ def is_alias(world: World, module: str, name: str) -> bool:
                 return True
             if home in world.removed_files and world.ask("is_alias", home, original):
                 return True
+        elif isinstance(binding, ast.Import):
+            if not any(world.module_gone(alias.name) for alias in binding.names):
+                return True
         elif isinstance(binding, (ast.Name, ast.Attribute)):
             first = ast.unparse(binding).partition(".")[0]
             if hasattr(builtins, first) or world.ask("is_alias", module, first):
@@ -158,6 +161,9 @@ def _removed_names(world: World, module: str) -> Mapping[str, list[ast.AST]]:
                 if isinstance(stmt, ast.ImportFrom):
                     for alias in stmt.names:
                         names.setdefault(alias.asname or alias.name, []).append(stmt)
+                elif isinstance(stmt, ast.Import):
+                    for alias in stmt.names:
+                        names.setdefault(alias.asname or alias.name.partition(".")[0], []).append(stmt)
                 elif isinstance(stmt, ast.Assign):
                     for target in stmt.targets:
                         if isinstance(target, ast.Name):

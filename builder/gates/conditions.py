@@ -61,7 +61,7 @@ class Conditions:
         return None
 
     def arm(self, place: Place, text: str) -> tuple[object, Cause] | None:
-        """What `a if condition else b` gives where the facts decide the condition: a literal or its source."""
+        """What `a if condition else b` gives where the facts decide: a literal or its source."""
         file = self.sources.parsed(place.path)
         try:
             node = ast.parse(f"({text}\n)", mode="eval").body

@@ -139,7 +139,7 @@ class Fact:
     default     callable:keyword                    the keyword's default, so that it may go
     environment-reader  qualified or bare function  True: reads the variable that its first argument names
     quiet-import        external module             True: importing it only defines names
-    base                qualified class of another package  the methods that it may call on a subclass, by spaces
+    base                qualified class of another package  the methods that it may call, by spaces
     """
 
     kind: FactKind

@@ -103,7 +103,7 @@ class Assignments:
     def _settled(
         self, target: ast.expr, value: ast.expr | None, scope: Scope
     ) -> Literal["gone", "restated"] | None:
-        """What becomes of a store to an attribute whose value a fact states, of something without effect or gone.
+        """What becomes of a store of something without effect, or gone, to an attribute that a fact states.
 
         It leaves; where somebody may see whether the attribute exists, the stated value is stored.
         """

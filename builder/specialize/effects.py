@@ -141,7 +141,7 @@ def repeatable(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
 
 
 def _may_be_iterator(node: ast.expr, scope: Scope) -> bool:
-    """May `in` use up what it searches? Parameters and what calls return may be iterators, attributes are none."""
+    """May `in` use up what it searches? Parameters and results of calls may be iterators."""
     if isinstance(node, ast.Name):
         owner = scope.find(node.id)
         return owner is not None and owner.kind != "module" and not _is_container(scope, node.id)

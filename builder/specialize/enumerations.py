@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterator
 from builder.source.ops import Replace
 from builder.specialize.names import names_of
 
-#: What a class makes values with itself; a method of `_generate_next_value_` that counts has these parameters.
+#: Methods with which a class makes the values of its members itself.
 _MAKES_VALUES = ("__new__", "__init__")
 
 
 class Enumeration:
-    """A class, as far as it is an enumeration. `qualified`: the qualified name of an expression in its scope."""
+    """A class, as far as it is an enumeration. `qualified`: names an expression of its scope."""
 
     def __init__(self, stmt: ast.ClassDef, qualified: Callable[[ast.expr], object]) -> None:
         self.stmt = stmt

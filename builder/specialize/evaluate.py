@@ -200,9 +200,9 @@ class Evaluator:
         parents = self.unit.module.parents
         while node in parents:
             child, node = node, parents[node]
-            if isinstance(node, ast.Try) and child in node.body:
-                if any(catches(handler, NameError) is not False for handler in node.handlers):
-                    return True
+            handlers = node.handlers if isinstance(node, ast.Try) and child in node.body else []
+            if any(catches(handler, NameError) is not False for handler in handlers):
+                return True
         return False
 
     def _calls_nothing(self, stmt: ast.stmt) -> bool:

@@ -1,7 +1,7 @@
 """Uses that no walk over names shows: each would fail, or do something else, in the output.
 
-A method of a base class that runs in place of one declared absent; a field declared absent that a call gives by
-position; a name in `__all__` that is put together and does not exist any more.
+A method of a base class that runs in place of one declared absent; a field declared absent that a call
+gives by position; a name in `__all__` that is put together and does not exist any more.
 """
 
 from __future__ import annotations

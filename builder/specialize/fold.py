@@ -271,7 +271,7 @@ class _Folder:
             self.expressions.fold(case.guard, scope, test=True)
 
     def never(self, case: ast.match_case, subject: ast.expr, scope: Scope) -> bool:
-        """May a case of `match` leave, since it is never taken? One whose guard is false binds all the same."""
+        """May a case of `match` leave, since it is never taken? A false guard comes after the names are bound."""
         if self.guard.needed(scope, [case]):
             return False
         if self.expressions.pattern_gone(case.pattern, subject, scope):
@@ -336,7 +336,8 @@ class _Folder:
         if scope.kind == "class":
             self.out.methods[name] = known
         elif known is not None and not self.evaluator.rebound(stmt.name):
-            if not decorators or not self.evaluator.hinders("cache_inspected", name):
+            inspected = bool(decorators) and self.evaluator.hinders("cache_inspected", name)
+            if not inspected:
                 self.out.functions[name] = known
 
     def _ClassDef(self, stmt: ast.ClassDef, scope: Scope) -> bool:

@@ -90,11 +90,32 @@ INERT_BASES = _PASSIVE | _ENUMS | _EXCEPTIONS | _BUILTIN | _TUPLES | (_INERT - {
 
 #: Methods that the standard library calls on whatever object it is handed: streams, transports, mappings.
 DUCK_TYPED = frozenset(
-    (
-        "aclose close connection_lost connection_made data_received datagram_received eof_received"
-        " error_received fileno flush isatty keys read readable readinto readline readlines seek seekable"
-        " tell truncate writable write writelines"
-    ).split()
+    [
+        "aclose",
+        "close",
+        "connection_lost",
+        "connection_made",
+        "data_received",
+        "datagram_received",
+        "eof_received",
+        "error_received",
+        "fileno",
+        "flush",
+        "isatty",
+        "keys",
+        "read",
+        "readable",
+        "readinto",
+        "readline",
+        "readlines",
+        "seek",
+        "seekable",
+        "tell",
+        "truncate",
+        "writable",
+        "write",
+        "writelines",
+    ]
 )
 
 #: Class decorators that call no method and remember no class.

@@ -84,10 +84,9 @@ def _taken_as_attribute(world: World, module: str, importer: str) -> bool:
             continue
         unit = world.unit(path)
         evaluator = Evaluator(world, unit)
-        for node in nodes_on(unit, last):
-            if isinstance(node, ast.Attribute) and node.attr == last:
-                if evaluator.qualified(node, unit.scope_of(node)) == module:
-                    return True
+        attributes = (n for n in nodes_on(unit, last) if isinstance(n, ast.Attribute) and n.attr == last)
+        if any(evaluator.qualified(node, unit.scope_of(node)) == module for node in attributes):
+            return True
     return False
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.specialize.flow import catches
@@ -119,7 +119,7 @@ class Unused:
 
 
 def unnoticed(world: World, unit: Unit, unread: Sequence[Bound]) -> Iterator[Bound]:
-    """Those of the imported names that may leave: without them every module runs as before, or nobody notices."""
+    """Those of the imported names that may leave: every module runs as before, or nobody notices."""
     unread = [bound for bound in unread if not _is_tried(unit, bound.node)]
     leaving = {bound.node.names[bound.index] for bound in unread} | unit.leaving
     for bound in unread:
@@ -145,9 +145,9 @@ def _is_tried(unit: Unit, stmt: ast.stmt) -> bool:
     at: ast.AST | None = stmt
     while at is not None and not isinstance(at, DEFINITIONS):
         below, at = at, unit.module.parents.get(at)
-        if isinstance(at, ast.Try) and below in at.body:
-            if any(catches(handler, ImportError) is not False for handler in at.handlers):
-                return True
+        handlers = at.handlers if isinstance(at, ast.Try) and below in at.body else []
+        if any(catches(handler, ImportError) is not False for handler in handlers):
+            return True
     return False
 
 

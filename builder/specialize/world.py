@@ -316,7 +316,7 @@ class World:
     def ask(self, name: str, *about: str) -> bool:
         """The answer to a registered question about the whole program.
 
-        A question that is asked while it is being answered is answered with no: only what else there is counts.
+        A question that comes up while it is being answered is answered with no: only the rest counts.
         """
         asked = (name, *about)
         if asked in self._asking:

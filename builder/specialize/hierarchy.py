@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -79,14 +80,29 @@ _INERT = frozenset(
         "logging.StreamHandler",
         "multiprocessing.Process",
         "string.Formatter",
-        "string.Template",
         "threading.Thread",
         "threading.local",
-        "unittest.TestCase",
     ]
 )
 #: Bases whose subclasses appear in no list, so that one may leave.
-INERT_BASES = _PASSIVE | _ENUMS | _EXCEPTIONS | _BUILTIN | _TUPLES | (_INERT - {"string.Template"})
+INERT_BASES = _PASSIVE | _ENUMS | _EXCEPTIONS | _BUILTIN | _TUPLES | _INERT
+
+#: Methods that the standard library calls on objects of any class that are handed to it.
+DUCK_METHODS = frozenset(
+    [
+        "aclose", "acquire", "append", "as_integer_ratio", "asend", "athrow", "cancel", "cancelled",
+        "clear", "close", "conjugate", "connection_lost", "connection_made", "copy",
+        "create_module", "data_received", "datagram_received", "decode", "detach", "done", "dst",
+        "emit", "encode", "eof_received", "error_received", "exec_module", "extend", "fileno",
+        "filter", "find_module", "find_spec", "flush", "format", "fromutc", "get", "get_code",
+        "get_data", "get_filename", "get_source", "getvalue", "handle", "invalidate_caches",
+        "is_package", "isatty", "items", "join", "keys", "load_module", "locked", "next", "notify",
+        "notify_all", "pause_writing", "peek", "pop", "put", "read", "read1", "readable",
+        "readinto", "readline", "readlines", "recv", "release", "resume_writing", "run", "seek",
+        "seekable", "send", "sort", "start", "tell", "throw", "truncate", "tzname", "update",
+        "utcoffset", "values", "wait", "writable", "write", "writelines",
+    ]
+)  # fmt: skip
 
 #: Methods that the standard library calls on whatever object it is handed: streams, transports, mappings.
 DUCK_TYPED = frozenset(
@@ -168,6 +184,7 @@ class Hierarchy:
         self._lineages: dict[ast.ClassDef, Lineage] = {}
         self._named: dict[str, list[Class]] = {}
         self._heirs: dict[ast.ClassDef, tuple[list[Class], bool]] = {}
+        self._handed: dict[ast.ClassDef, bool] = {}
         self._protocols: frozenset[str] | None = None
 
     # -- what a class inherits ------------------------------------------------------------------
@@ -300,10 +317,12 @@ class Hierarchy:
         name = method.name
         if name.startswith("_") and name.endswith("_"):
             return True
-        if _abstract(method) or name in self.protocol_members():
+        if _abstract(method) or name in DUCK_METHODS or name in self.protocol_members():
             return True
         heirs, more = self.heirs(cls)
         if more:
+            return True
+        if any(self._handed_on(each) for each in (cls, *heirs)):
             return True
         for each in (cls, *heirs):
             lineage = self.lineage(each)
@@ -313,6 +332,67 @@ class Hierarchy:
                 if known.node not in known.unit.leaving and _declares_abstract(known.node, name):
                     return True
         return False
+
+    def _handed_on(self, cls: Class) -> bool:
+        """Does the text hand an object of the class to another package, which may call any method?"""
+        if cls.node not in self._handed:
+            self._handed[cls.node] = self._find_handed_on(cls)
+        return self._handed[cls.node]
+
+    def _find_handed_on(self, cls: Class) -> bool:
+        for node in ast.walk(cls.node):
+            if isinstance(node, ast.Name) and node.id == "self" and self._goes_out(cls.unit, node):
+                return True
+        for path, called in sorted(self._links.seeing(cls.qualified).items()):
+            for name in sorted(called):
+                if name.encode() not in self._words.of(path):
+                    continue
+                unit = self._world.unit(path)
+                for node in nodes_on(unit, name):
+                    if name in (getattr(node, "id", ""), getattr(node, "attr", "")) and self._made_out(
+                        unit, node
+                    ):
+                        return True
+        return False
+
+    def _made_out(self, unit: Unit, node: ast.AST) -> bool:
+        """Is what a class makes, or the class, handed to another package, at once or by a variable?"""
+        parents = unit.module.parents
+        if self._goes_out(unit, node):
+            return True
+        call = parents.get(node)
+        if not isinstance(call, ast.Call) or call.func is not node:
+            return False
+        if self._goes_out(unit, call):
+            return True
+        target = parents.get(call)
+        if not isinstance(target, ast.Assign) or not isinstance(target.targets[0], ast.Name):
+            return False
+        variable = target.targets[0].id
+        return any(
+            isinstance(use, ast.Name) and use.id == variable and self._goes_out(unit, use)
+            for use in nodes_on(unit, variable)
+        )
+
+    def _goes_out(self, unit: Unit, node: ast.AST) -> bool:
+        """Is an expression an argument of a call of another package, not the standard library's?"""
+        parents = unit.module.parents
+        below, at = node, parents.get(node)
+        while isinstance(at, (ast.keyword, ast.Starred, ast.Tuple, ast.List, ast.Dict)):
+            below, at = at, parents.get(at)
+        if not isinstance(at, ast.Call) or at.func is below:
+            return False
+        scope = self._scope_around(unit, at)
+        name = Evaluator(self._world, unit).qualified(at.func, scope)
+        if not isinstance(name, str) or "." not in name or self._ours(name):
+            return False
+        return name.partition(".")[0] not in sys.stdlib_module_names
+
+    def _scope_around(self, unit: Unit, node: ast.AST) -> Scope:
+        at: ast.AST | None = node
+        while at is not None and not isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            at = unit.module.parents.get(at)
+        return unit.scopes.of(at) if at is not None else unit.scopes.root
 
     def _calls(self, base: str, name: str) -> bool:
         """May an external base call a method of this name on a subclass?"""

@@ -273,7 +273,8 @@ class _Finder:
         elif name in _OWN and isinstance(func, ast.Name) and not node.args:
             inside = name == "locals" and scope.kind not in ("module", "class")
             if not inside and not self._keyed(node):
-                yield Site("module", self._unit.name, self._span(node))
+                around = self._class_around(node) if name == "locals" and scope.kind != "module" else ""
+                yield Site("class" if around else "module", around or self._unit.name, self._span(node))
         elif name in _LISTS and not (isinstance(func, ast.Attribute) and name in ("dir", "vars")):
             if self._keyed(node):
                 return

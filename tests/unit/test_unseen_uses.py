@@ -15,34 +15,34 @@ METHOD = """
     from pkg.platform import is_npu
     {head}
     class A{bases}:
-        def flush(self):
+        def purge(self):
             return 1
 
     def main(a, name):
         if is_npu():
-            return a.flush()
+            return a.purge()
         return {use}
 """
 
 
 def method_stays(use: str, *, head: str = "", bases: str = "", others: dict[str, str] | None = None) -> bool:
-    """Does A.flush stay, which only a folded branch calls?"""
+    """Does A.purge stay, which only a folded branch calls?"""
     text = dedent(METHOD).format(head=head, bases=bases, use=use)
-    return "def flush" in output({"pkg/a.py": text, **(others or {})})["pkg/a.py"]
+    return "def purge" in output({"pkg/a.py": text, **(others or {})})["pkg/a.py"]
 
 
 @pytest.mark.parametrize(
     "use",
     [
-        'getattr(a, f"flu{name}")()',
-        'getattr(a, name + "ush")()',
-        'getattr(a, "flu%s" % name)()',
-        'getattr(a, "{}ush".format(name))()',
-        'getattr(a, "fl" "ush")()',
-        'getattr(a, "fl" + "ush")()',
-        'getattr(a, "fluXY".replace("XY", name))()',
-        'eval("a.flush()")',
-        '[getattr(a, n)() for n in "flush stop".split()]',
+        'getattr(a, f"pur{name}")()',
+        'getattr(a, name + "rge")()',
+        'getattr(a, "pur%s" % name)()',
+        'getattr(a, "{}rge".format(name))()',
+        'getattr(a, "pu" "rge")()',
+        'getattr(a, "pu" + "rge")()',
+        'getattr(a, "purXY".replace("XY", name))()',
+        'eval("a.purge()")',
+        '[getattr(a, n)() for n in "purge stop".split()]',
         "getattr(a, name)()",
         "getattr(A(), name)()",
         "hasattr(a, name)",
@@ -64,7 +64,7 @@ def test_a_method_that_the_program_can_find_stays(use: str) -> None:
         'getattr(a, "stop")',
         'getattr(a, f"stop_{name}")',
         '[getattr(a, n) for n in ("start", "stop")]',
-        '"flush the cache, %s!" % name',
+        '"purge the cache, %s!" % name',
         "getattr(os, name)",
         'globals()["main"]',
     ],
@@ -96,11 +96,11 @@ def test_a_method_leaves_only_where_no_base_may_call_it(bases: str, head: str, s
     assert method_stays("a", head=head, bases=bases, others={"pkg/other.py": other}) is stays
 
 
-@pytest.mark.parametrize(("method", "stays"), [("flush", True), ("close", False)])
+@pytest.mark.parametrize(("method", "stays"), [("purge", True), ("close", False)])
 def test_of_a_declared_base_only_its_methods_stay(method: str, stays: bool) -> None:
     text = dedent(METHOD).format(head="import ext", bases="(ext.Base)", use="a")
     facts = Facts(predicates=FACTS.predicates, bases={"ext.Base": frozenset([method])})
-    assert ("def flush" in output({"pkg/a.py": text}, facts=facts)["pkg/a.py"]) is stays
+    assert ("def purge" in output({"pkg/a.py": text}, facts=facts)["pkg/a.py"]) is stays
 
 
 def test_a_subclass_in_another_file_may_hand_a_method_to_a_base() -> None:
@@ -115,13 +115,33 @@ def test_what_comes_in_from_the_callers_of_a_function_may_be_of_their_classes() 
     assert not method_stays("a", others={"pkg/tool.py": tool})
 
 
+@pytest.mark.parametrize(
+    ("use", "stays"),
+    [
+        ("ext.take(A())", True),
+        ("ext.take(kept=[A()])", True),
+        ("ext.take(A)", True),
+        ("print(A())", False),
+        ("main(A(), name)", False),
+        ("ext.take(A().other)", False),
+    ],
+)
+def test_an_object_that_another_package_takes_keeps_its_methods(use: str, stays: bool) -> None:
+    assert method_stays(use, head="import ext") is stays
+
+
+def test_a_method_that_the_library_calls_on_any_object_stays() -> None:
+    text = dedent(METHOD).format(head="", bases="", use="a").replace("purge", "isatty")
+    assert "def isatty" in output({"pkg/a.py": text})["pkg/a.py"]
+
+
 def test_members_of_a_protocol_that_isinstance_asks_for_stay() -> None:
     protocol = """
         from typing import Protocol, runtime_checkable
 
         @runtime_checkable
-        class Flushes(Protocol):
-            def flush(self): ...
+        class Purges(Protocol):
+            def purge(self): ...
     """
     assert method_stays("a", others={"pkg/protocol.py": protocol})
 
@@ -273,11 +293,11 @@ def test_what_runs_text_as_code(text: str, runs: bool) -> None:
 @pytest.mark.parametrize(
     ("value", "names"),
     [
-        ("flush", {"flush"}),
-        ("flush abort", {"flush", "abort"}),
+        ("purge", {"purge"}),
+        ("purge abort", {"purge", "abort"}),
         ("a.b:c|d", {"a", "b", "c", "d"}),
-        ('{"method": "flush", "then": "the end."}', {"method", "flush", "then", "the", "end"}),
-        ("call flush() now!", {"flush"}),
+        ('{"method": "purge", "then": "the end."}', {"method", "purge", "then", "the", "end"}),
+        ("call purge() now!", {"purge"}),
         ("Prose, and more of it.", set()),
         ("x" * 300, set()),
     ],

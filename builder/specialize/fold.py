@@ -271,7 +271,7 @@ class _Folder:
             self.expressions.fold(case.guard, scope, test=True)
 
     def never(self, case: ast.match_case, subject: ast.expr, scope: Scope) -> bool:
-        """May a case of `match` leave, since it is never taken? A false guard comes after the names are bound."""
+        """May a case of `match` leave, since it is never taken? A false guard binds names before."""
         if self.guard.needed(scope, [case]):
             return False
         if self.expressions.pattern_gone(case.pattern, subject, scope):

@@ -141,12 +141,14 @@ class _Fixpoint:
         dirty: Dirty = {**self.news()}
         dirty.update(dict.fromkeys(first))
         try:
-            while dirty and self.result.rounds < MOST_ROUNDS:
-                edits = self.edits
+            cleaned = -1  # the edits when everything was clean
+            while self.result.rounds < MOST_ROUNDS:
                 while dirty and self.result.rounds < MOST_ROUNDS:
                     dirty = self.fold_round(dirty)
-                if self.edits > edits or not edits:  # else nothing is dead that was not before
-                    dirty = self.affected(self.clean())
+                if self.edits == cleaned:  # nothing can be dead that was not before
+                    break
+                cleaned = self.edits
+                dirty = self.affected(self.clean())
         except SyntaxError as error:  # only what we edited can be no Python here
             self.mismatch(error.filename or "", f"the edits do not give Python: {error}")
             return self.result

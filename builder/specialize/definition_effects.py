@@ -153,7 +153,12 @@ class Effects:
             decorator = decorator.func
         if isinstance(decorator, ast.Attribute) and decorator.attr in _PROPERTY_PARTS:
             return isinstance(decorator.value, ast.Name) and self._property(decorator.value.id, scope)
-        return self._named(decorator, scope) <= TRANSPARENT | self._evaluator.facts.pure
+        return all(name in TRANSPARENT or self._declared(name) for name in self._named(decorator, scope))
+
+    def _declared(self, name: object) -> bool:
+        """Does the manifest say that a call of this function has no effect?"""
+        pure = self._evaluator.facts.pure
+        return isinstance(name, str) and (name in pure or name.rpartition(".")[2] in pure)
 
     def _named(self, node: ast.expr, scope: Scope) -> set[str]:
         """The qualified names that an expression may stand for, but for `None` in place of an import."""
@@ -201,10 +206,8 @@ class Effects:
                 if isinstance(decorator, ast.Call)
                 else ()
             )
-            if (
-                self._evaluator.qualified(func, scope)
-                not in HARMLESS_CLASS_DECORATORS | self._evaluator.facts.pure
-            ):
+            known = self._evaluator.qualified(func, scope)
+            if known not in HARMLESS_CLASS_DECORATORS and not self._declared(known):
                 return False
             if not self._values(arguments, scope):
                 return False

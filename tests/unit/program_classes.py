@@ -5,6 +5,7 @@ from __future__ import annotations
 from program_writer import Shape, Writer
 
 #: How a class, a function or a method comes to be known without being named: header, and how to ask.
+#: Reading an item has no effect, and no name is asked for by a slice of it.
 _REGISTERING = (
     ("class {name}(framework.Plugin): pass", "framework.SEEN"),
     ("class {name}(framework.Plugin, key='{name}'): pass", "framework.SEEN"),
@@ -19,12 +20,10 @@ _REGISTERING = (
     ("def {name}(a=record('{name}')): return a", "0"),
     ("def {name}(*, a: record('{name}') = 1) -> echo('{name}'): return a", "0"),
     ("def {name}(): return 1", "sorted(n for n in globals() if n.startswith('{start}'))"),
-    ("def {name}(): return 1", "[n for n in dir(sys.modules[__name__]) if n[:{length}] == '{start}']"),
     (
         "class {name}: pass",
         "[n for n, o in list(globals().items()) if isinstance(o, type) and '{start}' in n]",
     ),
-    ("_{name} = framework.ids['{name}']", "sorted(framework.ids)"),
     ("_{name} = framework.Node() >> framework.Node()", "len(framework.SEEN)"),
 )
 
@@ -52,7 +51,8 @@ _OVERRIDES = (
 def framework_methods(p: Writer, depth: int) -> None:
     """Methods that only a framework calls, and code that is never reached."""
     name, hooks = p.own("Hooked"), p.random.sample(range(30), 2)
-    base = p.pick("(framework.Module)", "(framework.Module)", "(framework.Plugin, framework.Module)", "")
+    # never without a base: nobody outside the tree calls a public method of such a class
+    base = p.pick("(framework.Module)", "(framework.Module)", "(framework.Plugin, framework.Module)")
     p.put(depth, f"class {name}{base}:")
     for hook in hooks:
         decorator = p.pick("", "", "", "@staticmethod", "@classmethod")
@@ -129,7 +129,7 @@ def registered(p: Writer, depth: int) -> None:
     """A definition whose defining has an effect; only code that is never reached names it."""
     header, ask = p.random.choice(_REGISTERING)
     start = p.own("made")
-    words = {"name": f"{start}_it", "start": start, "length": len(start), "base": p.own("Base")}
+    words = {"name": f"{start}_it", "start": start, "base": p.own("Base")}
     if "{base}" in header:
         p.put(depth, f"class {words['base']}: pass")
     p.write(depth, header.format(**words))

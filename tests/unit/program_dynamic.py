@@ -43,7 +43,8 @@ _GLOBALS = (
 
 def methods(p: Writer, depth: int) -> None:
     """A method that is named directly only where control never comes."""
-    name, start, end = p.own("Dynamic"), f"go_{p.mark}_", p.pick("cuda", "cpu", "any")
+    # three letters: a name of which no text shows more than two is not looked up
+    name, start, end = p.own("Dynamic"), f"going_{p.mark}_", p.pick("cuda", "cpu", "any")
     p.write(
         depth,
         f"""

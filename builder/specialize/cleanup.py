@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from builder.source.ops import DropItem, Op, Remove
@@ -69,6 +69,12 @@ class Cleaner:
             self._units.setdefault(path, old)
         counts = self._words.of(path)
         self._dead.replace(path, counts, self._words.replace(path, data), data)
+
+    def kept_imports(self) -> Iterator[tuple[str, int, str]]:
+        """Path, line and sentence of each import that nobody reads and that stays all the same."""
+        for path, imports in sorted(self._unused.kept.items()):
+            for line, name in sorted(imports):
+                yield path, line, f"nobody reads {name}; importing it may do more than define it"
 
     def round(self, world: World, edited: Iterable[str]) -> Cleaned:
         """What is dead now. `edited`: the files that differ from upstream."""

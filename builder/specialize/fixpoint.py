@@ -451,6 +451,7 @@ class _Fixpoint:
         self.result.leftovers += sorted(set(hidden_uses(world, hierarchy, self.cleaner.before_unit)))
         self.result.lost = dict(sorted(self.memory.gone.items()))
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]
+        self.result.uncertain = sorted({*self.result.uncertain, *self.cleaner.kept_imports()})
 
     def leftovers(self, paths: Sequence[str], names: set[str]) -> list[list[Leftover]]:
         """For each file the uses of what is gone. `names`: what the manifest says is gone."""

@@ -34,6 +34,8 @@ class Unused:
         self._before = before
         self._words = words
         self._links = links
+        #: path -> (line, name) of imports that nobody reads and that stay, since their modules do more
+        self.kept: dict[str, set[tuple[int, str]]] = {}
         self._read: dict[str, dict[str, int]] = {}  # path -> name that is read -> how often it occurs
 
     def imports(self, world: World, unit: Unit) -> list[Bound]:
@@ -48,7 +50,9 @@ class Unused:
             if bound.node.names[bound.index] not in unit.leaving
             and not (bound.public and self._taken_elsewhere(world, unit, bound.name))
         ]
-        return list(unnoticed(world, unit, unread))
+        leaving = list(unnoticed(world, unit, unread))
+        self.kept[unit.path] = {(b.node.lineno, b.name) for b in unread if b not in leaving}
+        return leaving
 
     def _unread(self, world: World, unit: Unit) -> Iterator[Bound]:
         before = self._before(unit.path)

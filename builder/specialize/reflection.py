@@ -149,6 +149,8 @@ class Reflection:
             return site.name == unit.name
         if site.owner in ("class", "none"):
             return False
+        if site.owner == "any" and site.base:
+            return False  # an object of a class is no module
         if site.owner == "loaded":
             if site.base and unit.name.startswith(site.base):
                 return True
@@ -182,7 +184,7 @@ class Reflection:
         return found
 
     def _held(self, user: Unit) -> Iterator[str]:
-        for scope in (user.scopes.root, *user.scopes.by_node.values()):
+        for scope in user.scopes.every():
             for name, bindings in scope.names.items():
                 for binding in bindings:
                     if binding.kind != "import" or binding.alias is None:

@@ -87,6 +87,12 @@ class Scopes:
             self._look_into(node)
         return self.by_node[node]
 
+    def every(self) -> list[Scope]:
+        """All scopes of the module."""
+        while self.waiting:
+            self._look_into(next(iter(self.waiting)))
+        return list(dict.fromkeys([self.root, *self.by_node.values()]))
+
     def _look_into(self, node: ast.AST) -> None:
         _Builder(self, ()).suite(node.body, self.waiting.pop(node))  # type: ignore[attr-defined]
 

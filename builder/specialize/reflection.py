@@ -229,9 +229,19 @@ def _bare(unit: Unit, name: str) -> bool:
     for node in nodes_on(unit, name):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             parent = unit.module.parents.get(node)
-            if not isinstance(parent, ast.Attribute) or parent.attr.startswith("__"):
+            if isinstance(parent, ast.Attribute) and not parent.attr.startswith("__"):
+                continue
+            if not _spells_the_name(parent):
                 return True
     return False
+
+
+def _spells_the_name(parent: ast.AST | None) -> bool:
+    """Is this `setattr(module, "name", ...)`, which looks up that name alone?"""
+    if not isinstance(parent, ast.Call) or len(parent.args) < 2:
+        return False
+    called = getattr(parent.func, "id", "") in ("delattr", "getattr", "hasattr", "setattr")
+    return called and isinstance(parent.args[1], ast.Constant)
 
 
 class _Finder:

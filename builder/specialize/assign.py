@@ -17,7 +17,8 @@ from builder.specialize.scopes import Scope
 
 #: What lists the attributes of an object, or takes them by a name that is put together.
 _LISTS_ATTRIBUTES = re.compile(
-    rb"\bvars\(|\b__dict__\b|\bdir\(|\b(?:get|has)attr\((?:[^()\"',]|\([^()]*\))*,\s*[^\"'\s]"
+    rb"\bvars\(|\b__dict__\b|\bdir\(|\b(?:get|has)attr\((?:[^()\"',]|\([^()]*\))*,\s*"
+    rb"(?:[^\"'\s]|[\"'][^\"'\n]*[\"']\s*[^\"'\s,)])"
 )
 
 

@@ -110,12 +110,33 @@ def cache_inspected(world: World, qualified: str) -> bool:
 
 @question
 def attribute_named(world: World, name: str) -> bool:
-    """May a file ask whether an object has an attribute, or take the attribute away?"""
+    """May a file ask whether an object has an attribute, take it away, or read it of what a call gives?"""
     encoded = name.encode()
     asking = world.words.holding([b"hasattr", b"setattr", b"delattr", b"attrgetter"])
     if any(encoded in world.outline(path).quoted for path in asking if encoded in world.words.of(path)):
         return True
-    return any(isinstance(node.ctx, ast.Del) for _, node in _attribute_stores(world, name))
+    if any(isinstance(node.ctx, ast.Del) for _, node in _attribute_stores(world, name)):
+        return True
+    return any(_read_with_effect(world, path, name) for path in world.words.holders(encoded))
+
+
+def _read_with_effect(world: World, path: str, name: str) -> bool:
+    """Does a file read an attribute of what an effect gives? No value can take the place of such a read."""
+    unit = _parsed(world, path)
+    if unit is None:
+        return False
+    for node in nodes_on(unit, name):
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
+            owner = node.value
+        elif isinstance(node, ast.Call) and names_of(node.func) == ("getattr",) and len(node.args) > 1:
+            if text(node.args[1]) != name:
+                continue
+            owner = node.args[0]
+        else:
+            continue
+        if not _evaluator(world, unit).pure(owner, unit.scope_of(node)):
+            return True
+    return False
 
 
 @question

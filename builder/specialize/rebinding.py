@@ -55,11 +55,33 @@ def rebound(world: World, qualified: str) -> bool:
         for quote in (b'"', b"'")
     ):
         return True
-    return any(
+    if any(
         _may_be_module(world, unit, node.value, module)
         for unit, node in _attribute_stores(world, name)
         if not _is_self(node.value)
-    )
+    ):
+        return True
+    return any(_is_handed_over(world, path, module, name) for path in world.words.holders(name.encode()))
+
+
+def _is_handed_over(world: World, path: str, module: str, name: str) -> bool:
+    """Does a call in a file get the module itself together with a text that is the name?"""
+    if name.encode() not in world.outline(path).quoted:
+        return False
+    unit = _parsed(world, path)
+    if unit is None:
+        return False
+    owner = _Writes(unit, _evaluator(world, unit)).owner
+    for node in nodes_on(unit, name):
+        if not isinstance(node, ast.Call) or names_of(node.func)[:1] in (("getattr",), ("hasattr",)):
+            continue
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if any(text(one) == name for one in given):
+            for one in given:
+                loaded = isinstance(one, ast.Subscript) and names_of(one.value)[:1] == ("modules",)
+                if owner(one, unit.scope_of(node)) in ((module, ANY) if loaded else (module,)):
+                    return True
+    return False
 
 
 @question

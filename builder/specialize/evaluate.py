@@ -405,10 +405,19 @@ class Evaluator:
                 return any(known.value == i.value for i in container.elts if isinstance(i, ast.Constant))
             return None
         if isinstance(member, ast.Constant) and self._option_absent(container, member):
+            if self._is_text_with(container, str(member.value), scope):
+                return None
             # `"a" in name` may ask for a part of a text, and another value may hold it
             longer = self.hinders("part_of_value", str(member.value), *names_of(container))
             return None if longer else False
         return None
+
+    def _is_text_with(self, node: ast.expr, part: str, scope: Scope) -> bool:
+        """Is this a name that is bound to a text that holds another one?"""
+        owner = scope.find(node.id) if isinstance(node, ast.Name) else None
+        bindings = owner.names[node.id] if owner is not None else []  # type: ignore[attr-defined]
+        texts = (text(binding.value) for binding in bindings if binding.value is not None)
+        return any(part in (bound or "") for bound in texts)
 
     def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
         """Does a member of a literal name something that never occurs?"""

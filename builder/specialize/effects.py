@@ -141,10 +141,15 @@ def repeatable(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
 
 
 def _may_be_iterator(node: ast.expr, scope: Scope) -> bool:
-    """May `in` use up what it searches? Parameters and results of calls may be iterators."""
+    """May `in` use up what it searches?
+
+    Parameters and what calls return may be iterators; attributes and what is imported are none.
+    """
     if isinstance(node, ast.Name):
         owner = scope.find(node.id)
-        return owner is not None and owner.kind != "module" and not _is_container(scope, node.id)
+        if owner is not None and owner.kind == "module":
+            return any(map(_binds_iterator, owner.names[node.id]))
+        return owner is not None and not _is_container(scope, node.id)
     return isinstance(node, ast.GeneratorExp)
 
 
@@ -177,6 +182,14 @@ def _binds_container(binding: Binding) -> bool:
     if binding.kind not in ("parameter", "declare") or annotation is None:
         return False
     return (names_of(annotation) or ("",))[0] in _CONTAINERS
+
+
+def _binds_iterator(binding: Binding) -> bool:
+    """May a binding give a name an iterator: a generator, or what an unknown call returns?"""
+    value = binding.value
+    if isinstance(value, ast.Call):
+        return (names_of(value.func) or ("",))[0] not in _CONSUMERS
+    return isinstance(value, ast.GeneratorExp)
 
 
 def leaves_trace(nodes: list[ast.expr]) -> bool:

@@ -38,6 +38,7 @@ def leftovers(unit: Unit, world: World, names: Iterable[str]) -> list[Leftover]:
 class _Finder:
     def __init__(self, unit: Unit, world: World, hits: Hits) -> None:
         self.unit = unit
+        self.world = world
         self.lines: Lines = hits.lines
         self.evaluator = Evaluator(world, unit)
 
@@ -49,6 +50,8 @@ class _Finder:
         inner = self.unit.scopes.of(node) if isinstance(node, _SCOPED) else scope
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             found = self.evaluator.qualified(node, scope)
+            if isinstance(found, str):
+                found = self.covered(node, scope) or found
             if isinstance(found, Gone):
                 name = node.id if isinstance(node, ast.Name) else ast.unparse(node)
                 yield Leftover(
@@ -75,3 +78,17 @@ class _Finder:
             lines = None
         for child in ast.iter_child_nodes(node) if lines is None else children(node, lines):
             yield from self.visit(child, inner, lines)
+
+    def covered(self, node: ast.Name | ast.Attribute, scope: Scope) -> Gone | None:
+        """What is gone of an import that a star import from outside the tree may bind again."""
+        parts = ast.unparse(node).split(".")
+        owner = scope.find(parts[0])
+        if not self.unit.scopes.root.star or owner is None or owner.kind != "module":
+            return None
+        for binding in owner.names[parts[0]]:
+            if binding.kind == "import":
+                named = self.world.imported(self.unit, binding)
+                full = ".".join([named, *parts[1:]]) if isinstance(named, str) else ""
+                if self.world.is_gone(full):
+                    return Gone(full)
+        return None

@@ -254,6 +254,7 @@ def _reads_all(unit: Unit, function: Function) -> bool:
     return any(function.lineno <= line <= last for line in lines) and any(
         isinstance(node, ast.Call)
         and getattr(node.func, "id", "") in ("dir", "eval", "exec", "locals", "vars")
+        and not (node.args and getattr(node.func, "id", "") in ("dir", "vars"))  # of an object
         for node in ast.walk(function)
     )
 

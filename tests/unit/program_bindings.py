@@ -109,10 +109,10 @@ def replaced(p: Writer, depth: int) -> None:
 
 
 def partly_defined(p: Writer, depth: int) -> None:
-    """A function that the facts decide and that is not always there, or not called as it wants to be."""
+    """A function that the facts decide and that is not always there; it is called with what it takes."""
     name = p.own("maybe")
     p.put(depth, p.pick("if choose():", "for _ in range(choose() is True):", "if True:"))
-    p.put(depth + 1, f"def {name}({p.pick('', 'a', 'a=record(1)')}): return {p.predicate()}")
+    p.put(depth + 1, f"def {name}({p.pick('', 'a=1', 'a=record(1)')}): return {p.predicate()}")
     p.put(depth, f"try: record(1 if {name}() else 2)")
     p.put(depth, "except (NameError, TypeError) as e: record(type(e).__name__)")
 

@@ -6,7 +6,8 @@ from program_writer import Shape, Writer
 
 _DEFAULTS = (
     "0", "1", "-1", "0.5", "2.0", "''", "'on'", "b'raw'", "1j", "...", "None", "True", "()", "[1]",
-    "{'k': 1}", "'a' 'b'", "f'{x}'", "str(3)", "x", "not x", "echo('default')", "lambda: 1", "(1 if y else 2)",
+    "{'k': 1}", "'a' 'b'", "f'{x}'", "str(3)", "x", "not x", "echo('default')", "lambda: 1",
+    "(1 if y else 2)",
 )  # fmt: skip
 _PLAIN = tuple(d for d in _DEFAULTS if "x" not in d and "y" not in d and "lambda" not in d)
 

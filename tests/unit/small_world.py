@@ -343,7 +343,8 @@ facts:
   attributes: [acme.platform.warp]
   pure: [acme.server.report]
   environment_readers: [{name: acme.platform.flag, optional: later upstreams have it, models: [other]}]
-  quiet_imports: [importlib]
+  quiet_imports: [importlib, {name: torch, optional: later upstreams have it}]
+  bases: {other.Plain: [name]}
   defaults:
     acme.server.report: {quiet: false}
 

@@ -7,7 +7,7 @@ or into text. Where the collection has a name, every read of the name in the pro
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from builder.specialize.evaluate import Evaluator
 from builder.specialize.scopes import Scope
@@ -45,24 +45,24 @@ def entries_counted(evaluator: Evaluator, node: ast.Dict, scope: Scope) -> bool:
 @question
 def dict_counted(world: World, qualified: str) -> bool:
     """Does a read of a module's name in the program count the entries of the dict that it holds?"""
-    name = qualified.rpartition(".")[2]
-    for path in world.words.holders(name.encode()):
-        try:
-            unit = world.unit(path)
-        except SyntaxError:
-            return True
-        uses = _Uses(Evaluator(world, unit))
-        for node in _reads(unit, name):
-            scope = unit.scope_of(node)
-            if uses.evaluator.qualified(node, scope) == qualified and uses.counted(node, scope):
-                return True
-    return False
+    return _some_read(world, qualified, lambda uses, node, scope: uses.counted(node, scope))
 
 
 @question
 def positions_seen(world: World, qualified: str) -> bool:
     """Does a read of a module's name in the program see the positions of the collection that it holds?"""
-    name = qualified.rpartition(".")[2]
+    return _some_read(world, qualified, lambda uses, node, scope: not uses.unseen(node, scope))
+
+
+@question
+def attribute_positions_seen(world: World, name: str) -> bool:
+    """The same for every attribute of this name, whatever its owner is."""
+    return _some_read(world, name, lambda uses, node, scope: not uses.unseen(node, scope))
+
+
+def _some_read(world: World, named: str, shows: Callable[[_Uses, ast.expr, Scope], bool]) -> bool:
+    """Does some read in the program show it? `named`: a qualified name, or a bare one of any owner."""
+    owner, _, name = named.rpartition(".")
     for path in world.words.holders(name.encode()):
         try:
             unit = world.unit(path)
@@ -71,22 +71,8 @@ def positions_seen(world: World, qualified: str) -> bool:
         uses = _Uses(Evaluator(world, unit))
         for node in _reads(unit, name):
             scope = unit.scope_of(node)
-            if uses.evaluator.qualified(node, scope) == qualified and not uses.unseen(node, scope):
-                return True
-    return False
-
-
-@question
-def attribute_positions_seen(world: World, name: str) -> bool:
-    """The same for every attribute of this name, whatever its owner is."""
-    for path in world.words.holders(name.encode()):
-        try:
-            unit = world.unit(path)
-        except SyntaxError:
-            return True
-        uses = _Uses(Evaluator(world, unit))
-        for node in _reads(unit, name):
-            if not uses.unseen(node, unit.scope_of(node)):
+            meant = not owner or uses.evaluator.qualified(node, scope) == named
+            if meant and shows(uses, node, scope):
                 return True
     return False
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from builder.specialize.names import names_of, text
+from builder.specialize.outline import absolute
 from builder.specialize.seek import nodes_on
 from builder.specialize.world import Unit, World, question
 
@@ -178,7 +179,8 @@ def is_alias(world: World, module: str, name: str) -> bool:
     """Is a name of a removed module only another name for something that exists all the same?"""
     for binding in _removed_names(world, module).get(name, ()):
         if isinstance(binding, ast.ImportFrom):
-            home = _absolute(binding, module if world.is_folder(module) else module.rpartition(".")[0])
+            package = module if world.is_folder(module) else module.rpartition(".")[0]
+            home = absolute("." * binding.level + (binding.module or ""), package)
             original = next(a.name for a in binding.names if (a.asname or a.name) == name)
             if world.module_gone(home) is None and not world.is_gone(f"{home}.{original}"):
                 return True
@@ -213,14 +215,6 @@ def _removed_names(world: World, module: str) -> Mapping[str, list[ast.AST]]:
                             names.setdefault(target.id, []).append(stmt.value)
         _NAMES_OF[data] = names
     return _NAMES_OF[data]
-
-
-def _absolute(node: ast.ImportFrom, package: str) -> str:
-    if not node.level:
-        return node.module or ""
-    parts = package.split(".")
-    base = parts[: len(parts) - (node.level - 1)]
-    return ".".join([*base, *([node.module] if node.module else [])])
 
 
 @question

@@ -29,11 +29,13 @@ from builder.manifest.model import (
     Pin,
     Roots,
     Rule,
+    Spared,
     TextException,
     TomlEdit,
     Upstream,
     WheelRule,
     WholeFile,
+    Word,
 )
 from builder.manifest.nodes import Document
 from builder.manifest.view import View
@@ -104,6 +106,8 @@ def _batch(view: View, findings: Findings) -> Batch:
         why,
         view.mark,
         _models(view),
+        words=tuple(_words(view, findings)),
+        spared=tuple(_spared(view, findings)),
         # strict last match wins: a batch's keep is written last because it excepts from the others
         rules=(
             *_rules(view, "remove", name, findings),
@@ -136,6 +140,21 @@ def _models(view: View) -> tuple[Models, ...]:
         return (Models(stated.data, stated.mark, listed=True),)
     named = ((item.one("name"), item.optional_text("optional")) for item in view.items("models"))
     return tuple(Models(name.word, name.mark, optional) for name, optional in named)
+
+
+def _words(view: View, findings: Findings) -> Iterator[Word]:
+    for item in view.items("words"):
+        word = item.one("word")
+        if word.word:
+            yield Word(word.word, word.mark, item.optional_text("optional"))
+
+
+def _spared(view: View, findings: Findings) -> Iterator[Spared]:
+    for item in view.items("except"):
+        kind: Literal["path", "name"] = "path" if item.has("path") else "name"
+        pattern = findings.pattern(item.at("path")) if kind == "path" else item.text("name")
+        text, optional = item.optional_text("text"), item.optional_text("optional")
+        yield Spared(kind, pattern, item.text("why"), item.mark, text, optional)
 
 
 def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rule]:

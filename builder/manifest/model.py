@@ -23,6 +23,7 @@ FactKind = Literal[
     "environment-reader",
     "quiet-import",
     "base",
+    "uncalled",
 ]
 
 #: The id of the implicit first batch, and of the rules that keep the root models.
@@ -139,6 +140,7 @@ class Fact:
     default     callable:keyword                    the keyword's default, so that it may go
     environment-reader  qualified or bare function  True: reads the variable that its first argument names
     quiet-import        external module             True: importing it only defines names
+    uncalled            qualified function or method  True: only a name in the code calls it (said by families)
     base                qualified class of another package  the methods that it may call, by spaces
     """
 
@@ -282,16 +284,44 @@ class AnchoredEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a platform's or feature's names: every path and name that is made of it leaves.
+
+    `text` is in lower case; words that follow one another are joined by `_`.
+    """
+
+    text: str
+    mark: Mark
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spared:
+    """An exception to the words of a batch: a path pattern (with `text`: only lines that hold it), or an
+    fnmatch pattern of names."""
+
+    kind: Literal["path", "name"]
+    pattern: str
+    why: str
+    mark: Mark
+    text: str | None = None
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """One decision: what leaves, what is edited, what is added, and why.
 
-    `models`: where one of them stays, the whole batch is switched off.
+    `models`: where one of them stays, the whole batch is switched off. `words`: whatever is named by one
+    of them is part of it, but for what is `spared`.
     """
 
     id: str
     why: str
     mark: Mark
     models: tuple[Models, ...] = ()
+    words: tuple[Word, ...] = ()
+    spared: tuple[Spared, ...] = ()
     rules: tuple[Rule, ...] = ()
     facts: tuple[Fact, ...] = ()
     options: tuple[Option, ...] = ()

@@ -78,7 +78,7 @@ def _unknown(item: Item, what: str, names: Iterable[str], known: Iterable[str]) 
 def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
     """What statements are about -> the batch that makes the statement, and what it says in words.
 
-    Edits and overlays go by their target, facts by their name, absent values as `value:x`, TOML and
+    Edits and overlays go by their target, facts by their name, absent values as `value:x`, words as `word:x`, TOML and
     anchored edits by their file, and the keys of the roots by `roots.models` and `roots.modules`.
     """
     found: dict[str, tuple[str, str]] = {
@@ -86,6 +86,8 @@ def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
         "roots.modules": (BASE, f"{len(manifest.roots.modules)} roots"),
     }
     for batch in manifest.batches:
+        for word in batch.words:
+            found.setdefault(f"word:{word.text}", (batch.id, f"whatever is named `{word.text}` leaves"))
         for fact in batch.facts:
             call = "()" if fact.kind == "predicate" else ""
             found.setdefault(fact.name, (batch.id, f"`{fact.name}{call}` is {fact.value}"))

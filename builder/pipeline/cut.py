@@ -15,7 +15,7 @@ from builder.manifest.model import Manifest
 from builder.native import gate as native
 from builder.native import lockstep
 from builder.overlay.record import Record
-from builder.pipeline import open_uses
+from builder.pipeline import family_names, open_uses
 from builder.pipeline.accountable import unmentioned
 from builder.pipeline.architectures import facts_of
 from builder.pipeline.decide import Decided, chosen, decide, partial_paths, python_modules
@@ -27,6 +27,7 @@ from builder.pipeline.overlaid import overlay
 from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
+from builder.select.families import with_paths
 from builder.select.patterns import PatternSet
 from builder.select.rules import Selection
 from builder.specialize.facts import Facts
@@ -97,6 +98,8 @@ def cut(
     instead, stage by stage, and the cut goes on with what it has.
     """
     stop = stop or _stop
+    stated = manifest
+    manifest = with_paths(manifest, upstream.tree)
     selection = chosen(upstream, manifest)
     compared = surface_files(upstream, selection, manifest)
     known = recall.summaries if recall else {}
@@ -108,9 +111,13 @@ def cut(
     decided = decide(selection, manifest, index)
     scoped = follow_models(manifest, upstream, decided)
     if scoped.off:
-        return cut(upstream, manifest.without(scoped.off), stop, recall)
-    manifest, unmatched = with_names(scoped.manifest, index)
-    stop([*selection.problems, *scoped.problems, *unmatched, *unmentioned(upstream, manifest)])
+        return cut(upstream, stated.without(scoped.off), stop, recall)
+    staying_files = upstream.restrict(p for p in decided.kept if p in staying)
+    manifest, family, unused = family_names.with_names(
+        scoped.manifest, upstream, staying_files, Index({p: staying[p] for p in staying_files}, manifest.packages)
+    )
+    manifest, unmatched = with_names(manifest, index)
+    stop([*selection.problems, *scoped.problems, *unused, *unmatched, *unmentioned(upstream, manifest)])
 
     overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial_paths(upstream))
     stop(overlaid.problems)

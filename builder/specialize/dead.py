@@ -109,26 +109,35 @@ class Dead:
         if names is None:
             self._classes = None  # what leaves looks nothing up any more
         names = list(self._places) if names is None else self._places.keys() & set(names)
+        uncalled = {name.rpartition(".")[2].encode() for name in world.facts.uncalled}
         while names:
             dead: list[tuple[Unit, Definition]] = []
-            for encoded in sorted(filter(self._candidate, names)):
+            for encoded in sorted(name for name in names if self._candidate(name, name in uncalled)):
                 name = encoded.decode()
                 if self._referred(world, encoded, name):
                     continue
-                if self._was_used(name) and not self._formed.holds(name):
-                    dead.extend(self._removable(world, encoded, name))
+                proven = self._was_used(name) and not self._formed.holds(name)
+                if proven or encoded in uncalled:
+                    dead.extend(self._removable(world, encoded, name, proven))
             names = set()
             for unit, item in dead:
                 names |= self.remove(unit, item.node)
             yield from dead
 
-    def _removable(self, world: World, encoded: bytes, name: str) -> Iterator[tuple[Unit, Definition]]:
+    def _removable(
+        self, world: World, encoded: bytes, name: str, proven: bool
+    ) -> Iterator[tuple[Unit, Definition]]:
+        """Where a name to which nothing refers is defined. Not `proven`: only where the facts say that nothing
+        else calls it."""
         for path in sorted(self._places[encoded]):
             unit = world.unit(path)
             for item in definitions(unit).get(name, ()):
                 if self._stays and item.qualified(unit) in self._stays:
                     continue
-                if item.node not in unit.leaving and self._may_leave(world, unit, item):
+                if item.node in unit.leaving:
+                    continue
+                stated = item.qualified(unit) in world.facts.uncalled
+                if stated or (proven and self._may_leave(world, unit, item)):
                     yield unit, item
 
     def _may_leave(self, world: World, unit: Unit, item: Definition) -> bool:
@@ -202,9 +211,9 @@ class Dead:
         self._fell.subtract(self._words.take(unit.path, text))
         return text
 
-    def _candidate(self, name: bytes) -> bool:
+    def _candidate(self, name: bytes, uncalled: bool) -> bool:
         places = self._places[name]
-        if self._fell[name] <= 0 or not places or name in self._extra:
+        if (self._fell[name] <= 0 and not uncalled) or not places or name in self._extra:
             return False
         if name.startswith(b"__"):  # Python calls it, or it has another name outside of its class
             return False

@@ -98,6 +98,8 @@ class Facts:
     options: tuple[Option, ...] = ()
     modules: Mapping[str, Absent] = field(default_factory=dict)
     symbols: Mapping[str, Absent] = field(default_factory=dict)
+    #: functions and methods that nothing calls but by a name in the code: no composed name, nobody outside
+    uncalled: frozenset[str] = frozenset()
     #: external class -> the methods that it may call on a subclass; inheriting from it does nothing else
     bases: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -123,6 +125,7 @@ class Facts:
             pure=names("pure"),
             environment_readers=names("environment-reader"),
             quiet_imports=names("quiet-import"),
+            uncalled=names("uncalled"),
             defaults=defaults,
             options=tuple(o for b in manifest.batches for o in b.options),
             modules={a.name: a for a in absent if a.kind == "module"},

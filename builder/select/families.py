@@ -1,0 +1,136 @@
+"""Families of names: a platform or a feature is stated by its words, and covers every name made of them.
+
+A name is read as the words that it is made of: `NPUCommunicator`, `npu_communicator` and
+`npu-communicator` are `npu` and `communicator`; `ascending` is one word and not `ascend`. A word of a
+family may itself be made of several, `flash_mla`, that follow one another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from builder.manifest.model import Batch, Manifest, Rule, Word
+from builder.select.patterns import PatternSet
+
+#: A capital before a lower-case letter or a digit starts a word: `NPUCommunicator`, `NPUW8A8`.
+_PIECES = re.compile(r"[A-Z]+(?=[A-Z][a-z0-9])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
+_SPECIAL = re.compile(r"([\\*?\[\]! #])")
+
+
+@lru_cache(maxsize=500_000)
+def words_of(name: str) -> tuple[str, ...]:
+    """The words that a name is made of, in lower case."""
+    return tuple(word.lower() for word in _PIECES.findall(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A word of a batch's family."""
+
+    batch: str
+    word: Word
+
+
+class Families:
+    """The words of all batches, to be asked for names and paths."""
+
+    def __init__(self, batches: Iterable[Batch]) -> None:
+        self._first: dict[str, list[tuple[tuple[str, ...], Member]]] = {}
+        self._capitals: list[tuple[re.Pattern[str], Member]] = []
+        self._paths: dict[str, PatternSet] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+        needles: set[str] = set()
+        for batch in batches:
+            self._paths[batch.id] = PatternSet([s.pattern for s in batch.spared if s.kind == "path" and not s.text])
+            self._names[batch.id] = tuple(s.pattern for s in batch.spared if s.kind == "name")
+            for word in batch.words:
+                member, parts = Member(batch.id, word), tuple(word.text.split("_"))
+                self._first.setdefault(parts[0], []).append((parts, member))
+                needles.add(max(parts, key=len))
+                # FA3Backend: a capital follows the capitals of the word
+                capitals = rf"(?<![A-Za-z0-9]){word.text.upper()}(?=[A-Z][a-z0-9])"
+                self._capitals.append((re.compile(capitals), member))
+        self.needles = tuple(sorted(needles))
+
+    def __bool__(self) -> bool:
+        return bool(self._first)
+
+    def member(self, name: str) -> Member | None:
+        """The word that a name is made of, in any batch; None for a name that is spared."""
+        if not any(needle in name.lower() for needle in self.needles):
+            return None
+        pieces = words_of(name)
+        for at, piece in enumerate(pieces):
+            for parts, member in self._first.get(piece, ()):
+                if pieces[at : at + len(parts)] == parts and not self._spared_name(member, name):
+                    return member
+        for pattern, member in self._capitals:
+            if pattern.search(name) and not self._spared_name(member, name):
+                return member
+        return None
+
+    def _spared_name(self, member: Member, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self._names[member.batch])
+
+    def spares(self, batch: str, path: str) -> bool:
+        """Is a path excepted from a batch's family?"""
+        return self._paths[batch].any(path)
+
+    def of_path(self, path: str) -> tuple[str, Member] | None:
+        """The folder (`a/b/`) or file that has a family's word in its name, and the word."""
+        if not any(needle in path.lower() for needle in self.needles):
+            return None
+        parts = path.split("/")
+        for number, part in enumerate(parts, 1):
+            stem = part if number < len(parts) else part.removeprefix(".").rpartition(".")[0] or part
+            member = self.member(stem)
+            if member is not None and not self.spares(member.batch, path):
+                return "/".join(parts[:number]) + ("/" if number < len(parts) else ""), member
+        return None
+
+
+def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
+    """The manifest with a rule for each file and folder whose name has a word of a family.
+
+    They stand before the batch's own rules, so that its `keep` excepts from them.
+    """
+    families = Families(manifest.batches)
+    if not families:
+        return manifest
+    found: dict[str, dict[str, Rule]] = {}
+    for path in paths:
+        named = families.of_path(path)
+        if named is not None:
+            place, member = named
+            rules = found.setdefault(member.batch, {})
+            rules.setdefault(place, Rule(literal(place), "remove", member.batch, member.word.mark, _why(member)))
+    return replace(manifest, batches=tuple(_with_rules(batch, found) for batch in manifest.batches))
+
+
+def _with_rules(batch: Batch, found: Mapping[str, Mapping[str, Rule]]) -> Batch:
+    rules = found.get(batch.id)
+    return replace(batch, rules=(*(rules[place] for place in sorted(rules)), *batch.rules)) if rules else batch
+
+
+def _why(member: Member) -> str:
+    return f"the word `{member.word.text}` of the batch is in its name"
+
+
+def literal(place: str) -> str:
+    """The pattern that matches this file or folder alone."""
+    return "/" + _SPECIAL.sub(r"\\\1", place)
+
+
+_TOKEN = re.compile(r"[A-Za-z_0-9][\w-]*", re.ASCII)
+
+
+def in_text(families: Families, line: str) -> Iterator[tuple[str, Member]]:
+    """The names in a line of text that have a word of a family."""
+    for token in _TOKEN.findall(line):
+        member = families.member(token)
+        if member is not None:
+            yield token, member

@@ -96,24 +96,32 @@ class _Expansion:
                 if any(self._member(part) for part in owner.split(".") if part):
                     continue  # it leaves with its class
                 qualified = f"{module}.{name}"
-                if item.kind == "constant" and not owner:
-                    if _QUESTION.match(last):  # others fold with what they are made of, or are used
-                        self._fact("value", member, qualified, False)
-                elif not _QUESTION.match(last) and item.kind in ("function", "class"):
+                if _QUESTION.match(last):
+                    self._question(member, item.kind, module, owner, last)
+                elif item.kind in ("function", "class"):
+                    # it may be called, or inherited from, by code that does not ask for the platform
                     self._fact("uncalled", member, qualified, True)
-                elif not _QUESTION.match(last):
-                    if last.isupper():  # a member of an enumeration; a field is used as it is, or not at all
-                        self._symbol(member, qualified)
-                elif item.kind == "function":
-                    self._fact("predicate", member, f"*.{last}" if owner else qualified, False)
-                elif owner:
-                    self._fact("value", member, f"*.{last}", False)
+                elif owner and last.isupper():  # a member of an enumeration
                     self._symbol(member, qualified)
 
+    def _question(self, member: Member, kind: str, module: str, owner: str, name: str) -> None:
+        """What is asked before something is done for the family: the answer is no."""
+        qualified = ".".join(part for part in (module, owner, name) if part)
+        if kind == "function":
+            self._fact("predicate", member, f"*.{name}" if owner else qualified, False)
+        elif owner:
+            self._fact("value", member, f"*.{name}", False)
+            self._symbol(member, qualified)
+        else:
+            self._fact("value", member, qualified, False)
+
     def imports(self) -> None:
-        """Modules that are no part of what stays."""
+        """Modules that are no part of what stays, and what is asked of modules that leave."""
         for summary in self._index.modules.values():
             for item in summary.imports:
+                member = self._member(item.name) if item.name else None
+                if item.name and member is not None and _QUESTION.match(item.name):
+                    self._fact("predicate", member, f"{item.target}.{item.name}", False)
                 parts = item.target.split(".")
                 for number, part in enumerate(parts, 1):
                     module = ".".join(parts[:number])
@@ -154,8 +162,7 @@ class _Expansion:
                 self._fact("value", member, f"*.{name}", None)
 
     def _variable(self, name: str, member: Member) -> None:
-        if _SWITCH.search(name):
-            self._fact("environment", member, name, False)
+        self._fact("environment", member, name, False if _SWITCH.search(name) else None)
 
     def _symbol(self, member: Member, name: str) -> None:
         self._absent.setdefault(("symbol", name), Absent("symbol", name, member.word.mark, member.batch))

@@ -16,7 +16,7 @@ from builder.specialize.hierarchy import Class, Hierarchy
 from builder.specialize.links import Links
 from builder.specialize.reflection import Reflection
 from builder.specialize.scopes import Scope
-from builder.specialize.seek import first_line, refers, string_names
+from builder.specialize.seek import first_line, no_names, refers, string_names
 from builder.specialize.words import Words, defines, words
 from builder.specialize.world import Unit, World
 
@@ -114,7 +114,7 @@ class Dead:
             dead: list[tuple[Unit, Definition]] = []
             for encoded in sorted(name for name in names if self._candidate(name, name in uncalled)):
                 name = encoded.decode()
-                if self._referred(world, encoded, name):
+                if self._referred(world, encoded, name, encoded in uncalled):
                     continue
                 proven = self._was_used(name) and not self._formed.holds(name)
                 if proven or encoded in uncalled:
@@ -219,8 +219,11 @@ class Dead:
             return False
         return self._words.total(name) - sum(places.values()) <= _OFTEN
 
-    def _referred(self, world: World, encoded: bytes, name: str) -> bool:
-        """Does a kept file refer to this name? The file that does is remembered."""
+    def _referred(self, world: World, encoded: bytes, name: str, uncalled: bool) -> bool:
+        """Does a kept file refer to this name? The file that does is remembered.
+
+        What is `uncalled` is not looked up by a string, and an import of it leaves with it.
+        """
         path, data, version = self._alive.get(encoded, ("", b"", 0))
         if path and world.files[path] is data and world.unit(path).version == version:
             return True
@@ -228,7 +231,7 @@ class Dead:
         for path in self._words.holders(encoded):
             if self._words.of(path)[encoded] > places.get(path, 0):
                 unit = world.unit(path)
-                if refers(unit, name):
+                if refers(unit, name, no_names, False) if uncalled else refers(unit, name):
                     self._alive[encoded] = (path, world.files[path], unit.version)
                     return True
         return False

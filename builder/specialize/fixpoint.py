@@ -176,10 +176,12 @@ class _Fixpoint:
             self.unconfirmed[path] = (unit, ops)
             lost = vanishing(unit)
             self.lose(lost, cleaned.dead)
-            # nobody names what is dead, nor what it contained: no file has to be looked at again for it
-            self.unused |= lost
+            # nobody names what is dead, nor what it contained: no file has to be looked at again for it,
+            # but for one that imports or lists what the facts say that nobody calls
+            imported = lost & self.facts.uncalled
+            self.unused |= lost - imported
             self.replace(path, data)
-            if self.uncertain.get(path) or _writes(old) != _writes(data):
+            if imported or self.uncertain.get(path) or _writes(old) != _writes(data):
                 changed.add(path)
         self.learn_methods()
         return changed

@@ -77,7 +77,7 @@ class Imports:
                 target = self.world.imported(self.unit, Binding("import", stmt, alias=alias))
                 # a fact may state the value of a name whose home is gone: the import leaves all the same
                 home = self.world.module_gone(self.unit.absolute(stmt))
-                said = target if isinstance(target, str) and target in self.world.facts.symbols else None
+                said = target if isinstance(target, str) and self.world.is_gone(target) else None
                 why = target.name if isinstance(target, Gone) else home or said
                 if target is None and home is not None and self.world.ask("is_alias", home, alias.name):
                     why = None  # another name for what exists: nobody can tell what becomes of its uses

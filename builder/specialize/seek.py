@@ -132,10 +132,18 @@ def possible_names(value: str) -> Sequence[str]:
     return [*string_names(value), *_CALLED.findall(value)]
 
 
-def refers(unit: Unit, name: str, names: Callable[[str], Sequence[str]] = possible_names) -> bool:
+def no_names(value: str) -> Sequence[str]:
+    """The names that a string stands for where nothing is looked up by a string."""
+    return ()
+
+
+def refers(
+    unit: Unit, name: str, names: Callable[[str], Sequence[str]] = possible_names, imports: bool = True
+) -> bool:
     """Does the file refer to a name from outside the definition of that name?
 
-    Reads, attributes, imports, `global`, and strings that may be `names` count; a definition does not.
+    Reads, attributes, imports, `global`, and strings that may be `names` count; a definition does not. Without
+    `imports` one that binds the name as it is does not either.
     """
     lines = sorted(lines_with(unit, [name.encode()]))
     stack: list[ast.AST] = [unit.module.tree] if lines else []
@@ -155,7 +163,8 @@ def refers(unit: Unit, name: str, names: Callable[[str], Sequence[str]] = possib
                 return True
         elif isinstance(node, ast.alias):
             if node not in unit.leaving and (node.asname == name or name in node.name.split(".")):
-                return True
+                if imports or node.asname or node.name != name:
+                    return True
             continue
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             if name in node.names:

@@ -13,10 +13,11 @@ STAMP   := $(VENV)/.installed
 # Recipes read these from the environment, so that spaces and quotes in them are safe.
 export OUT UPSTREAM RANGE
 
-.PHONY: help setup dist plan verify verify-quick gpu-pack verify-gpu lift sweep doctor docs test check bench clean
+.PHONY: help setup dist plan lock verify verify-quick gpu-pack verify-gpu lift sweep doctor docs test check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
 	@echo 'make plan [UPSTREAM=...]                                          show what it would change'
+	@echo 'make lock [UPSTREAM=...]                                          prove pins, all by default, and record them'
 	@echo 'make verify [OUT=dist]                                            compare its behaviour with upstream'
 	@echo 'make verify-quick [OUT=dist]                                      a few minutes of it'
 	@echo 'make gpu-pack [UPSTREAM=...] [PACK=pack]                          what verify-gpu needs, in one folder'
@@ -44,6 +45,10 @@ dist: $(STAMP)
 
 plan: $(STAMP)
 	@$(BUILDER) plan --out "$$OUT" $(ARGS) -- "$$UPSTREAM" || [ $$? -eq 3 ]
+
+# Without UPSTREAM, every pin of the manifest is proven.
+lock: $(STAMP)
+	$(BUILDER) lock $(ARGS) -- "$$UPSTREAM"
 
 # What was built is imported, started and run beside upstream; no GPU is needed.
 verify: $(STAMP)

@@ -31,7 +31,8 @@ class Build:
     builder: str
     upstream: UpstreamFacts
     manifest_file: str
-    manifest_digest: str
+    manifest_digest: str  # of its files
+    manifest_statements: str  # the digest of what it says
     output_tree: str
     output_files: int
     lines: Mapping[str, Mapping[str, int]]  # extension -> {before, after}
@@ -43,6 +44,7 @@ class Build:
     tools: Mapping[str, str] = field(default_factory=dict)
     surface: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # kind -> counts
     units: Mapping[str, Mapping[str, int]] | None = None  # translation units of both sides
+    families: Mapping[str, str] = field(default_factory=dict)  # batch -> what its patterns matched
 
 
 def build_json(build: Build) -> bytes:
@@ -66,6 +68,7 @@ def as_record(build: Build) -> dict[str, Any]:
         "manifest": {
             "file": build.manifest_file,
             "digest": build.manifest_digest,
+            "statements": build.manifest_statements,
             "without": sorted(build.without),
         },
         "output": {"tree": build.output_tree, "files": build.output_files},
@@ -82,6 +85,7 @@ def as_record(build: Build) -> dict[str, Any]:
         "batches": [batch_record(figures) for figures in build.figures],
         "surface": {kind: dict(counts) for kind, counts in build.surface.items()},
         "units": build.units and {side: dict(found) for side, found in build.units.items()},
+        "families": dict(sorted(build.families.items())),
         "rounds": build.rounds,
         "tools": dict(sorted(build.tools.items())),
     }

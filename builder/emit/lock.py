@@ -1,21 +1,28 @@
-"""`manifest.lock`: what was proven once must come out again, digest by digest."""
+"""`manifest.lock`: what was proven once must come out again, digest by digest.
+
+Nothing in it depends on where a statement stands in the manifest, so that a comment moves no line of it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 NAME = "manifest.lock"
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a build of one upstream with one manifest gave. `matches` counts paths a rule (mark: pattern)."""
+    """What a build of one upstream with one manifest gave.
+
+    `manifest`: the digest of what the manifest says. `families`: batch -> what its patterns matched, in a
+    line. `figures`: those of `build.json` that pages show; nothing is compared with them.
+    """
 
     commit: str | None
     upstream_tree: str
@@ -23,9 +30,9 @@ class Proof:
     verdicts: Mapping[str, int]
     output_tree: str
     wheel_content_sha256: str | None
-    matches: Mapping[str, int] = field(default_factory=dict)
+    families: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
-    figures: Mapping[str, Any] = field(default_factory=dict)  # of build.json; nothing is compared with them
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,9 @@ class Comparison:
 
 
 Lock = Mapping[str, Proof]
+
+_KEYS = frozenset(f.name for f in fields(Proof))
+_NEEDED = frozenset(f.name for f in fields(Proof) if f.default_factory is MISSING)
 
 #: what must come out again, and what each is called in a message
 _DIGESTS = {
@@ -67,23 +77,34 @@ def _less(lines: Mapping[str, int]) -> int:
 
 
 def to_bytes(lock: Lock) -> bytes:
-    """Sorted, one value a line, so that a diff of two locks names what moved."""
+    """Sorted, one value or group of figures a line, so that a diff of two locks names what moved."""
     pins = {name: asdict(proof) for name, proof in lock.items()}
-    text = json.dumps({"schema_version": SCHEMA_VERSION, "pins": pins}, indent=2, sort_keys=True)
-    return (text + "\n").encode()
+    return (_lines({"schema_version": SCHEMA_VERSION, "pins": pins}) + "\n").encode()
+
+
+def _lines(value: object, indent: str = "") -> str:
+    """Sorted JSON with an entry a line; a mapping of numbers alone stands on one line."""
+    if not isinstance(value, Mapping) or all(isinstance(one, (int, float)) for one in value.values()):
+        return json.dumps(value, sort_keys=True)
+    deeper = indent + "  "
+    entries = [f"{deeper}{json.dumps(key)}: {_lines(value[key], deeper)}" for key in sorted(value)]
+    return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
 
 
 def from_bytes(data: bytes, file: str = NAME) -> Lock:
     """Raises BuildError (M008) when the file is not a lock of this builder."""
+    if is_older(data):
+        raise fail(
+            "M008",
+            f"The lock '{file}' was written by an older builder, and this one reads another form of it.",
+            Mark(file),
+            hint="run `lock` again: it proves the pins and writes the file anew",
+        )
     try:
         found: Any = json.loads(data)
         if found["schema_version"] != SCHEMA_VERSION:
             raise ValueError(f"schema_version is {found['schema_version']!r}")
-        known = {f.name for f in fields(Proof)}
-        return {
-            str(name): Proof(**{key: value for key, value in entry.items() if key in known})
-            for name, entry in found["pins"].items()
-        }
+        return {str(name): _proof(entry) for name, entry in found["pins"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise fail(
             "M008",
@@ -93,8 +114,29 @@ def from_bytes(data: bytes, file: str = NAME) -> Lock:
         ) from error
 
 
+def is_older(data: bytes) -> bool:
+    """Is this a lock of an earlier version, which nothing can be compared with?"""
+    try:
+        version = json.loads(data)["schema_version"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
+    return type(version) is int and 0 < version < SCHEMA_VERSION
+
+
+def _proof(entry: Mapping[str, Any]) -> Proof:
+    """Raises ValueError and the like when the entry is none."""
+    if missing := sorted(_NEEDED - entry.keys()):
+        raise ValueError(f"a pin has no {', '.join(missing)}")
+    proof = Proof(**{key: value for key, value in entry.items() if key in _KEYS})
+    for key in ("verdicts", "families", "tools", "figures"):
+        if not isinstance(getattr(proof, key), dict):
+            raise TypeError(f"the {key} of a pin are no object")
+    return proof
+
+
 def compare(lock: Lock, pin: str, now: Proof, *, without: Sequence[str] = (), file: str = NAME) -> Comparison:
-    """Compare a build with the proof of its pin: a G012 for each digest that differs.
+    """Compare a build with the proof of its pin: a G012 for each digest that differs, and for each batch
+    whose patterns matched something else.
 
     A pin that is not locked, another manifest than the locked one, and batches switched off are drift:
     there is nothing that had to come out again, and the message says so.
@@ -106,17 +148,12 @@ def compare(lock: Lock, pin: str, now: Proof, *, without: Sequence[str] = (), fi
         return Comparison(drift=f"'{pin}' is locked with all batches, and {', '.join(without)} is off.")
     if locked.manifest != now.manifest:
         return Comparison(drift=_moved(locked, now, pin))
+    hint = _tools(locked, now)
     problems = [
         Problem(
-            "G012",
-            f"'{pin}' is locked, and {words} came out as {_show(getattr(now, key))}, "
-            f"not {_show(getattr(locked, key))}.",
-            Mark(file),
-            hint=_tools(locked, now),
+            "G012", f"'{pin}' is locked, and {words} came out as {new}, not {old}.", Mark(file), hint=hint
         )
-        for key, words in _DIGESTS.items()
-        if getattr(locked, key) != getattr(now, key)
-        and not (key.startswith("wheel") and not now.wheel_content_sha256)
+        for words, old, new in _differences(locked, now)
     ]
     return Comparison(tuple(problems))
 
@@ -133,9 +170,22 @@ def update(lock: Lock, pin: str, proof: Proof) -> Lock:
 
 
 def _moved(locked: Proof, now: Proof, pin: str) -> str:
-    moved = [words for key, words in _DIGESTS.items() if getattr(locked, key) != getattr(now, key)]
+    moved = [words for words, _, _ in _differences(locked, now)]
     what = f"{', '.join(moved)} moved" if moved else "the output is the same"
     return f"'{pin}' was locked with another manifest: {what}."
+
+
+def _differences(locked: Proof, now: Proof) -> Iterator[tuple[str, str, str]]:
+    """What differs: what it is called, and what it was and is."""
+    for key, words in _DIGESTS.items():
+        old, new = getattr(locked, key), getattr(now, key)
+        # a build without a wheel is compared by its tree
+        if old != new and not (key.startswith("wheel") and not new):
+            yield words, _show(old), _show(new)
+    for batch in sorted({*locked.families, *now.families}):
+        old, new = (proof.families.get(batch, "nothing") for proof in (locked, now))
+        if old != new:
+            yield f"what the patterns of the batch `{batch}` match", old, new
 
 
 def _show(value: object) -> str:

@@ -31,6 +31,7 @@ def provenance(build: Build, materials: Mapping[str, str], repository: str) -> b
     asked = {
         "upstream": build.upstream.spec,
         "manifest": build.manifest_digest,
+        "statements": build.manifest_statements,
         "without": sorted(build.without),
     }
     statement = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
-from builder.manifest import checks, scope
+from builder.manifest import checks, digests, scope
 from builder.manifest.build import build
 from builder.manifest.findings import OVERLAYS, Findings
 from builder.manifest.model import BASE, Manifest
@@ -72,7 +71,13 @@ def parse(
         raise BuildError(problems)
     used = {path: overlays[path] for path in sorted({path for path, _ in findings.overlays})}
     text = data.decode("utf-8-sig")
-    return replace(manifest, text=text, overlays=used, digest=_digest(data, used))
+    return replace(
+        manifest,
+        text=text,
+        overlays=used,
+        digest=digests.of_files(data, used),
+        statements=digests.of_statements(document, used),
+    )
 
 
 def switch_off(manifest: Manifest, ids: Iterable[str]) -> Manifest:
@@ -155,15 +160,6 @@ def _content(entry: os.DirEntry[str]) -> bytes | str:
     except OSError as error:
         return f"a file that cannot be read ({_reason(error)})"
     return data if len(data) <= MAX_OVERLAY_BYTES else f"a file of more than {MAX_OVERLAY_BYTES:,} bytes"
-
-
-def _digest(data: bytes, overlays: Mapping[str, bytes]) -> str:
-    """sha256 over the manifest and its overlays, each as its digest, so that no two inputs run together."""
-    total = hashlib.sha256(hashlib.sha256(data).digest())
-    for path, content in sorted(overlays.items()):
-        name = path.encode("utf-8", "surrogateescape")
-        total.update(hashlib.sha256(name).digest() + hashlib.sha256(content).digest())
-    return total.hexdigest()
 
 
 def _reason(error: Exception) -> str:

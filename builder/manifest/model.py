@@ -451,6 +451,7 @@ class Manifest:
     marks: Mapping[tuple[str | int, ...], Mark] = field(default_factory=dict)  # path of a value -> its place
     symbols_pruned: tuple[str, ...] = ()  # path patterns in which dead definitions leave
     digest: str = ""  # sha256 of manifest and overlays in use, batches that are off included
+    statements: str = ""  # the same of what they say, so that comments and layout do not count
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
     kernel: Kernel | None = None
     scope: tuple[Item, ...] = ()

@@ -105,6 +105,7 @@ def assemble(
         upstream=facts,
         manifest_file=manifest.file,
         manifest_digest=manifest.digest,
+        manifest_statements=manifest.statements,
         output_tree=cut.output.tree.id,
         output_files=len(cut.output),
         lines=measured.lines,
@@ -131,7 +132,7 @@ def assemble(
         PROVENANCE: provenance(build, _materials(manifest), manifest.upstream.repository),
     }
     files[checksums.NAME] = checksums.sha256sums(files)
-    proof = _proof(build, cut, wheel)
+    proof = _proof(build, wheel)
     return Output(cut.output, files, key(upstream, manifest, without, tools)), measured, proof
 
 
@@ -179,18 +180,15 @@ def _kind(upstream: Upstream) -> str:
     return "sdist" if upstream.origin.startswith("release ") else "git"
 
 
-def _proof(build: build_json.Build, cut: Cut, wheel: Wheel) -> lock.Proof:
-    matches = {
-        f"{rule.mark}: {rule.pattern}": count for rule, count in cut.decided.selection.matches().items()
-    }
+def _proof(build: build_json.Build, wheel: Wheel) -> lock.Proof:
     return lock.Proof(
         commit=build.upstream.commit,
         upstream_tree=build.upstream.tree,
-        manifest=build.manifest_digest,
+        manifest=build.manifest_statements,
         verdicts=build.verdicts,
         output_tree=build.output_tree,
         wheel_content_sha256=wheel.content_sha256,
-        matches=matches,
+        families=build.families,
         tools=build.tools,
         figures=lock.figures_of(build_json.as_record(build)),
     )

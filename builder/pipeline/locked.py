@@ -27,13 +27,16 @@ def record(root: Path, pin: str, proof: lock.Proof, without: Sequence[str]) -> s
         return f"{lock.NAME} is left alone: a build without {', '.join(without)} proves no pin."
     path = root / lock.NAME
     beside = path.with_name(f".{path.name}.new")
-    text = lock.to_bytes(lock.update(known(root), pin, proof))
+    before = _bytes(root)
+    anew = before is not None and lock.is_older(before)
+    text = lock.to_bytes(lock.update({} if anew else _read(before), pin, proof))
     try:
         beside.write_bytes(text)
         os.replace(beside, path)
     except OSError as error:
         raise fail("E002", f"{lock.NAME} cannot be written: {error.strerror or error}.") from None
-    return f"{lock.NAME} records '{pin}'."
+    more = "; it was of an older version, and holds no other pin now" if anew else ""
+    return f"{lock.NAME} records '{pin}'{more}."
 
 
 def proof_of(out: Path) -> lock.Proof | None:
@@ -43,10 +46,11 @@ def proof_of(out: Path) -> lock.Proof | None:
         return lock.Proof(
             commit=said["upstream"]["commit"],
             upstream_tree=said["upstream"]["tree"],
-            manifest=said["manifest"]["digest"],
+            manifest=said["manifest"]["statements"],
             verdicts=said["verdicts"],
             output_tree=said["output"]["tree"],
             wheel_content_sha256=said["wheel"] and said["wheel"]["content_sha256"],
+            families=said["families"],
             tools=said["tools"],
             figures=lock.figures_of(said),
         )
@@ -56,10 +60,18 @@ def proof_of(out: Path) -> lock.Proof | None:
 
 def known(root: Path) -> lock.Lock:
     """The lock beside the manifest; empty when there is none. Raises BuildError (M008)."""
-    path = root / lock.NAME
+    return _read(_bytes(root))
+
+
+def _read(data: bytes | None) -> lock.Lock:
+    return {} if data is None else lock.from_bytes(data)
+
+
+def _bytes(root: Path) -> bytes | None:
+    """The file beside the manifest; None when there is none. Raises BuildError (M008)."""
     try:
-        return lock.from_bytes(path.read_bytes())
+        return (root / lock.NAME).read_bytes()
     except FileNotFoundError:
-        return {}
+        return None
     except OSError as error:
         raise fail("M008", f"The lock cannot be read: {error.strerror or error}.", Mark(lock.NAME)) from None

@@ -56,6 +56,13 @@ def test_any_upstream_is_one_argument_and_never_an_option(folder: Path, target: 
     assert said == [*BUILDER, target, "--out", "dist", "--", upstream]
 
 
+def test_lock_gets_an_upstream_or_none_for_every_pin(folder: Path) -> None:
+    assert made(folder, "lock")[1] == [*BUILDER, "lock", "--", ""]
+    assert made(folder, "lock", "UPSTREAM=a b", "ARGS=--offline")[1] == [
+        *BUILDER, "lock", "--offline", "--", "a b"
+    ]  # fmt: skip
+
+
 def test_lift_gets_the_upstream_and_its_own_options(folder: Path) -> None:
     assert made(folder, "lift", "UPSTREAM=a b", "ARGS=--from seed")[1] == [
         *BUILDER, "lift", "--from", "seed", "--", "a b",

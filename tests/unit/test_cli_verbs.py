@@ -258,6 +258,28 @@ def test_a_changed_manifest_is_drift_not_a_failure(world: World) -> None:
     assert "was locked with another manifest" in done.stderr
 
 
+def test_a_comment_in_the_manifest_changes_no_byte_of_the_lock(world: World) -> None:
+    world.good("lock", "seed")
+    before = (world.home / "manifest.lock").read_bytes()
+    world.change("name: acme-small", "# what it is\n\nname: acme-small  # in short")
+    done = world.good("dist")
+    assert "was locked with another manifest" not in done.stderr
+    world.good("lock", "seed")
+    assert (world.home / "manifest.lock").read_bytes() == before
+
+
+def test_a_lock_of_an_older_version_stops_a_build_and_lock_replaces_it(world: World) -> None:
+    lock = world.home / "manifest.lock"
+    lock.write_text('{"schema_version": 1, "pins": {"other": {"matches": {}}}}')
+    done = world.run("dist")
+    assert (done.returncode, codes(done.stderr)) == (4, ["M008"])
+    assert "run `lock` again" in done.stderr and not (world.home / "dist").exists()
+    done = world.good("lock", "seed")
+    assert "it was of an older version, and holds no other pin now" in done.stderr
+    assert list(json.loads(lock.read_bytes())["pins"]) == ["seed"]
+    assert "manifest.lock" not in world.good("dist").stderr
+
+
 def test_lock_proves_the_pins_it_can_have_and_tells_of_the_others(world: World) -> None:
     done = world.run("lock", "--offline")
     assert (done.returncode, codes(done.stderr)) == (6, ["U001"])

@@ -222,6 +222,7 @@ def build(**more: object) -> Build:
             upstream=UpstreamFacts("seed", "1" * 40, UPSTREAM.tree.id, "mirror", "0.5.7"),
             manifest_file="manifest.yaml",
             manifest_digest="c" * 64,
+            manifest_statements="d" * 64,
             output_tree=OUTPUT.tree.id,
             output_files=len(OUTPUT),
             lines=lines,
@@ -251,4 +252,5 @@ def test_build_json_has_the_keys_that_scripts_read() -> None:
     assert record["wheel"]["content_sha256"] == "b" * 64
     assert record["lines"]["py"] == {"before": 8, "after": 8}
     assert record["manifest"]["without"] == ["a", "b"]
+    assert (record["manifest"]["digest"], record["manifest"]["statements"]) == ("c" * 64, "d" * 64)
     assert list(record["tools"]) == ["python", "zlib"]

@@ -9,8 +9,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from builder.emit.lock import Proof, compare, figures_of, from_bytes, require, to_bytes, update
+from builder.emit.lock import Proof, compare, figures_of, from_bytes, is_older, require, to_bytes, update
 from builder.errors import BuildError
+
+ROOT = Path(__file__).parents[2]
 
 PROOF = Proof(
     commit="1" * 40,
@@ -19,7 +21,7 @@ PROOF = Proof(
     verdicts={"kept": 10, "edited": 2, "removed": 30, "added": 1},
     output_tree="4" * 40,
     wheel_content_sha256="5" * 64,
-    matches={"manifest.yaml:3:5 test/": 30},
+    families={"npu": "forward_npu, forward_xpu_npu"},
     tools={"ruff": "0.17.5"},
 )
 LOCK = {"seed": PROOF, "release": replace(PROOF, commit=None, wheel_content_sha256=None)}
@@ -31,9 +33,48 @@ def test_a_lock_reads_what_it_writes() -> None:
 
 
 def test_a_lock_fits_its_schema() -> None:
-    schema = json.loads((Path(__file__).parents[2] / "schema/lock.schema.json").read_text())
+    schema = json.loads((ROOT / "schema/lock.schema.json").read_text())
     jsonschema.Draft7Validator.check_schema(schema)
-    jsonschema.Draft7Validator(schema).validate(json.loads(to_bytes(LOCK)))
+    for lock in (LOCK, large_lock()):
+        jsonschema.Draft7Validator(schema).validate(json.loads(to_bytes(lock)))
+
+
+def large_lock() -> dict[str, Proof]:
+    """As many pins, batches and figures as a lock will have for long."""
+    sides = {"before": 100, "after": 50}
+    kinds = ("environment", "flag", "registry", "route", "script")
+    unit = {"own": 9, "fetched": 9, "libraries": 9, "patterns": 9}
+    figures = {
+        "lines": sides,
+        "batches": {
+            f"batch-{n}": {"removed": n, "edited": 1, "added": 0, "lines": n * 100} for n in range(35)
+        },
+        "wheel": {"bytes": 9, "files": 9},
+        "surface": {kind: {**sides, "lost": 50, "added": 0} for kind in kinds},
+        "units": {"before": unit, "after": unit},
+    }
+    families = {f"batch-{n}": f"{n} names: a.b.c, a.b.d" for n in range(35)}
+    return {f"pin-{n}": replace(PROOF, figures=figures, families=families) for n in range(8)}
+
+
+def test_eight_pins_of_thirty_five_batches_stay_below_1200_lines() -> None:
+    data = to_bytes(large_lock())
+    assert len(data.splitlines()) < 1200
+    assert from_bytes(data) == large_lock()
+
+
+def test_a_group_of_figures_and_a_family_have_a_line_each_and_all_keys_are_sorted() -> None:
+    text = to_bytes(large_lock()).decode()
+    assert '          "batch-7": {"added": 0, "edited": 1, "lines": 700, "removed": 7},\n' in text
+    assert '        "batch-7": "7 names: a.b.c, a.b.d",\n' in text
+    sorted_too = json.dumps(json.loads(text), sort_keys=True)
+    assert json.dumps(json.loads(text)) == sorted_too
+
+
+def test_the_lock_of_the_repository_is_as_it_would_be_written() -> None:
+    data = (ROOT / "manifest.lock").read_bytes()
+    assert to_bytes(from_bytes(data)) == data and len(data.splitlines()) < 1200
+    assert b"manifest.yaml:" not in data
 
 
 def test_moving_one_digest_moves_one_line() -> None:
@@ -66,6 +107,20 @@ def test_a_digest_that_differs_is_named(change: dict, words: str) -> None:
         require(found)
 
 
+def test_what_patterns_matched_is_compared_batch_by_batch() -> None:
+    now = replace(PROOF, families={"npu": "forward_npu", "xpu": "forward_xpu"})
+    assert [p.message for p in compare(LOCK, "seed", now).problems] == [
+        "'seed' is locked, and what the patterns of the batch `npu` match came out as forward_npu, "
+        "not forward_npu, forward_xpu_npu.",
+        "'seed' is locked, and what the patterns of the batch `xpu` match came out as forward_xpu, "
+        "not nothing.",
+    ]
+    found = compare(LOCK, "seed", replace(PROOF, families={}, manifest="9" * 64))
+    assert found.drift == (
+        "'seed' was locked with another manifest: what the patterns of the batch `npu` match moved."
+    )
+
+
 def test_all_digests_that_differ_are_named_at_once_with_the_tools() -> None:
     now = replace(
         PROOF, output_tree="9" * 40, wheel_content_sha256="9" * 64, tools={"ruff": "1", "zlib": "2"}
@@ -96,12 +151,28 @@ def test_a_pin_that_is_not_locked_and_batches_that_are_off_are_drift() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"[]", b"\xff", b'{"schema_version": 9, "pins": {}}', b'{"schema_version": 1, "pins": {"a": {}}}',
-     b'{"schema_version": 1, "pins": {"a": []}}', b"[" * 100_000],
+    [b"", b"[]", b"\xff", b'{"schema_version": 9, "pins": {}}', b'{"schema_version": 2, "pins": {"a": {}}}',
+     b'{"schema_version": 2, "pins": {"a": []}}', b'{"schema_version": 2}', b'{"schema_version": "1"}',
+     to_bytes(LOCK).replace(b'"tools": {', b'"tools": [], "no": {'), b"[" * 100_000],
 )  # fmt: skip
 def test_a_lock_that_cannot_be_read_is_a_coded_error(data: bytes) -> None:
     with pytest.raises(BuildError, match=r"M008 The lock 'manifest\.lock' cannot be read"):
         from_bytes(data)
+    assert not is_older(data)
+
+
+def test_what_a_pin_of_the_lock_lacks_is_named() -> None:
+    data = to_bytes(LOCK).replace(b'"verdicts"', b'"words"')
+    with pytest.raises(BuildError, match="a pin has no verdicts"):
+        from_bytes(data)
+
+
+def test_a_lock_of_an_older_version_says_that_lock_is_to_run_again() -> None:
+    data = b'{"schema_version": 1, "pins": {"seed": {"matches": {"manifest.yaml:3:5: test/": 30}}}}'
+    assert is_older(data) and not is_older(to_bytes(LOCK))
+    with pytest.raises(BuildError, match=r"M008 .* was written by an older builder") as raised:
+        from_bytes(data)
+    assert "run `lock` again" in str(raised.value.problems[0].hint)
 
 
 def test_the_figures_of_a_lock_are_those_of_build_json_and_decide_nothing() -> None:

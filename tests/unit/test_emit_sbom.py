@@ -17,6 +17,7 @@ BUILD = Build(
     upstream=UpstreamFacts("seed", "3" * 40, "2" * 40, "mirror", "1.0"),
     manifest_file="manifest.yaml",
     manifest_digest="4" * 64,
+    manifest_statements="7" * 64,
     output_tree="1" * 40,
     output_files=1,
     lines={},
@@ -70,7 +71,12 @@ def test_provenance_names_what_went_in_and_what_came_out() -> None:
         {"name": "manifest.yaml", "digest": {"sha256": "7" * 64}},
         {"name": "overlays/b", "digest": {"sha256": "8" * 64}},
     ]
-    assert definition["externalParameters"] == {"upstream": "seed", "manifest": "4" * 64, "without": []}
+    assert definition["externalParameters"] == {
+        "upstream": "seed",
+        "manifest": "4" * 64,
+        "statements": "7" * 64,
+        "without": [],
+    }
 
 
 def test_a_release_has_a_tree_and_no_commit() -> None:

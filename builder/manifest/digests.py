@@ -1,0 +1,48 @@
+"""Two digests of a manifest: of its files, byte by byte, and of what they say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+from builder.manifest.findings import TRUTH
+from builder.manifest.nodes import Document, Path, real
+
+
+def of_files(data: bytes, overlays: Mapping[str, bytes]) -> str:
+    """sha256 over the bytes of the manifest and of its overlays."""
+    return _together(data, overlays)
+
+
+def of_statements(document: Document, overlays: Mapping[str, bytes]) -> str:
+    """sha256 over what the manifest states, and the bytes of its overlays.
+
+    Comments, layout and the order of mappings do not count. The order of lists does: of the rules that
+    match a path the last one decides. Every key counts, also one that changes no path, such as `why`.
+    """
+    said = {
+        "statements": document.data,
+        # where a value of a program is stated, these mean something else than with quotes
+        "unquoted": sorted(
+            json.dumps(path) for path in document.plain if _means_a_value(document.data, path)
+        ),
+    }
+    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return _together(canonical.encode(), overlays)
+
+
+def _means_a_value(data: Any, path: Path) -> bool:
+    text = reduce(lambda value, key: value[key], path, data)
+    return text in TRUTH or real(text) is not None
+
+
+def _together(first: bytes, overlays: Mapping[str, bytes]) -> str:
+    """Each input by its own digest, so that no two of them run together."""
+    total = hashlib.sha256(hashlib.sha256(first).digest())
+    for path, content in sorted(overlays.items()):
+        name = path.encode("utf-8", "surrogateescape")
+        total.update(hashlib.sha256(name).digest() + hashlib.sha256(content).digest())
+    return total.hexdigest()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from builder.errors import Mark, Problem
+from builder.gates import words
 from builder.gates.world import Explained, World
 from builder.manifest.model import AbsentText, Kept, Manifest, TextException
 from builder.tree import GITLINK, SYMLINK, Snapshot
@@ -20,6 +21,7 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
     lowered: dict[str, bytes] = {}
     for promise in manifest.guarantees.absent_text:
         problems += _absent(promise, after.snapshot, lowered)
+    problems += words.check(after, manifest)
     kept = [(k.name, k.mark) for item in manifest.scope for k in item.keeps if not _excused(k, before)]
     for name, mark in dict.fromkeys((*manifest.guarantees.present, *kept)):
         if _there(name, after):

@@ -351,7 +351,7 @@ def _guarantees(view: View, findings: Findings) -> Guarantees:
         KeptDependency(item.text("name"), item.text("why"), item.mark, item.optional_text("optional"))
         for item in view.items("dependencies")
     )
-    return Guarantees(tuple(absent), present, tuple(kept))
+    return Guarantees(tuple(absent), present, tuple(kept), tuple(everywhere))
 
 
 def _kernel(view: View, findings: Findings) -> Kernel:

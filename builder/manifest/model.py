@@ -373,6 +373,7 @@ class Guarantees:
     absent_text: tuple[AbsentText, ...] = ()
     present: tuple[tuple[str, Mark], ...] = ()  # paths or qualified names that must be in the output
     dependencies: tuple[KeptDependency, ...] = ()
+    everywhere: tuple[TextException, ...] = ()  # files in which anything may be named
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from builder.errors import Problem
 from builder.graph.modules import path_of
 from builder.graph.resolve import Index
-from builder.manifest.model import Absent, Batch, Fact, Manifest, Option, Rule
+from builder.manifest.model import Absent, Batch, Fact, FactKind, Manifest, Option, Rule
 from builder.select.families import Families, Member
 from builder.tree import Snapshot
 
@@ -19,6 +19,8 @@ _SWITCH = re.compile(r"(?:^|_)(?:IS|USE|ENABLE|ENABLED)(?:_|$)")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _STRING = re.compile(rb"[\"']((?:--)?[A-Za-z_][\w:-]*)[\"']")
 _ATTRIBUTE = re.compile(rb"\.([A-Za-z_]\w*)")
+_LOOKED_UP = re.compile(rb"\b(?:hasattr|getattr)\(\s*([A-Za-z_][\w.]*)\s*,\s*[\"']([A-Za-z_]\w*)[\"']")
+_AVAILABLE = re.compile(rb"\b((?:[A-Za-z_]\w*\.)+([A-Za-z_]\w*)\.is_available)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +58,18 @@ class _Expansion:
         self._families = families
         self._upstream = upstream
         self._index = index
-        self._stated = {(f.kind, f.name) for b in manifest.batches for f in b.facts}
+        self._stated: set[tuple[FactKind, str]] = {(f.kind, f.name) for b in manifest.batches for f in b.facts}
         self._members: dict[str, Member | None] = {}
-        self._facts: dict[tuple[str, str], Fact] = {}
+        self._facts: dict[tuple[FactKind, str], Fact] = {}
         self._absent: dict[tuple[str, str], Absent] = {}
         self._values: dict[tuple[str, str], Member] = {}  # ("*" or a name of options, value)
-        self._methods = {
-            name.rpartition(".")[2]
+        members = [
+            (name.rpartition(".")[2], item)
             for summary in index.modules.values()
             for name, item in summary.members.items()
-            if item.kind == "function"
-        }
-        self._fields = {
-            name.rpartition(".")[2]
-            for summary in index.modules.values()
-            for name, item in summary.members.items()
-            if item.kind == "constant" and not name.isupper()
-        }
+        ]
+        self._methods = {name for name, item in members if item.kind == "function"}
+        self._fields = {name for name, item in members if item.kind == "constant" and not name.isupper()}
         self._stored = {
             name
             for summary in index.modules.values()
@@ -147,8 +144,11 @@ class _Expansion:
                 continue
             if _VARIABLE.fullmatch(name):
                 self._variable(name, member)
+            elif name.startswith("--"):
+                self._values.setdefault(("add_argument", name), member)
+                self._fact("value", member, "*." + name[2:].replace("-", "_"), False, exact=False)
             elif name not in self._fields or name == member.word.text:
-                self._values.setdefault(("add_argument" if name.startswith("--") else "*", name), member)
+                self._values.setdefault(("*", name), member)
         for match in set(_ATTRIBUTE.findall(data)):
             name = match.decode()
             member = self._member(name)
@@ -161,15 +161,26 @@ class _Expansion:
             elif name in self._stored and name not in self._methods:
                 self._fact("value", member, f"*.{name}", None)
 
+        for owner, match in set(_LOOKED_UP.findall(data)):
+            member = self._member(match.decode())
+            if member is not None and owner != b"self":
+                self._fact("attribute", member, f"{owner.decode()}.{match.decode()}", False)
+        for asked, match in set(_AVAILABLE.findall(data)):
+            member = self._member(match.decode())
+            if member is not None:
+                self._fact("predicate", member, asked.decode(), False)
+
     def _variable(self, name: str, member: Member) -> None:
         self._fact("environment", member, name, False if _SWITCH.search(name) else None)
 
     def _symbol(self, member: Member, name: str) -> None:
         self._absent.setdefault(("symbol", name), Absent("symbol", name, member.word.mark, member.batch))
 
-    def _fact(self, kind: str, member: Member, name: str, value: bool | None) -> None:
+    def _fact(
+        self, kind: FactKind, member: Member, name: str, value: bool | None, exact: bool = True
+    ) -> None:
         if (kind, name) not in self._stated:
-            fact = Fact(kind, name, value, member.word.mark, member.batch)  # type: ignore[arg-type]
+            fact = Fact(kind, name, value, member.word.mark, member.batch, exact)
             self._facts.setdefault((kind, name), fact)
 
     def batch(self, batch: Batch) -> Batch:

@@ -1,0 +1,104 @@
+"""G007: no code asks for what a family's words name, but for the exceptions.
+
+Looked at are names and short strings that are a word of a family by themselves (`npu`, `"NPU"`), or ask for
+it (`is_npu`). Names that only contain one (`npu_stream`), comments and messages are not: a reader of the
+report finds them there.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterable, Iterator
+
+from builder.errors import Mark, Problem
+from builder.gates.world import World
+from builder.graph.modules import module_of, python_paths
+from builder.manifest.model import Batch, Manifest, Spared, Word
+from builder.select.patterns import PatternSet
+
+#: Places of one batch that are listed one by one; the others are counted.
+MAX_SHOWN = 20
+_HINT = "remove it by a rule or an edit, or except it under `except` with a reason"
+_ASKS = "_*(?:is_)?"
+
+
+def check(after: World, manifest: Manifest) -> list[Problem]:
+    """Problems for names and strings that are left, and for exceptions that excuse nothing."""
+    problems: list[Problem] = []
+    everywhere = PatternSet([exception.path for exception in manifest.guarantees.everywhere])
+    paths = [
+        path
+        for path in python_paths(after.snapshot)
+        if module_of(path, manifest.packages) is not None and not everywhere.any(path)
+    ]
+    for batch in manifest.batches:
+        if not batch.words:
+            continue
+        excuses, found = _Excuses(batch), []
+        pattern = _pattern(batch.words)
+        for path in paths:
+            for line, name, text in _names(pattern, after.snapshot[path]):
+                if not excuses.excuse(path, name, text):
+                    message = f"{path}:{line}: `{name}` is named by a word of batch {batch.id}"
+                    place = Mark(path, line)
+                    found.append(
+                        Problem("G007", message, batch.words[0].mark, place, excerpt=text.strip()[:200], hint=_HINT)
+                    )
+        problems += found[:MAX_SHOWN]
+        if len(found) > MAX_SHOWN:
+            message = f"names of batch {batch.id} occur {len(found)} times; the first {MAX_SHOWN} are listed"
+            problems.append(Problem("G007", message, batch.words[0].mark))
+        problems += excuses.unused(after.snapshot)
+    return problems
+
+
+def _pattern(words: Iterable[Word]) -> re.Pattern[str]:
+    """What a name or a short string is that asks for one of the words."""
+    found = "|".join("[_-]?".join(map(re.escape, word.text.split("_"))) for word in words)
+    return re.compile(rf"{_ASKS}(?:{found})", re.IGNORECASE)
+
+
+def _names(pattern: re.Pattern[str], data: bytes) -> Iterator[tuple[int, str, str]]:
+    """(line, name or string, the whole line)."""
+    text = data.decode("utf-8", "replace")
+    if not re.search(rf"(?<![A-Za-z0-9]){pattern.pattern}(?![A-Za-z0-9])", text, re.IGNORECASE):
+        return
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.NAME:
+                name = token.string
+            elif token.type == tokenize.STRING:
+                name = token.string.lstrip("rRbBuUfF").strip("\"'")
+            else:
+                continue
+            if pattern.fullmatch(name):
+                yield token.start[0], name, token.line
+    except (tokenize.TokenError, SyntaxError):
+        return  # another gate says that it does not parse
+
+
+class _Excuses:
+    """The exceptions of one batch, and which of them excused something."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._spared = [(one, PatternSet([one.pattern])) for one in batch.spared if one.kind == "path"]
+        self._names = tuple(one.pattern for one in batch.spared if one.kind == "name")
+        self._used: set[Spared] = set()
+
+    def excuse(self, path: str, name: str, text: str) -> bool:
+        """Is the name in this line of this file excepted?"""
+        here = [
+            one for one, pattern in self._spared if pattern.any(path) and (one.text is None or one.text in text)
+        ]
+        self._used.update(here)
+        return bool(here) or name in self._names
+
+    def unused(self, paths: Iterable[str]) -> Iterator[Problem]:
+        """Exceptions of paths with which nothing in the output has to do."""
+        for one, pattern in self._spared:
+            if one in self._used or one.optional or (one.text is None and any(map(pattern.any, paths))):
+                continue
+            text = f" with {one.text!r}" if one.text is not None else ""
+            yield Problem("G007", f"the exception {one.pattern}{text} excuses nothing", one.mark, hint="remove it")

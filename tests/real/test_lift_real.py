@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from functools import cache
@@ -44,12 +45,19 @@ def without(*texts: str) -> Manifest:
     rows: list[str] = []
     for row in whole.text.splitlines(keepends=True):
         # what was too wide for one row goes on in the next
-        joined = rows and rows[-1].lstrip().startswith("- {") and not rows[-1].rstrip().endswith("}")
-        rows[-1:] = [rows[-1] + row] if joined else [*rows[-1:], row]
+        rows[-1:] = [rows[-1] + row] if rows and _is_open(rows[-1]) else [*rows[-1:], row]
     left = "".join(row for row in rows if not any(text in row for text in texts))
     files = {**whole.overlays, **{file: text.encode() for file, text in whole.texts.items()}}
     del files[whole.file]
     return parse(left.encode(), whole.file, files, read_schema(ROOT), scope=files.pop(SCOPE))
+
+
+def _is_open(row: str) -> bool:
+    """Whether a list or mapping that begins in a row does not end in it."""
+    if row.lstrip().startswith("#"):
+        return False
+    bare = re.sub(r"""'[^']*'|"[^"]*"|#.*""", "", row)
+    return sum(bare.count(c) for c in "[{") > sum(bare.count(c) for c in "]}")
 
 
 def git(*words: str) -> list[str]:

@@ -34,7 +34,10 @@ CODES: dict[str, tuple[int, str]] = {
     "M009": (MANIFEST_INVALID, "A file in overlays/ is used by no batch."),
     "M010": (MANIFEST_INVALID, "A pin that the manifest names is not defined."),
     "M011": (MANIFEST_INVALID, "Two statements of the manifest contradict each other."),
-    "M012": (MANIFEST_INVALID, "An item of the scope names what the manifest does not state."),
+    "M012": (
+        MANIFEST_INVALID,
+        "An item of the scope, or the history, names what the manifest does not state.",
+    ),
     # rules against the upstream tree
     "R001": (RULE_BROKEN, "A pattern matches no path of the upstream tree."),
     "R002": (RULE_BROKEN, "One batch keeps what another batch removes."),
@@ -98,6 +101,10 @@ class Mark:
         if not self.line:
             return self.file
         return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+
+    def seen_from(self, file: str) -> str:
+        """This place in a sentence that stands at a place of `file`."""
+        return f"on line {self.line}" if self.file == file else f"in {self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)

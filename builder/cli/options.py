@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,13 +87,18 @@ def ask(
     offline: bool = False,
 ) -> Asked:
     """Read the manifest with batches switched off. Raises BuildError."""
-    from builder.manifest.load import load, switch_off
+    from builder.errors import BuildError
+    from builder.manifest.load import load, read_texts, switch_off
 
     output.choose(form)
-    with contextlib.suppress(OSError):  # `load` says what is wrong with it
-        if manifest_path.is_file():
-            output.remember(manifest_path.name, manifest_path.read_bytes().decode("utf-8", "replace"))
-    manifest = load(manifest_path)
+    try:
+        manifest = load(manifest_path)
+    except BuildError:
+        for name, text in read_texts(manifest_path).items():
+            output.remember(name, text)
+        raise
+    for name, text in manifest.texts.items():
+        output.remember(name, text)
     if without:
         manifest = switch_off(manifest, without)
     return Asked(

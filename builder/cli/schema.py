@@ -13,7 +13,7 @@ import click
     "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
 )
 def command(reference: bool, manifest_path: Path) -> None:
-    """Print the schema that editors use to check manifest.yaml."""
+    """Print the schema that editors use to check manifest.yaml; its parts are described in it."""
     import json
 
     from builder.manifest.load import read_schema

@@ -16,7 +16,8 @@ from builder.manifest.scope import statements
 _HEAD = """\
 # The scope, row by row
 
-<!-- Made by `python -m builder scope` from manifest.yaml and manifest.lock: edit these, then `make docs`. -->
+<!-- Made by `python -m builder scope` from docs/scope.yaml, manifest.yaml and manifest.lock: edit these, then
+`make docs`. -->
 
 What {name} contains, what it leaves out, and what proves each. A rule is a batch of `manifest.yaml`, which
 can be switched off by its name (`--without`), or one of its statements. Evidence is what the build of a

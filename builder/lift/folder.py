@@ -149,7 +149,7 @@ def _as_problem(problem: Problem) -> Problem:
 
 
 def _texts(manifest: Manifest) -> dict[str, bytes]:
-    return {manifest.file: manifest.text.encode(), **manifest.overlays}
+    return {**{path: text.encode() for path, text in manifest.texts.items()}, **manifest.overlays}
 
 
 def _snapshot(files: Mapping[str, bytes]) -> Snapshot:

@@ -1,4 +1,4 @@
-"""Statements put into a manifest's text where they belong; every byte of the rest stays.
+"""Statements put into the text of a manifest's files where they belong; every byte of the rest stays.
 
 The YAML is composed only to find places. Nothing is ever dumped again: comments, quotes and the layout
 of what is there are the author's.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,6 +44,25 @@ def scalar(text: str) -> str:
     """Text as YAML in any place: plain where it can be read as nothing else, else quoted."""
     plain = _PLAIN.fullmatch(text) and " #" not in text and not text.endswith((" ", ":"))
     return text if plain and text.lower() not in _WORDS else json.dumps(text, ensure_ascii=False)
+
+
+def apply_all(
+    texts: Mapping[str, str], manifest: str, proposals: Sequence[Proposal]
+) -> tuple[dict[str, str], list[Proposal]]:
+    """The texts of a manifest's files with the proposals in them, and those that have no place in any.
+
+    What changes a statement, or stands behind it, goes to the file in which it is; new rules and facts go
+    to the `manifest` itself.
+    """
+    by_file: dict[str, list[Proposal]] = {}
+    for proposal in proposals:
+        by_file.setdefault(proposal.mark.file if proposal.mark else manifest, []).append(proposal)
+    found, left = dict(texts), [p for file, some in by_file.items() if file not in texts for p in some]
+    for file in texts:
+        if file in by_file:
+            found[file], others = apply(texts[file], by_file[file])
+            left += others
+    return found, left
 
 
 def apply(text: str, proposals: Sequence[Proposal]) -> tuple[str, list[Proposal]]:

@@ -22,6 +22,7 @@ from builder.lift.overlays import Changed
 from builder.lift.predicates import NewFact
 from builder.lift.surface import Dependency, Difference
 from builder.lift.trial import Trial, matched, trial
+from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.pipeline.decide import Decided, chosen, decide, partial_paths
@@ -50,7 +51,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The manifest and overlays with every proposal, and what would still be wrong with them."""
+    """The files with every proposal, the manifest itself in any case, and what would still be wrong."""
 
     files: Mapping[str, bytes]
     proposals: tuple[Proposal, ...]
@@ -271,13 +272,19 @@ def _proposed(
         wanted += item.proposals
         if item.merged is not None:
             files[item.overlay] = item.merged
-    text, _ = insert.apply(manifest.text, wanted)
+    texts, _ = insert.apply_all(manifest.texts, manifest.file, wanted)
     merged = {path: data for path, data in files.items() if data != manifest.overlays[path]}
-    if text == manifest.text and not merged:
+    if texts == manifest.texts and not merged:
         return None
+    written = {path: text.encode() for path, text in texts.items()}
+    parts = {path: data for path, data in written.items() if is_part(path)}
     try:
-        after = parse(text.encode(), manifest.file, files, schema)
+        after = parse(
+            written[manifest.file], manifest.file, {**files, **parts}, schema, scope=written.get(SCOPE)
+        )
         problems = trial(new, after).problems
     except BuildError as error:
         problems = error.problems
-    return Proposed({manifest.file: text.encode(), **merged}, tuple(wanted), problems)
+    kept = {path for path, text in manifest.texts.items() if texts[path] == text} - {manifest.file}
+    changed = {path: data for path, data in written.items() if path not in kept}
+    return Proposed({**changed, **merged}, tuple(wanted), problems)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
 from builder.manifest import scope
+from builder.manifest.documents import Documents
 from builder.manifest.findings import TRUTH, Findings
 from builder.manifest.model import (
     BASE,
@@ -37,15 +38,14 @@ from builder.manifest.model import (
     WholeFile,
     Word,
 )
-from builder.manifest.nodes import Document
 from builder.manifest.view import View
 
 _Verdict = Literal["keep", "remove", "prune"]
 
 
-def build(document: Document, findings: Findings) -> Manifest:
-    """The manifest that the document states, as far as it can be read; digest and overlays are empty."""
-    root = View(document, (), document.data)
+def build(documents: Documents, findings: Findings) -> Manifest:
+    """The manifest that the documents state, as far as they can be read; without digest, texts, overlays."""
+    root = documents.root
     base = Batch(
         BASE,
         "stated at the top of the manifest",
@@ -57,21 +57,24 @@ def build(document: Document, findings: Findings) -> Manifest:
     )
     for _, folder in root.entries("packages"):
         findings.path(folder)
+    for stray in documents.strays():
+        _batch(stray, findings)  # for what is wrong in it
     for pattern in root.items("prune_symbols"):
         findings.pattern(pattern)
+    reasons = {batch.text("id"): batch.text("why") for batch in root.alone().items("batches")}
     return Manifest(
-        file=document.file,
+        file=documents.manifest.file,
         name=root.text("name"),
         label=root.text("label"),
         upstream=_upstream(root.at("upstream")),
         packages={name: folder.word for name, folder in root.entries("packages")},
         roots=_roots(root.at("roots")),
-        batches=(base, *(_batch(view, findings) for view in root.items("batches"))),
+        batches=(base, *(_batch(view, findings) for view in documents.batches())),
         guarantees=_guarantees(root.at("guarantees"), findings),
-        marks=document.values,
+        marks=documents.manifest.values,
         symbols_pruned=root.texts("prune_symbols"),
-        kernel=_kernel(root.at("kernel"), findings) if root.has("kernel") else None,
-        scope=tuple(scope.items(root.at("scope"))),
+        kernel=_kernel(root.at("kernel"), reasons, findings) if root.has("kernel") else None,
+        scope=tuple(scope.items(documents.scope)) if documents.scope else (),
     )
 
 
@@ -175,8 +178,8 @@ def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
     for key, kind in kinds:
         for name, value in view.entries(key):
             yield _fact(kind, name, value, batch, findings)
-    for function, _ in view.entries("defaults"):
-        for keyword, value in view.at("defaults").entries(function):
+    for function, keywords in view.entries("defaults"):
+        for keyword, value in keywords.pairs():
             yield _fact("default", f"{function}:{keyword}", value, batch, findings)
     lists: tuple[tuple[str, FactKind, bool], ...] = (
         ("attributes", "attribute", False),
@@ -190,7 +193,7 @@ def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
             optional, models = item.optional_text("optional"), _models(item)
             yield Fact(kind, stated.word, truth, stated.mark, batch, True, optional, models)
     for base, methods in view.entries("bases"):
-        names = [item.data for item in view.at("bases").items(base) if isinstance(item.data, str)]
+        names = [item.data for item in methods.each() if isinstance(item.data, str)]
         mark = methods.document.keys.get(methods.path, methods.mark)
         yield Fact("base", base, " ".join(names), mark, batch)
 
@@ -330,21 +333,25 @@ def _anchored(view: View, batch: str, why: str, findings: Findings) -> AnchoredE
 
 
 def _guarantees(view: View, findings: Findings) -> Guarantees:
+    past: dict[str, list[View]] = {}  # pattern -> exceptions that the history adds
+    for added in (item for other in view.others for item in other.items("absent_text")):
+        past.setdefault(added.text("pattern"), []).extend(added.items("except"))
     absent = []
     everywhere = [
         # it says what left by name: which of the patterns that meets depends on what left
         TextException(findings.pattern(e.at("path")), None, e.text("why"), e.mark, e.text("why"))
-        for e in view.items("except")
+        for e in view.alone().items("except")
     ]
-    for item in view.items("absent_text"):
+    for item in view.alone().items("absent_text"):
         exceptions = list(everywhere)
-        for exception in item.items("except"):
+        for exception in (*item.items("except"), *past.get(item.text("pattern"), ())):
             path = findings.pattern(exception.at("path"))
             text = exception.optional_text("text")
             why, optional = exception.text("why"), exception.optional_text("optional")
             exceptions.append(TextException(path, text, why, exception.mark, optional))
         paths = tuple(findings.pattern(path) for path in item.items("in"))
-        pattern, batches = findings.regex(item.at("pattern")), item.texts("batches")
+        pattern = findings.regex(item.at("pattern"))
+        batches = tuple(name for batch in item.items("batches") if (name := findings.batch(batch)))
         absent.append(AbsentText(pattern, paths, item.mark, tuple(exceptions), batches))
     present = tuple((item.word, item.mark) for item in view.items("present"))
     kept = (
@@ -354,13 +361,11 @@ def _guarantees(view: View, findings: Findings) -> Guarantees:
     return Guarantees(tuple(absent), present, tuple(kept), tuple(everywhere))
 
 
-def _kernel(view: View, findings: Findings) -> Kernel:
-    reasons = {
-        b.text("id"): b.text("why") for b in View(view.document, (), view.document.data).items("batches")
-    }
+def _kernel(view: View, reasons: Mapping[str, str], findings: Findings) -> Kernel:
     rules = []
     for item in view.items("remove"):
-        batch, text = item.optional_text("batch"), findings.pattern(item.at("path"), decides=True)
+        batch = findings.batch(item.at("batch")) or None
+        text = findings.pattern(item.at("path"), decides=True)
         why = item.text("why") or reasons.get(batch or "", "")
         rules.append(WheelRule(text, why, item.mark, batch, item.optional_text("optional")))
     kept = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from builder.errors import Mark, Problem
+from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.model import BASE, Edit, Fact, Manifest
 from builder.manifest.schema import nearest
 
@@ -23,23 +24,12 @@ def ids(manifest: Manifest) -> Iterator[Problem]:
             first[batch.id] = mark
 
 
-def guaranteed(manifest: Manifest) -> Iterator[Problem]:
-    """M006: a guarantee rests on a batch that there is not."""
+def batches_named(named: Iterable[tuple[str, Mark]], manifest: Manifest) -> Iterator[Problem]:
+    """M006: a guarantee or a rule for the kernel wheel rests on a batch that there is not."""
     known = [batch.id for batch in manifest.batches if batch.id != BASE]
-    for index, text in enumerate(manifest.guarantees.absent_text):
-        for number, name in enumerate(text.batches):
-            if name not in known:
-                mark = manifest.mark("guarantees", "absent_text", index, "batches", number)
-                yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, known))
-
-
-def kernel(manifest: Manifest) -> Iterator[Problem]:
-    """M006: a rule for the kernel wheel is part of a batch that there is not."""
-    known = [batch.id for batch in manifest.batches if batch.id != BASE]
-    for index, rule in enumerate(manifest.kernel.remove if manifest.kernel else ()):
-        if rule.batch is not None and rule.batch not in known:
-            mark = manifest.mark("kernel", "remove", index, "batch")
-            yield Problem("M006", f"There is no batch `{rule.batch}`.", mark, hint=nearest(rule.batch, known))
+    for name, mark in named:
+        if name not in known:
+            yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, known))
 
 
 def pins(manifest: Manifest) -> Iterator[Problem]:
@@ -55,7 +45,7 @@ def overlays_named(
 ) -> Iterator[Problem]:
     """M008: an overlay that is missing, is not a regular file, or is outside overlays/."""
     for path, mark in named:
-        if path in files:
+        if path in files and not is_part(path):
             continue
         inside = path.startswith("overlays/")
         if not inside:
@@ -65,6 +55,8 @@ def overlays_named(
             )
         elif path in others:
             message, hint = f"The overlay `{path}` is {others[path]}.", None
+        elif is_part(path):
+            message, hint = f"The overlay `{path}` is a part of the manifest.", None
         elif link := next((o for o in others if path.startswith(f"{o}/")), None):
             message, hint = f"The overlay `{path}` is below `{link}`, which is {others[link]}.", None
         elif any(file.startswith(f"{path}/") for file in files):
@@ -80,11 +72,19 @@ def overlays_unused(
     """M009 for a file that no batch uses, M008 for one that could not be used."""
     used = {path for path, _ in named}
     for path in sorted(set(files) - used):
-        if path.rpartition("/")[2] != "README.md":
+        if path.rpartition("/")[2] != "README.md" and not is_part(path):
             hint = "name it in a batch, or delete it"
             yield Problem("M009", f"No batch uses `{path}`.", Mark(path), hint=hint)
     for path in sorted(set(others) - used):
-        yield Problem("M008", f"`{path}` is {others[path]}.", Mark(path))
+        if not is_part(path):  # `parts_read` says it
+            yield Problem("M008", f"`{path}` is {others[path]}.", Mark(path))
+
+
+def parts_read(others: Mapping[str, str]) -> Iterator[Problem]:
+    """M008: a part of the manifest that is not a regular file."""
+    for path in sorted(others):
+        if is_part(path) or path == SCOPE:
+            yield Problem("M008", f"`{path}` is {others[path]}.", Mark(path))
 
 
 def contradictions(manifest: Manifest) -> Iterator[Problem]:
@@ -118,4 +118,4 @@ def contradictions(manifest: Manifest) -> Iterator[Problem]:
 
 
 def _twice(this: str, that: str, first: Mark, second: Mark) -> Problem:
-    return Problem("M011", f"{this} contradicts {that} on line {first.line}.", second)
+    return Problem("M011", f"{this} contradicts {that} {first.seen_from(second.file)}.", second)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
+from builder.manifest.documents import Documents
 from builder.manifest.findings import TRUTH
 from builder.manifest.nodes import Document, Path, real
 
@@ -17,21 +18,29 @@ def of_files(data: bytes, overlays: Mapping[str, bytes]) -> str:
     return _together(data, overlays)
 
 
-def of_statements(document: Document, overlays: Mapping[str, bytes]) -> str:
-    """sha256 over what the manifest states, and the bytes of its overlays.
+def of_statements(documents: Documents, overlays: Mapping[str, bytes]) -> str:
+    """sha256 over what the manifest states with its edits and its history, and the bytes of its overlays.
 
     Comments, layout and the order of mappings do not count. The order of lists does: of the rules that
-    match a path the last one decides. Every key counts, also one that changes no path, such as `why`.
+    match a path the last one decides. Every key counts, also one that changes no path, such as `why`. The
+    scope does not: it is about the page, and decides nothing.
     """
-    said = {
+    parts = {"manifest": documents.manifest, **documents.edits}
+    if documents.history is not None:
+        parts["history"] = documents.history
+    said = {name: _stated(document) for name, document in parts.items()}
+    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return _together(canonical.encode(), overlays)
+
+
+def _stated(document: Document) -> dict[str, Any]:
+    return {
         "statements": document.data,
         # where a value of a program is stated, these mean something else than with quotes
         "unquoted": sorted(
             json.dumps(path) for path in document.plain if _means_a_value(document.data, path)
         ),
     }
-    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
-    return _together(canonical.encode(), overlays)
 
 
 def _means_a_value(data: Any, path: Path) -> bool:

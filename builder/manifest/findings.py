@@ -26,13 +26,20 @@ _HOW = "write true, false, null, truthy or falsy; or quote it if the text is mea
 
 @dataclass(slots=True)
 class Findings:
-    """Problems so far, and the overlays that the manifest names (path, where)."""
+    """Problems so far, and the overlays (path, where) and batches (id, where) that the manifest names."""
 
     problems: list[Problem] = field(default_factory=list)
     overlays: list[tuple[str, Mark]] = field(default_factory=list)
+    batches: list[tuple[str, Mark]] = field(default_factory=list)
 
     def add(self, code: str, message: str, mark: Mark, hint: str | None = None) -> None:
         self.problems.append(Problem(code, message, mark, hint=hint))
+
+    def batch(self, view: View) -> str:
+        """The id of a batch; M006 (later) when there is none."""
+        if isinstance(view.data, str):
+            self.batches.append((view.data, view.mark))
+        return view.word
 
     def path(self, view: View) -> str:
         """A path inside the tree; M007."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -11,19 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
-from builder.manifest import checks, digests, scope
+from builder.manifest import checks, digests
+from builder.manifest import scope as items
 from builder.manifest.build import build
+from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
 from builder.manifest.findings import OVERLAYS, Findings
 from builder.manifest.model import BASE, Manifest
-from builder.manifest.nodes import MAX_BYTES, read
-from builder.manifest.schema import nearest, validate
+from builder.manifest.nodes import MAX_BYTES
+from builder.manifest.schema import nearest
 
-SCHEMA = "schema/manifest.schema.json"
 MAX_OVERLAY_BYTES = 16_000_000
 
 
 def load(path: Path) -> Manifest:
-    """The manifest at `path`, with the overlays/ folder beside it.
+    """The manifest at `path`, with overlays/ and docs/scope.yaml beside it.
 
     Marks name the file by its last component, so that nothing depends on where it lies.
     Raises BuildError with every problem there is.
@@ -34,7 +36,10 @@ def load(path: Path) -> Manifest:
     except OSError as error:
         raise fail("M001", f"The manifest cannot be read: {_reason(error)}.", Mark(path.name)) from None
     files, others = read_overlays(path.parent)
-    return parse(data, path.name, files, read_schema(path.parent), others)
+    scope = read_scope(path.parent)
+    if isinstance(scope, str):
+        others, scope = {**others, SCOPE: scope}, None
+    return parse(data, path.name, files, read_schema(path.parent), others, scope)
 
 
 def parse(
@@ -43,41 +48,58 @@ def parse(
     overlays: Mapping[str, bytes],
     schema: Mapping[str, Any],
     others: Mapping[str, str] | None = None,
+    scope: bytes | None = None,
 ) -> Manifest:
-    """The manifest that `data` states.
+    """The manifest that `data` states, with its parts.
 
-    `overlays` maps paths (`overlays/...`) to contents; `others` names what lies there and is not a
-    regular file, with what it is. Raises BuildError with every problem there is.
+    `overlays` maps paths (`overlays/...`) to contents, the parts of the manifest among them included;
+    `others` names what lies there and is not a regular file, with what it is; `scope` is docs/scope.yaml.
+    Raises BuildError with every problem there is.
     """
     others = others or {}
-    document = read(data, file)
-    if document.data is None:
-        raise BuildError(document.problems)
-    findings = Findings(list(document.problems))
-    misfits = validate(document, schema)
-    manifest = build(document, findings)
-    problems = [*findings.problems, *misfits]
+    documents = read_all(data, file, overlays, scope)
+    findings = Findings([problem for document in documents for problem in document.problems])
+    misfits = list(documents.problems(schema))
+    if documents.manifest.data is None:
+        raise BuildError([*findings.problems, *misfits])
+    manifest = build(documents, findings)
+    unread = list(checks.parts_read(others))
+    read = documents.whole and not unread
+    problems = [*findings.problems, *misfits, *unread]
     problems += checks.ids(manifest)
-    problems += checks.guaranteed(manifest)
-    problems += checks.kernel(manifest)
-    problems += scope.check(manifest)
+    problems += checks.batches_named(findings.batches, manifest)
+    if read:  # what the scope names may stand in a part that is not
+        problems += items.check(manifest)
     problems += checks.pins(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)
     problems += checks.contradictions(manifest)
-    if not misfits and not document.unknown:
+    if not misfits and read:
         # a misspelt key hides the overlay that it names
         problems += checks.overlays_unused(findings.overlays, overlays, others)
     if problems:
         raise BuildError(problems)
     used = {path: overlays[path] for path in sorted({path for path, _ in findings.overlays})}
-    text = data.decode("utf-8-sig")
+    parts = {path: overlays[path] for path in overlays if is_part(path)}
+    parts |= {SCOPE: scope} if scope is not None else {}
+    texts = {path: part.decode("utf-8-sig") for path, part in {file: data, **parts}.items()}
     return replace(
         manifest,
-        text=text,
+        texts=texts,
         overlays=used,
-        digest=digests.of_files(data, used),
-        statements=digests.of_statements(document, used),
+        digest=digests.of_files(data, {**used, **parts}),
+        statements=digests.of_statements(documents, used),
     )
+
+
+def read_texts(path: Path) -> dict[str, str]:
+    """The text of each file of the manifest that can be read, whatever is wrong with it: for excerpts."""
+    files, _ = read_overlays(path.parent)
+    found = {name: data for name, data in files.items() if is_part(name)}
+    if isinstance(scope := read_scope(path.parent), bytes):
+        found[SCOPE] = scope
+    with contextlib.suppress(OSError):
+        found[path.name] = path.read_bytes() if path.is_file() else b""
+    return {name: data.decode("utf-8", "replace") for name, data in found.items()}
 
 
 def switch_off(manifest: Manifest, ids: Iterable[str]) -> Manifest:
@@ -111,6 +133,19 @@ def read_schema(root: Path) -> Mapping[str, Any]:
             return schema
         raise fail("E003", "The schema is not a JSON object.", Mark(SCHEMA))
     raise fail("E003", "The schema of the manifest is missing.", Mark(SCHEMA))
+
+
+def read_scope(root: Path) -> bytes | str | None:
+    """docs/scope.yaml beside the manifest; what it is instead of a regular file; None when there is none."""
+    folder = root / SCOPE.rpartition("/")[0]
+    try:
+        with os.scandir(folder) as listing:
+            entry = next((entry for entry in listing if f"docs/{entry.name}" == SCOPE), None)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return f"in a folder that cannot be read ({_reason(error)})"
+    return None if entry is None else _content(entry)
 
 
 def read_overlays(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:

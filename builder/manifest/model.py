@@ -1,7 +1,7 @@
 """The manifest as frozen values; every value that can be wrong carries its mark.
 
-Each class is one mapping of manifest.yaml; `schema/manifest.schema.json` describes the same keys
-for people and editors.
+Each class is one mapping of manifest.yaml, or of a file that is a part of it (see `documents`);
+`schema/manifest.schema.json` describes the same keys for people and editors.
 """
 
 from __future__ import annotations
@@ -437,8 +437,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All of manifest.yaml. `batches[0]` is the implicit batch `base` with the top-level keep rules
-    and facts; the others follow in order."""
+    """All of manifest.yaml and its parts. `batches[0]` is the implicit batch `base` with the top-level keep
+    rules and facts; the others follow in order."""
 
     file: str
     name: str
@@ -448,17 +448,22 @@ class Manifest:
     roots: Roots
     batches: tuple[Batch, ...]
     guarantees: Guarantees = field(default_factory=Guarantees)
-    text: str = ""  # of manifest.yaml, for excerpts
-    marks: Mapping[tuple[str | int, ...], Mark] = field(default_factory=dict)  # path of a value -> its place
+    texts: Mapping[str, str] = field(default_factory=dict)  # file -> text, of manifest.yaml and its parts
+    marks: Mapping[tuple[str | int, ...], Mark] = field(default_factory=dict)  # path in `file` -> its place
     symbols_pruned: tuple[str, ...] = ()  # path patterns in which dead definitions leave
-    digest: str = ""  # sha256 of manifest and overlays in use, batches that are off included
+    digest: str = ""  # sha256 of all texts and overlays in use, batches that are off included
     statements: str = ""  # the same of what they say, so that comments and layout do not count
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
     kernel: Kernel | None = None
     scope: tuple[Item, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """The text of manifest.yaml itself."""
+        return self.texts.get(self.file, "")
+
     def mark(self, *path: str | int) -> Mark:
-        """Where the value at this path of keys and indices stands: `mark("roots", "modules", 0)`."""
+        """Where the value at this path of manifest.yaml stands: `mark("roots", "modules", 0)`."""
         return self.marks.get(path) or (self.mark(*path[:-1]) if path else Mark(self.file))
 
     def without(self, ids: tuple[str, ...]) -> Manifest:

@@ -10,13 +10,26 @@ _HEAD = """\
 
 <!-- Made by `python -m builder schema --reference` from schema/manifest.schema.json: edit that. -->
 
-`manifest.yaml` is plain YAML without anchors, aliases, merge keys, tags or a second document. Editors that
-speak the YAML language server check it against the schema while it is written.
+A manifest is one statement in several files, which lie beside each other:
+
+| file | what stands in it |
+| --- | --- |
+| `manifest.yaml` | roots, what is kept and removed, facts, batches with their reasons, guarantees |
+| `overlays/ID/edits.yaml` | what the batch ID [edits](#batch-edits); a batch may also hold its edits itself |
+| `overlays/history.yaml` | [statements](#history) for past upstreams, added to those of the manifest |
+| `docs/scope.yaml` | the rows of the page on the [scope](#scope), with what must be there for each |
+
+Nobody opens the history to change the scope: nothing is decided in it.
+
+All are plain YAML without anchors, aliases, merge keys, tags or a second document. Editors that speak the
+YAML language server check them against their schemas while they are written.
 
 The rules on paths are taken in the order in which they stand: first `keep` at the top, then for each batch
-its `remove`, `prune`, `unreached` and `keep`. Of the rules that match a path the last one decides. The files
-of `roots.models.keep` stay whatever any rule says. A path that no rule matches stops the build, and so does a
-rule, an edit, a fact or an overlay that applies nowhere, unless it says under `optional` why it may.
+its `remove`, `prune`, `unreached` and `keep`. Of the rules that match a path the last one decides. What
+stands under one key in several files counts as one list: first the manifest's own part, then that of the
+batch's `edits.yaml`, then that of the history. The files of `roots.models.keep` stay whatever any rule says.
+A path that no rule matches stops the build, and so does a rule, an edit, a fact or an overlay that applies
+nowhere, unless it says under `optional` why it may.
 
 In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each mapping in the list `a`.
 """
@@ -25,29 +38,40 @@ In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each
 def markdown(schema: Mapping[str, Any]) -> str:
     """One section a mapping: its keys, their types and what they mean."""
     definitions: Mapping[str, Any] = schema.get("definitions", {})
-    parts = [_HEAD, schema.get("description", ""), "", *_table(schema, definitions)]
+    parts = [_HEAD, schema.get("description", ""), "", *_table(schema, schema)]
     for name, definition in definitions.items():
         parts += ["", f"## {name}", "", definition.get("description", "")]
         if definition.get("properties"):
-            parts += ["", *_table(definition, definitions)]
+            parts += ["", *_table(definition, schema)]
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _table(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
+def _table(part: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
     yield "| key | value | meaning |"
     yield "| --- | --- | --- |"
-    yield from _rows(schema, definitions, "")
+    yield from _rows(part, schema, "")
 
 
-def _rows(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str) -> Iterator[str]:
-    required = set(schema.get("required", ()))
-    for key, value in schema.get("properties", {}).items():
+def _rows(part: Mapping[str, Any], schema: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    required = set(part.get("required", ()))
+    for key, stated in part.get("properties", {}).items():
+        value = _shared(stated, schema)
         needed = " (required)" if key in required else ""
-        meaning = _meaning(value, definitions).replace("|", "\\|").replace("\n", " ")
+        meaning = _meaning(value, schema.get("definitions", {})).replace("|", "\\|").replace("\n", " ")
         yield f"| `{prefix}{key}`{needed} | {_type(value)} | {meaning} |"
         inner = value.get("items", value)
-        if isinstance(inner, Mapping) and inner.get("properties"):
-            yield from _rows(inner, definitions, f"{prefix}{key}{'[]' if 'items' in value else ''}.")
+        if value is stated and isinstance(inner, Mapping) and inner.get("properties"):
+            yield from _rows(inner, schema, f"{prefix}{key}{'[]' if 'items' in value else ''}.")
+
+
+def _shared(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A value that is described at another key, as described there; it has no section of its own."""
+    steps = str(value.get("$ref", "")).split("/")[1:]
+    if not steps or (steps[0] == "definitions" and len(steps) == len(("definitions", "name"))):
+        return value
+    for step in steps:
+        schema = schema[step]
+    return schema
 
 
 def _meaning(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:

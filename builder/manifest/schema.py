@@ -9,6 +9,9 @@ from typing import Any
 from builder.errors import Mark, Problem
 from builder.manifest.nodes import Document, Path
 
+#: Keys on a path -> for each key that may not stand there the file in which it does.
+Elsewhere = Mapping[tuple[str, ...], Mapping[str, str]]
+
 _TYPES = {
     "string": "text",
     "integer": "a whole number",
@@ -20,16 +23,27 @@ _TYPES = {
 }
 
 
-def validate(document: Document, schema: Mapping[str, Any]) -> list[Problem]:
-    """Every place where the document does not fit the schema; unknown keys are M005, the rest M004."""
+def validate(
+    document: Document,
+    schema: Mapping[str, Any],
+    part: Mapping[str, Any] | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> list[Problem]:
+    """Every place where the document does not fit the schema, or this `part` of it.
+
+    Unknown keys are M005, those that stand `elsewhere` too; the rest is M004.
+    """
     from jsonschema import Draft7Validator
 
     found: list[Problem] = []
-    for error in Draft7Validator(dict(schema)).iter_errors(document.data):
+    validator: Any = Draft7Validator(dict(schema))
+    if part is not None:
+        validator = validator.evolve(schema=dict(part))  # which may refer to all of the schema
+    for error in validator.iter_errors(document.data):
         path = tuple(error.absolute_path)
         if any(path[:length] in document.unknown for length in range(len(path) + 1)):
             continue
-        found += _problems(document, error, path)
+        found += _problems(document, error, path, elsewhere or {})
     return _distinct(found)
 
 
@@ -47,7 +61,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return f"did you mean `{close[0]}`?" if close else None
 
 
-def _problems(document: Document, error: Any, path: Path) -> Iterator[Problem]:
+def _problems(document: Document, error: Any, path: Path, elsewhere: Elsewhere) -> Iterator[Problem]:
     """The problems that one error of the validator stands for."""
     where = document.mark(path)
     kind, instance, says = error.validator, error.instance, error.validator_value
@@ -55,7 +69,7 @@ def _problems(document: Document, error: Any, path: Path) -> Iterator[Problem]:
         known = error.schema.get("properties", {})
         for key in instance:
             if key not in known:
-                yield _unknown_key(document, path, key, known)
+                yield _unknown_key(document, path, key, known, elsewhere)
     elif "propertyNames" in error.absolute_schema_path:
         # the validator names no path for a key: the instance is the key, below the mapping at `path`
         mark = document.keys.get((*path, str(instance)), where)
@@ -81,8 +95,13 @@ def _problems(document: Document, error: Any, path: Path) -> Iterator[Problem]:
         )
 
 
-def _unknown_key(document: Document, path: Path, key: str, known: Mapping[str, Any]) -> Problem:
+def _unknown_key(
+    document: Document, path: Path, key: str, known: Mapping[str, Any], elsewhere: Elsewhere
+) -> Problem:
     mark = document.keys.get((*path, key), document.mark(path))
+    file = elsewhere.get(tuple(step for step in path if isinstance(step, str)), {}).get(key)
+    if file is not None:
+        return Problem("M005", f"The key `{key}` does not stand here.", mark, hint=f"write it in {file}")
     hint = nearest(key, known) or (f"the keys here are {_either(sorted(known))}" if known else None)
     place = f" in {_place(path)}" if path else ""
     return Problem("M005", f"The key `{_short(key)}` is not known{place}.", mark, hint=hint)

@@ -1,4 +1,4 @@
-"""The scope as the manifest states it: items that a reader looks for, each with what carries it out.
+"""The scope as docs/scope.yaml states it: items that a reader looks for, each with what carries it out.
 
 An item decides nothing by itself. It names the batches and statements that do, what must be there
 afterwards (a guarantee like those of `present`), and what checks it; `docs/scope.md` shows it.
@@ -10,14 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from builder.errors import CODES, Mark, Problem
 from builder.manifest.model import BASE, Item, Kept, Manifest
+from builder.manifest.nodes import Document
 from builder.manifest.schema import nearest
 from builder.manifest.view import View
 
 SECTIONS = ("decisions", "removed", "kept", "guarantees")
 
 
-def items(view: View) -> Iterator[Item]:
-    """The items of the section `scope`, in the order of the file."""
+def items(document: Document) -> Iterator[Item]:
+    """The items of the document, in the order of the file."""
+    view = View(document, (), document.data)
     for section in SECTIONS:
         for item in view.items(section):
             keeps = (

@@ -5,8 +5,8 @@ The schema has said what is wrong by then; reading on lets every other check run
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.errors import Mark
@@ -15,11 +15,12 @@ from builder.manifest.nodes import Document, Path
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One value of a document."""
+    """One value of a document, and the same of others, whose items and entries follow its own."""
 
     document: Document
     path: Path
     data: Any
+    others: tuple[View, ...] = ()
 
     @property
     def mark(self) -> Mark:
@@ -34,21 +35,38 @@ class View:
 
     def at(self, key: str) -> View:
         """The value of `key`; a view of nothing when there is none."""
-        return View(self.document, (*self.path, key), self.data[key] if self.has(key) else None)
+        value = self.data[key] if self.has(key) else None
+        return View(self.document, (*self.path, key), value, tuple(o.at(key) for o in self.others))
+
+    def alone(self) -> View:
+        """This value without what other documents add to it."""
+        return replace(self, others=())
+
+    def with_others(self, others: Iterable[View]) -> View:
+        """This value, and what these add to it."""
+        return replace(self, others=(*self.others, *others))
 
     def items(self, key: str) -> Iterator[View]:
         """The items of the list under `key`."""
-        value = self.at(key)
-        if isinstance(value.data, list):
-            for index, item in enumerate(value.data):
-                yield View(self.document, (*value.path, index), item)
+        return self.at(key).each()
+
+    def each(self) -> Iterator[View]:
+        """The items of this list."""
+        for part in (self, *self.others):
+            if isinstance(part.data, list):
+                for index, item in enumerate(part.data):
+                    yield View(part.document, (*part.path, index), item)
 
     def entries(self, key: str) -> Iterator[tuple[str, View]]:
         """The entries of the mapping under `key`, in the order of the file."""
-        value = self.at(key)
-        if isinstance(value.data, dict):
-            for name in value.data:
-                yield name, value.at(name)
+        return self.at(key).pairs()
+
+    def pairs(self) -> Iterator[tuple[str, View]]:
+        """The entries of this mapping."""
+        for part in (self, *self.others):
+            if isinstance(part.data, dict):
+                for name in part.data:
+                    yield name, part.alone().at(name)
 
     def text(self, key: str) -> str:
         """The text under `key`; empty when there is none."""

@@ -171,8 +171,8 @@ def _units(cut: Cut) -> Mapping[str, Mapping[str, int]] | None:
 
 
 def _materials(manifest: Manifest) -> dict[str, str]:
-    found = {manifest.file: hashlib.sha256(manifest.text.encode()).hexdigest()}
-    return found | {path: hashlib.sha256(data).hexdigest() for path, data in manifest.overlays.items()}
+    files = {path: text.encode() for path, text in manifest.texts.items()} | dict(manifest.overlays)
+    return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
 
 
 def _kind(upstream: Upstream) -> str:

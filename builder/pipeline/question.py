@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builder.manifest.documents import SCHEMA, SCOPE
 from builder.pipeline.tools import versions
 
 if TYPE_CHECKING:
@@ -46,10 +47,12 @@ def settled(spec: str, manifest: Manifest) -> bool:
 
 
 def _beside(root: Path, home: Path) -> Iterator[Path]:
-    """The lock, the schema, and every file below overlays/."""
+    """The lock, the schema, the scope, and every file below overlays/."""
     lock = home / "manifest.lock"
     yield from [lock] if lock.exists() else []
-    yield root / "schema" / "manifest.schema.json"
+    yield root / SCHEMA
+    scope = root / SCOPE
+    yield from [scope] if scope.is_symlink() or scope.is_file() else []
     below = sorted((root / "overlays").rglob("*"))
     yield from (path for path in below if path.is_symlink() or not path.is_dir())
 

@@ -177,9 +177,10 @@ def _overridden(rules: Sequence[Rule], matched: Mapping[str, tuple[int, ...]]) -
                 pairs.setdefault((numbers[-1], number), []).append(path)
     for (keeper, remover), paths in pairs.items():
         keep, remove = rules[keeper], rules[remover]
+        where = remove.mark.seen_from(keep.mark.file).removeprefix("on ")
         message = (
             f"`keep: {keep.pattern}` (batch {keep.batch}) keeps what `remove: {remove.pattern}` "
-            f"(batch {remove.batch}, line {remove.mark.line}) removes: {few(paths)}."
+            f"(batch {remove.batch}, {where}) removes: {few(paths)}."
         )
         hint = f"move the exception to the batch {remove.batch}"
         yield Problem("R002", message, keep.mark, hint=hint)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
+from builder.manifest.documents import HISTORY
 from builder.manifest.model import Rule
 
 
@@ -140,10 +141,15 @@ def _proposal(
         proposed = f"`{rule.verdict}` for each"
     evidence = (
         f"{count} of {sum(counts.values())} decided paths in {f'`{near}/`' if near else 'the root'} fall to "
-        f"`{rule.verdict}: {rule.pattern}` (batch {rule.batch}, line {rule.mark.line}): "
+        f"`{rule.verdict}: {rule.pattern}` (batch {rule.batch}, {_where(rule)}): "
         f"propose {proposed} there"
     )
     return Unclassified(folder, tuple(paths), rule, evidence)
+
+
+def _where(rule: Rule) -> str:
+    """Where a rule stands; what past upstreams need has a file of its own."""
+    return str(rule.mark) if rule.mark.file == HISTORY else f"line {rule.mark.line}"
 
 
 def _rooted(pattern: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from functools import cache
@@ -13,6 +14,7 @@ import pytest
 
 from builder.lift.history import between
 from builder.lift.survey import Survey, survey
+from builder.manifest.documents import SCOPE
 from builder.manifest.load import load, parse, read_schema
 from builder.manifest.model import Manifest
 from builder.tree import Snapshot
@@ -38,10 +40,24 @@ def upstream(commit: str) -> tuple[Upstream, Snapshot]:
 
 
 def without(*texts: str) -> Manifest:
-    """The manifest as if nobody had written the lines that hold one of these texts."""
+    """The manifest as if nobody had written the statements of manifest.yaml that hold one of these texts."""
     whole = load(ROOT / "manifest.yaml")
-    rows = [row for row in whole.text.splitlines(keepends=True) if not any(text in row for text in texts)]
-    return parse("".join(rows).encode(), whole.file, whole.overlays, read_schema(ROOT))
+    rows: list[str] = []
+    for row in whole.text.splitlines(keepends=True):
+        # what was too wide for one row goes on in the next
+        rows[-1:] = [rows[-1] + row] if rows and _is_open(rows[-1]) else [*rows[-1:], row]
+    left = "".join(row for row in rows if not any(text in row for text in texts))
+    files = {**whole.overlays, **{file: text.encode() for file, text in whole.texts.items()}}
+    del files[whole.file]
+    return parse(left.encode(), whole.file, files, read_schema(ROOT), scope=files.pop(SCOPE))
+
+
+def _is_open(row: str) -> bool:
+    """Whether a list or mapping that begins in a row does not end in it."""
+    if row.lstrip().startswith("#"):
+        return False
+    bare = re.sub(r"""'[^']*'|"[^"]*"|#.*""", "", row)
+    return sum(bare.count(c) for c in "[{") > sum(bare.count(c) for c in "]}")
 
 
 def git(*words: str) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import BuildError, Problem
+from builder.manifest.documents import SCOPE
 from builder.manifest.load import parse, read_overlays, read_schema, switch_off
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, cut
@@ -37,7 +38,8 @@ def manifest(*changes: tuple[str, str]) -> Manifest:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     overlays, others = read_overlays(ROOT)
-    return parse(text.encode(), "manifest.yaml", overlays, read_schema(ROOT), others)
+    scope = (ROOT / SCOPE).read_bytes()
+    return parse(text.encode(), "manifest.yaml", overlays, read_schema(ROOT), others, scope)
 
 
 def built(pin: str, wanted: Manifest) -> Cut:

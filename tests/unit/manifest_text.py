@@ -35,17 +35,24 @@ def schema() -> Mapping[str, Any]:
     return loaded
 
 
-def manifest(rest: str = "batches: []\n", overlays: Mapping[str, bytes] | None = None) -> Manifest:
+def manifest(
+    rest: str = "batches: []\n", overlays: Mapping[str, bytes] | None = None, scope: str | None = None
+) -> Manifest:
     """The manifest of HEAD and `rest`; `batches` must be in `rest`."""
-    return parse((HEAD + rest).encode(), "manifest.yaml", overlays or {}, schema())
+    rows = None if scope is None else scope.encode()
+    return parse((HEAD + rest).encode(), "manifest.yaml", overlays or {}, schema(), None, rows)
 
 
 def problems(
-    text: str, overlays: Mapping[str, bytes] | None = None, others: Mapping[str, str] | None = None
+    text: str,
+    overlays: Mapping[str, bytes] | None = None,
+    others: Mapping[str, str] | None = None,
+    scope: str | None = None,
 ) -> tuple[Problem, ...]:
-    """What is wrong with a whole manifest text."""
+    """What is wrong with a whole manifest text and its parts."""
+    rows = None if scope is None else scope.encode()
     try:
-        parse(text.encode(), "manifest.yaml", overlays or {}, schema(), others)
+        parse(text.encode(), "manifest.yaml", overlays or {}, schema(), others, rows)
     except BuildError as error:
         return error.problems
     return ()

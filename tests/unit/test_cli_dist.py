@@ -74,7 +74,7 @@ def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
     # a release pin needs a package index; a count above one and `reword` are tested where edits are, closed
     # sets of values where facts are, definitions with the files that replace them, and the rows of the scope
     # with the page that they make
-    scope = {"scope", "decisions", "removed", "kept", "what", "decision", "statements", "keeps", "gates"}
+    scope = {"decisions", "removed", "kept", "what", "decision", "statements", "keeps", "gates"}
     scope |= {"tests", "lines", "definitions"}
     assert known - used == {"sdist", "sha256", "count", "reword", "among"} | scope
 
@@ -337,9 +337,11 @@ def test_a_pin_with_more_lines_than_its_scope_allows_stops(tmp_path: Path) -> No
     world.good("dist")
     lines = json.loads((world.home / "dist/build.json").read_bytes())["lines"]["code"]["after"]
     item = "{id: small, what: Size, decision: Small., lines: {seed: %d}}"
-    world.change("guarantees:\n", f"scope:\n  guarantees:\n    - {item % lines}\n\nguarantees:\n")
+    scope = world.home / "docs/scope.yaml"
+    scope.parent.mkdir()
+    scope.write_text(f"guarantees:\n  - {item % lines}\n", "utf-8")
     world.good("dist")
-    world.change(f"seed: {lines}", f"seed: {lines - 1}")
+    scope.write_text(f"guarantees:\n  - {item % (lines - 1)}\n", "utf-8")
     failed = world.run("dist")
     assert failed.returncode == GATE_FAILED and codes(failed.stderr) == ["G007"]
     assert f"{lines:,}" in failed.stderr

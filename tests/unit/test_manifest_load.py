@@ -61,12 +61,13 @@ def test_every_mapping_of_the_schema_is_closed() -> None:
 
 
 def test_every_field_of_the_schema_has_a_description() -> None:
-    definitions = schema()["definitions"]
     for where, node in _mappings(schema()):
         if not where.endswith("/properties"):
             continue
         for name, field in node.items():
-            target = definitions[field["$ref"].rpartition("/")[2]] if "$ref" in field else field
+            target: Any = schema() if "$ref" in field else field
+            for step in field["$ref"].split("/")[1:] if "$ref" in field else ():
+                target = target[step]
             assert target.get("description"), f"{where}/{name}"
 
 

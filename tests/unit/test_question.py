@@ -18,7 +18,7 @@ from builder.pipeline.question import digest, settled
 def home(tmp_path: Path) -> Path:
     for path, text in {
         "manifest.yaml": "name: x\n", "manifest.lock": "{}", "schema/manifest.schema.json": "{}",
-        "overlays/a/one.py": "x = 1\n", "overlays/b.patch": "",
+        "overlays/a/one.py": "x = 1\n", "overlays/b.patch": "", "docs/scope.yaml": "kept: []\n",
     }.items():  # fmt: skip
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
@@ -49,6 +49,8 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "overlay": lambda home: (home / "overlays/a/one.py").write_text("x = 2\n"),
     "overlay's name": lambda home: (home / "overlays/a/one.py").rename(home / "overlays/a/two.py"),
     "another overlay": lambda home: (home / "overlays/c").write_text(""),
+    "scope": lambda home: (home / "docs/scope.yaml").write_text("kept: [ ]\n"),
+    "no scope": lambda home: (home / "docs/scope.yaml").unlink(),
     "fewer overlays": lambda home: (home / "overlays/b.patch").unlink(),
     "a link": lambda home: (home / "overlays/link").symlink_to("nowhere"),
 }

@@ -1,11 +1,11 @@
-"""The scope as a section of the manifest: its checks, what it guarantees, and its page."""
+"""The scope as a part of the manifest: its checks, what it guarantees, and its page."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from manifest_text import HEAD, manifest, places
+from manifest_text import HEAD, manifest, problems
 from test_attribution import FILES, snapshot
 from test_emit_lock import PROOF
 
@@ -24,18 +24,17 @@ batches:
       predicates: {pkg.platform.is_hip: false}
 """
 SCOPE = """\
-scope:
-  decisions:
-    - id: D1
-      what: HIP
-      decision: It leaves | all of it.
-      batches: [hip]
-      statements: [pkg.platform.is_hip, roots.models]
-      keeps: [pkg.platform.is_cuda, {name: pkg.later, optional: came later}]
-      gates: [G005]
-      tests: ["tests/unit/test_scope_page.py::test_a_row"]
-  guarantees:
-    - {id: G3, what: Size, decision: Small., lines: {seed: 100}}
+decisions:
+  - id: D1
+    what: HIP
+    decision: It leaves | all of it.
+    batches: [hip]
+    statements: [pkg.platform.is_hip, roots.models]
+    keeps: [pkg.platform.is_cuda, {name: pkg.later, optional: came later}]
+    gates: [G005]
+    tests: ["tests/unit/test_scope_page.py::test_a_row"]
+guarantees:
+  - {id: G3, what: Size, decision: Small., lines: {seed: 100}}
 """
 RECORD = {
     "lines": {"code": {"before": 200, "after": 80}},
@@ -62,7 +61,7 @@ def row(page: str, start: str) -> str:
 
 
 def test_a_row_shows_rules_figures_gates_and_tests() -> None:
-    text = row(scope_page(manifest(BATCHES + SCOPE), LOCK), "**D1**")
+    text = row(scope_page(manifest(BATCHES, scope=SCOPE), LOCK), "**D1**")
     assert "It leaves \\| all of it." in text
     assert "[hip](#batch-hip): `pkg.platform.is_hip()` is False" in text and "kept models: one" in text
     assert "seed: files 3 removed; 120 lines less" in text
@@ -72,15 +71,15 @@ def test_a_row_shows_rules_figures_gates_and_tests() -> None:
 
 
 def test_the_whole_is_shown_for_each_proven_pin() -> None:
-    text = row(scope_page(manifest(BATCHES + SCOPE), LOCK), "seed")
+    text = row(scope_page(manifest(BATCHES, scope=SCOPE), LOCK), "seed")
     for part in ("200 to 80 (40.0%)", "7 files, 1,234 bytes", "9 to 8", "7 and 1 patterns to 4"):
         assert part in text
 
 
 def test_without_a_proven_pin_there_are_no_figures() -> None:
-    page = scope_page(manifest(BATCHES + SCOPE), {})
+    page = scope_page(manifest(BATCHES, scope=SCOPE), {})
     assert "lines less" not in page and "at most 100 lines of code: seed is not proven" in page
-    assert "seed has 80" in scope_page(manifest(BATCHES + SCOPE), LOCK)
+    assert "seed has 80" in scope_page(manifest(BATCHES, scope=SCOPE), LOCK)
 
 
 @pytest.mark.parametrize(
@@ -94,16 +93,16 @@ def test_without_a_proven_pin_there_are_no_figures() -> None:
     ],
 )
 def test_an_item_that_names_what_is_not_stated_is_an_error(old: str, new: str, code: str) -> None:
-    text = HEAD + BATCHES + SCOPE
-    assert places(text) == []
-    assert [place[0] for place in places(text.replace(old, new))] == [code]
+    assert problems(HEAD + BATCHES, scope=SCOPE) == ()
+    (problem,) = problems(HEAD + BATCHES, scope=SCOPE.replace(old, new))
+    assert problem.code == code and problem.mark is not None and problem.mark.file == "docs/scope.yaml"
 
 
 def test_what_an_item_keeps_must_be_in_the_output_unless_upstream_lacks_it_too() -> None:
-    good = manifest(BATCHES + SCOPE)
+    good = manifest(BATCHES, scope=SCOPE)
     verify(cut(snapshot(FILES), good), good)
     for name in ("pkg.platform.is_xpu", "python/pkg/none.py"):
-        bad = manifest(BATCHES + SCOPE.replace("pkg.platform.is_cuda", name))
+        bad = manifest(BATCHES, scope=SCOPE.replace("pkg.platform.is_cuda", name))
         with pytest.raises(BuildError) as caught:
             verify(cut(snapshot(FILES), bad), bad)
         assert [p.code for p in caught.value.problems] == ["G007"], name

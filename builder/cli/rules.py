@@ -1,27 +1,37 @@
-"""rules: every path rule with what it matches and what it alone decides."""
+"""rules: every path rule with what it matches, and every name that a batch's words stand for."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from builder.cli import options, output
 from builder.errors import BuildError
 
+if TYPE_CHECKING:
+    from builder.manifest.model import Manifest
+    from builder.pipeline.family_names import FamilyMatches
+    from builder.upstream.model import Upstream
+
 
 @click.command("rules", short_help="List the rules with what each takes.")
+@click.option("--names", is_flag=True, help="List every name that the words of the batches stand for, too.")
 @options.upstream_options
-def command(**shared: Any) -> None:
+def command(names: bool, **shared: Any) -> None:
     """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
     asked = options.ask(**shared)
 
     from builder.pipeline.decide import partial_paths
+    from builder.select.families import with_paths
     from builder.select.rules import select
 
     upstream = options.resolve(asked)
-    selection = select(upstream.tree, asked.manifest, within=partial_paths(upstream.tree))
+    manifest = with_paths(asked.manifest, upstream.tree)
+    selection = select(upstream.tree, manifest, within=partial_paths(upstream.tree))
+    families = _families(upstream, asked.manifest) if names else {}
     matches, radius = selection.matches(), selection.radius()
     if output.form() == "json":
         rows = [
@@ -38,7 +48,11 @@ def command(**shared: Any) -> None:
         from builder.report import as_dict, ordered
 
         # one document, whatever is wrong
-        output.data({"rules": rows, "problems": [as_dict(p) for p in ordered(selection.problems)]})
+        found = {
+            batch: {kind: list(some) for kind, some in one.names.items()} for batch, one in families.items()
+        }
+        problems = [as_dict(p) for p in ordered(selection.problems)]
+        output.data({"rules": rows, **({"names": found} if names else {}), "problems": problems})
         if selection.problems:
             sys.exit(BuildError(selection.problems).exit_status)
     else:
@@ -48,5 +62,16 @@ def command(**shared: Any) -> None:
                 f"{rule.verdict:<8}{rule.batch:<22}{matches[rule]:>8,}{len(radius[rule]):>8,}  "
                 f"{rule.pattern}  ({rule.mark})"
             )
+        for batch, one in families.items():
+            for kind, some in one.names.items():
+                click.echo(f"\n{batch}: {kind} ({len(some):,})")
+                click.echo("\n".join(f"  {name}" for name in some))
     if selection.problems:
         raise BuildError(selection.problems)
+
+
+def _families(upstream: Upstream, manifest: Manifest) -> Mapping[str, FamilyMatches]:
+    from builder.pipeline.cut import cut
+    from builder.upstream.model import snapshot
+
+    return cut(snapshot(upstream), manifest, lambda problems: None).families

@@ -44,7 +44,14 @@ def check(after: World, manifest: Manifest) -> list[Problem]:
                     message = f"{path}:{line}: `{name}` is named by a word of batch {batch.id}"
                     place = Mark(path, line)
                     found.append(
-                        Problem("G007", message, batch.words[0].mark, place, excerpt=text.strip()[:200], hint=_HINT)
+                        Problem(
+                            "G007",
+                            message,
+                            batch.words[0].mark,
+                            place,
+                            excerpt=text.strip()[:200],
+                            hint=_HINT,
+                        )
                     )
         problems += found[:MAX_SHOWN]
         if len(found) > MAX_SHOWN:
@@ -90,7 +97,9 @@ class _Excuses:
     def excuse(self, path: str, name: str, text: str) -> bool:
         """Is the name in this line of this file excepted?"""
         here = [
-            one for one, pattern in self._spared if pattern.any(path) and (one.text is None or one.text in text)
+            one
+            for one, pattern in self._spared
+            if pattern.any(path) and (one.text is None or one.text in text)
         ]
         self._used.update(here)
         return bool(here) or name in self._names
@@ -101,4 +110,6 @@ class _Excuses:
             if one in self._used or one.optional or (one.text is None and any(map(pattern.any, paths))):
                 continue
             text = f" with {one.text!r}" if one.text is not None else ""
-            yield Problem("G007", f"the exception {one.pattern}{text} excuses nothing", one.mark, hint="remove it")
+            yield Problem(
+                "G007", f"the exception {one.pattern}{text} excuses nothing", one.mark, hint="remove it"
+            )

@@ -140,7 +140,7 @@ class Fact:
     default     callable:keyword                    the keyword's default, so that it may go
     environment-reader  qualified or bare function  True: reads the variable that its first argument names
     quiet-import        external module             True: importing it only defines names
-    uncalled            qualified function or method  True: only a name in the code calls it (said by families)
+    uncalled            qualified function or method  True: only a name in the code calls it
     base                qualified class of another package  the methods that it may call, by spaces
     """
 

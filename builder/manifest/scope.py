@@ -80,8 +80,9 @@ def _unknown(item: Item, what: str, names: Iterable[str], known: Iterable[str]) 
 def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
     """What statements are about -> the batch that makes the statement, and what it says in words.
 
-    Edits and overlays go by their target, facts by their name, absent values as `value:x`, words as `word:x`, TOML and
-    anchored edits by their file, and the keys of the roots by `roots.models` and `roots.modules`.
+    Edits and overlays go by their target, facts by their name, absent values as `value:x`, words as
+    `word:x`, TOML and anchored edits by their file, and the keys of the roots by `roots.models` and
+    `roots.modules`.
     """
     found: dict[str, tuple[str, str]] = {
         "roots.models": (BASE, f"kept models: {', '.join(manifest.roots.models)}"),

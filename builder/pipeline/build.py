@@ -116,6 +116,7 @@ def assemble(
         without=tuple(without),
         tools=tools,
         surface=as_counts(cut.surfaces),
+        families={batch: str(matches) for batch, matches in cut.families.items()},
         units=_units(cut),
     )
     files = {

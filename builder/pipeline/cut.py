@@ -20,6 +20,7 @@ from builder.pipeline.accountable import unmentioned
 from builder.pipeline.architectures import facts_of
 from builder.pipeline.decide import Decided, chosen, decide, partial_paths, python_modules
 from builder.pipeline.emptied import emptied
+from builder.pipeline.family_names import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.named import with_names
 from builder.pipeline.needed import settle
@@ -86,6 +87,7 @@ class Cut:
     manifest: Manifest  # with each definition that a pattern stands for
     facts: Facts
     laid: Snapshot  # the kept files with the overlays applied, before specialization
+    families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
 
 
 def cut(
@@ -114,7 +116,10 @@ def cut(
         return cut(upstream, stated.without(scoped.off), stop, recall)
     staying_files = upstream.restrict(p for p in decided.kept if p in staying)
     manifest, family, unused = family_names.with_names(
-        scoped.manifest, upstream, staying_files, Index({p: staying[p] for p in staying_files}, manifest.packages)
+        scoped.manifest,
+        upstream,
+        staying_files,
+        Index({p: staying[p] for p in staying_files}, manifest.packages),
     )
     manifest, unmatched = with_names(manifest, index)
     stop([*selection.problems, *scoped.problems, *unused, *unmatched, *unmentioned(upstream, manifest)])
@@ -164,6 +169,7 @@ def cut(
         manifest=manifest,
         facts=facts,
         laid=laid,
+        families=family,
     )
 
 

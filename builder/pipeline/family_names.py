@@ -1,20 +1,24 @@
-"""What the words of a family stand for at one upstream: ordinary facts and absent names, one for each name."""
+"""What the words of a family stand for at one upstream: a fact or an absent name for each name."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from builder.errors import Problem
 from builder.graph.modules import path_of
 from builder.graph.resolve import Index
-from builder.manifest.model import Absent, Batch, Fact, FactKind, Manifest, Option, Rule
+from builder.manifest.model import Absent, Batch, Fact, FactKind, Manifest, Option
 from builder.select.families import Families, Member
 from builder.tree import Snapshot
 
 #: Asked before something is done: what has such a name is true or false.
-_QUESTION = re.compile(r"_*(?:is|are|use|uses|using|has|have|enable|enables|enabled|support|supports|should|can)_")
+_QUESTION = re.compile(
+    r"_*(?:is|are|use|uses|using|has|have|enable|enables|enabled|support|supports|should|can)_"
+)
 _SWITCH = re.compile(r"(?:^|_)(?:IS|USE|ENABLE|ENABLED)(?:_|$)")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _STRING = re.compile(rb"[\"']((?:--)?[A-Za-z_][\w:-]*)[\"']")
@@ -28,6 +32,12 @@ class FamilyMatches:
     """What the words of a batch matched: kind (path, predicate, value, ...) -> names, sorted."""
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """How many names of each kind there are, and a digest of all of them."""
+        counts = ", ".join(f"{kind} {len(names)}" for kind, names in self.names.items())
+        text = json.dumps({kind: list(names) for kind, names in self.names.items()}, sort_keys=True)
+        return f"{counts or 'nothing'}; sha256 {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def with_names(
@@ -58,7 +68,9 @@ class _Expansion:
         self._families = families
         self._upstream = upstream
         self._index = index
-        self._stated: set[tuple[FactKind, str]] = {(f.kind, f.name) for b in manifest.batches for f in b.facts}
+        self._stated: set[tuple[FactKind, str]] = {
+            (f.kind, f.name) for b in manifest.batches for f in b.facts
+        }
         self._members: dict[str, Member | None] = {}
         self._facts: dict[tuple[FactKind, str], Fact] = {}
         self._absent: dict[tuple[str, str], Absent] = {}
@@ -206,7 +218,9 @@ class _Expansion:
 
     def matches(self) -> Mapping[str, FamilyMatches]:
         """What the words of each batch matched."""
-        return {batch.id: FamilyMatches(self._names(batch)) for batch in self._manifest.batches if batch.words}
+        return {
+            batch.id: FamilyMatches(self._names(batch)) for batch in self._manifest.batches if batch.words
+        }
 
     def _names(self, batch: Batch) -> dict[str, tuple[str, ...]]:
         marks = {word.mark for word in batch.words}
@@ -217,9 +231,9 @@ class _Expansion:
         for (kind, name), fact in self._facts.items():
             if fact.batch == batch.id:
                 found.setdefault(kind, []).append(name)
-        for (kind, name), absent in self._absent.items():
+        for (what, name), absent in self._absent.items():
             if absent.batch == batch.id:
-                found.setdefault(kind, []).append(name)
+                found.setdefault(what, []).append(name)
         for (names, value), member in self._values.items():
             if member.batch == batch.id:
                 found.setdefault("option value" if names == "*" else "flag", []).append(value)

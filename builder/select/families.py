@@ -45,7 +45,9 @@ class Families:
         self._names: dict[str, tuple[str, ...]] = {}
         needles: set[str] = set()
         for batch in batches:
-            self._paths[batch.id] = PatternSet([s.pattern for s in batch.spared if s.kind == "path" and not s.text])
+            self._paths[batch.id] = PatternSet(
+                [s.pattern for s in batch.spared if s.kind == "path" and not s.text]
+            )
             self._names[batch.id] = tuple(s.pattern for s in batch.spared if s.kind == "name")
             for word in batch.words:
                 member, parts = Member(batch.id, word), tuple(word.text.split("_"))
@@ -107,13 +109,17 @@ def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
         if named is not None:
             place, member = named
             rules = found.setdefault(member.batch, {})
-            rules.setdefault(place, Rule(literal(place), "remove", member.batch, member.word.mark, _why(member)))
+            rules.setdefault(
+                place, Rule(literal(place), "remove", member.batch, member.word.mark, _why(member))
+            )
     return replace(manifest, batches=tuple(_with_rules(batch, found) for batch in manifest.batches))
 
 
 def _with_rules(batch: Batch, found: Mapping[str, Mapping[str, Rule]]) -> Batch:
     rules = found.get(batch.id)
-    return replace(batch, rules=(*(rules[place] for place in sorted(rules)), *batch.rules)) if rules else batch
+    return (
+        replace(batch, rules=(*(rules[place] for place in sorted(rules)), *batch.rules)) if rules else batch
+    )
 
 
 def _why(member: Member) -> str:

@@ -127,8 +127,8 @@ class Dead:
     def _removable(
         self, world: World, encoded: bytes, name: str, proven: bool
     ) -> Iterator[tuple[Unit, Definition]]:
-        """Where a name to which nothing refers is defined. Not `proven`: only where the facts say that nothing
-        else calls it."""
+        """Where a name to which nothing refers is defined. Not `proven`: only where the facts say that
+        nothing else calls it."""
         for path in sorted(self._places[encoded]):
             unit = world.unit(path)
             for item in definitions(unit).get(name, ()):

@@ -142,8 +142,8 @@ def refers(
 ) -> bool:
     """Does the file refer to a name from outside the definition of that name?
 
-    Reads, attributes, imports, `global`, and strings that may be `names` count; a definition does not. Without
-    `imports` one that binds the name as it is does not either.
+    Reads, attributes, imports, `global`, and strings that may be `names` count; a definition does not.
+    Without `imports` one that binds the name as it is does not either.
     """
     lines = sorted(lines_with(unit, [name.encode()]))
     stack: list[ast.AST] = [unit.module.tree] if lines else []
@@ -162,9 +162,9 @@ def refers(
             if node.attr == name:
                 return True
         elif isinstance(node, ast.alias):
-            if node not in unit.leaving and (node.asname == name or name in node.name.split(".")):
-                if imports or node.asname or node.name != name:
-                    return True
+            named = node.asname == name or name in node.name.split(".")
+            if named and node not in unit.leaving and (imports or node.asname or node.name != name):
+                return True
             continue
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             if name in node.names:

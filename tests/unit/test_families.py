@@ -1,0 +1,270 @@
+"""A platform is stated by its words: every name that is made of them follows, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from textwrap import dedent
+
+import pytest
+from manifest_text import HEAD, manifest, problems
+
+from builder.errors import BuildError, Problem
+from builder.gates import words as gate
+from builder.gates.world import world
+from builder.pipeline.cut import Cut, cut
+from builder.pipeline.family_names import FamilyMatches
+from builder.select.families import Families, words_of
+from builder.tree import Entry, Snapshot, Tree, blob_id
+
+BATCH = """\
+keep: [python/]
+prune_symbols: [python/]
+batches:
+  - id: npu
+    why: NPUs are not a target.
+    words: [npu]
+"""
+BOTH = BATCH.replace("npu]", "npu, ascend]")
+PROJECT = {
+    "python/pkg/__init__.py": "",
+    "python/pkg/models/__init__.py": "",
+    "python/pkg/models/one.py": "EntryClass = None\n",
+}
+
+
+def snapshot(files: Mapping[str, str]) -> Snapshot:
+    data = {path: dedent(text).encode() for path, text in {**PROJECT, **files}.items()}
+    entries = {path: Entry("100644", blob_id(text)) for path, text in data.items()}
+    return Snapshot(Tree(entries), {blob_id(text): text for text in data.values()})
+
+
+def built(files: Mapping[str, str], rest: str = BATCH) -> Cut:
+    return cut(snapshot(files), manifest(rest))
+
+
+def text(done: Cut, path: str = "python/pkg/main.py") -> str:
+    return done.output[path].decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("npu_communicator", ("npu", "communicator")),
+        ("NPUCommunicator", ("npu", "communicator")),
+        ("NPUW8A8Method", ("npu", "w8", "a8", "method")),
+        ("_is_npu", ("is", "npu")),
+        ("--enable-npu-graph", ("enable", "npu", "graph")),
+        ("SGLANG_NPU_USE_MLAPO", ("sglang", "npu", "use", "mlapo")),
+        ("ascending", ("ascending",)),
+        ("LOG_INPUT", ("log", "input")),
+    ],
+)
+def test_a_name_is_read_as_the_words_that_it_is_made_of(name: str, words: tuple[str, ...]) -> None:
+    assert words_of(name) == words
+
+
+@pytest.mark.parametrize(
+    "name", ["npu", "NPUGraph", "kernel_ascend", "torch-npu", "FA3Backend", "flash_mla_kv"]
+)
+def test_a_name_that_has_a_word_is_of_the_family(name: str) -> None:
+    assert families("npu, ascend, fa3, flash_mla").member(name) is not None
+
+
+@pytest.mark.parametrize(
+    "name", ["input", "ascending", "DESCEND", "LOG_INPUT", "flash_lamla", "fa34", "mla_flash"]
+)
+def test_a_word_is_never_a_part_of_another(name: str) -> None:
+    assert families("npu, ascend, fa3, flash_mla").member(name) is None
+
+
+def families(words: str) -> Families:
+    return Families(manifest(BATCH.replace("[npu]", f"[{words}]")).batches)
+
+
+def test_files_and_folders_with_a_word_in_their_name_leave() -> None:
+    done = built(
+        {
+            "python/pkg/main.py": "import pkg.ascending\n",
+            "python/pkg/ascending.py": "x = 1\n",
+            "python/pkg/npu/graph.py": "",
+            "python/pkg/npu_helper.py": "",
+            "python/pkg/AscendBackend.py": "",
+        },
+        BOTH,
+    )
+    assert sorted(set(done.output) - set(PROJECT)) == ["python/pkg/ascending.py", "python/pkg/main.py"]
+    assert done.families["npu"].names["path"] == (
+        "python/pkg/AscendBackend.py",
+        "python/pkg/npu/",
+        "python/pkg/npu_helper.py",
+    )
+
+
+def test_predicates_are_false_wherever_they_stand() -> None:
+    done = built(
+        {
+            "python/pkg/utils.py": "def is_npu():\n    return probe()\n\ndef probe():\n    return 1\n",
+            "python/pkg/main.py": """\
+                from pkg.utils import is_npu
+                _is_npu = is_npu()
+                def f(layer):
+                    if _is_npu:
+                        return 1
+                    if layer.use_npu_graph:
+                        return 2
+                    return 3
+                """,
+        }
+    )
+    assert text(done) == "def f(layer):\n    return 3\n"
+
+
+def test_methods_of_the_family_leave_although_a_name_may_be_composed() -> None:
+    done = built(
+        {
+            "python/pkg/main.py": """\
+                class Layer:
+                    def forward_cuda(self):
+                        return 1
+                    def forward_npu(self):
+                        return 2
+                    def dispatch(self, kind):
+                        return getattr(self, "forward_" + kind)()
+                """
+        }
+    )
+    assert "forward_npu" not in text(done) and "forward_cuda" in text(done)
+
+
+def test_what_only_imports_and_lists_name_leaves_with_them() -> None:
+    done = built(
+        {
+            "python/pkg/ops.py": "def npu_scan():\n    return 1\n\ndef scan():\n    return 2\n",
+            "python/pkg/main.py": """\
+                from pkg.ops import npu_scan, scan
+                __all__ = ["npu_scan", "scan"]
+                """,
+        }
+    )
+    assert text(done) == 'from pkg.ops import scan\n\n__all__ = ["scan"]\n'
+    assert b"npu" not in done.output["python/pkg/ops.py"]
+
+
+def test_values_of_options_flags_and_members_of_enumerations_leave() -> None:
+    done = built(
+        {
+            "python/pkg/main.py": """\
+                import argparse
+                import enum
+                CHOICES = ["cuda", "npu", "kernel_ascend", "ascending"]
+                class Backend(enum.Enum):
+                    CUDA = "cuda"
+                    ASCEND = "ascend"
+                def parse():
+                    parser = argparse.ArgumentParser()
+                    parser.add_argument("--device", choices=CHOICES)
+                    parser.add_argument("--npu-graph", action="store_true")
+                    args = parser.parse_args()
+                    if args.npu_graph:
+                        return None
+                    return args.device == "npu", args
+                """
+        },
+        BOTH,
+    )
+    assert 'CHOICES = ["cuda", "ascending"]' in text(done)
+    assert "ASCEND" not in text(done) and "npu" not in text(done)
+
+
+def test_external_modules_and_their_parts_do_not_exist() -> None:
+    done = built(
+        {
+            "python/pkg/main.py": """\
+                import torch
+                try:
+                    import torch_npu
+                except ImportError:
+                    torch_npu = None
+                def sync():
+                    if hasattr(torch, "npu") and torch.npu.is_available():
+                        torch.npu.synchronize()
+                    elif torch_npu is not None:
+                        torch_npu.sync()
+                    else:
+                        torch.cuda.synchronize()
+                """
+        }
+    )
+    assert text(done).endswith("def sync():\n    torch.cuda.synchronize()\n")
+
+
+def test_a_statement_of_its_own_is_stronger_than_the_words() -> None:
+    rest = BATCH + "    facts: {environment: {PKG_USE_NPU: '1'}}\n"
+    source = (
+        'import os\ndef f():\n    if os.environ.get("PKG_USE_NPU") == "1":\n        return 1\n    return 2\n'
+    )
+    assert "return 1" in text(built({"python/pkg/main.py": source}, rest))
+    assert "return 1" not in text(built({"python/pkg/main.py": source}))
+
+
+def test_an_exception_spares_names_and_paths() -> None:
+    rest = BATCH + (
+        "    except:\n"
+        '      - {name: "create_npu_*", why: A helper that others use.}\n'
+        "      - {path: python/pkg/npu_table.py, why: A table.}\n"
+    )
+    done = built(
+        {
+            "python/pkg/main.py": "from pkg.npu_table import create_npu_rows\nrows = create_npu_rows()\n",
+            "python/pkg/npu_table.py": "def create_npu_rows():\n    return 1\n",
+        },
+        rest,
+    )
+    assert "python/pkg/npu_table.py" in done.output
+
+
+def test_a_word_that_names_nothing_is_an_error() -> None:
+    with pytest.raises(BuildError) as caught:
+        built({"python/pkg/main.py": "is_npu = False\n"}, BOTH)
+    assert [(p.code, p.message) for p in caught.value.problems] == [
+        ("R009", "Nothing of upstream is named by the word `ascend` (batch npu).")
+    ]
+
+
+def left(source: str, rest: str = BATCH) -> list[Problem]:
+    said = manifest(rest)
+    files = snapshot({"python/pkg/main.py": source})
+    return gate.check(world(files, said.packages), said)
+
+
+def test_code_that_still_asks_for_the_platform_stops_the_build() -> None:
+    found = left('def f(x):\n    return x.npu or x == "NPU" or is_ascend()\n', BOTH)
+    assert [(p.code, p.message.partition(": ")[2]) for p in found] == [
+        ("G007", "`npu` is named by a word of batch npu"),
+        ("G007", "`NPU` is named by a word of batch npu"),
+        ("G007", "`is_ascend` is named by a word of batch npu"),
+    ]
+
+
+def test_comments_messages_and_longer_names_are_not_code_that_asks() -> None:
+    assert left('"""Not for an NPU."""\n# npu\nnpu_stream = "runs on an NPU only"\n') == []
+
+
+def test_an_exception_of_the_guarantee_must_excuse_something() -> None:
+    rest = BATCH + '    except:\n      - {path: python/pkg/main.py, text: "x.npu", why: A message.}\n'
+    assert left("y = x.npu\n", rest) == []
+    assert [p.message for p in left("y = 1\n", rest)] == [
+        "the exception python/pkg/main.py with 'x.npu' excuses nothing"
+    ]
+
+
+def test_what_the_words_matched_is_one_line_for_the_lock() -> None:
+    one, other = FamilyMatches({"path": ("a", "b"), "flag": ("c",)}), FamilyMatches({"path": ("a", "c")})
+    assert str(one).startswith("path 2, flag 1; sha256 ") and "\n" not in str(one)
+    assert str(one) != str(other)
+
+
+@pytest.mark.parametrize("word", ["NPU", "flash-mla", "", "a b"])
+def test_a_word_is_written_in_lower_case_and_joined_by_underscores(word: str) -> None:
+    said = problems(HEAD + BATCH.replace("[npu]", f'["{word}"]'))
+    assert [p.code for p in said] == ["M004"]

@@ -184,12 +184,10 @@ def test_external_modules_and_their_parts_do_not_exist() -> None:
                 try:
                     import torch_npu
                 except ImportError:
-                    torch_npu = None
+                    pass
                 def sync():
                     if hasattr(torch, "npu") and torch.npu.is_available():
                         torch.npu.synchronize()
-                    elif torch_npu is not None:
-                        torch_npu.sync()
                     else:
                         torch.cuda.synchronize()
                 """

@@ -14,7 +14,7 @@ _HEAD = """\
 speak the YAML language server check it against the schema while it is written.
 
 The rules on paths are taken in the order in which they stand: first `keep` at the top, then for each batch
-its `remove`, `prune`, `unreached` and `keep`. Of the rules that match a path the last one decides. The files
+its `remove`, `prune` and `keep`. Of the rules that match a path the last one decides. The files
 of `roots.models.keep` stay whatever any rule says. A path that no rule matches stops the build, and so does a
 rule, an edit, a fact or an overlay that applies nowhere, unless it says under `optional` why it may.
 

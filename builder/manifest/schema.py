@@ -19,6 +19,12 @@ _TYPES = {
     "array": "a list",
 }
 
+#: Keys that manifests once had, and how to say it now.
+_FORMER = {
+    "unreached": "delete it: in the packages a module leaves when no root reaches it; name what must stay "
+    "all the same in `roots.modules` or `keep`",
+}
+
 
 def validate(document: Document, schema: Mapping[str, Any]) -> list[Problem]:
     """Every place where the document does not fit the schema; unknown keys are M005, the rest M004."""
@@ -83,7 +89,11 @@ def _problems(document: Document, error: Any, path: Path) -> Iterator[Problem]:
 
 def _unknown_key(document: Document, path: Path, key: str, known: Mapping[str, Any]) -> Problem:
     mark = document.keys.get((*path, key), document.mark(path))
-    hint = nearest(key, known) or (f"the keys here are {_either(sorted(known))}" if known else None)
+    hint = (
+        _FORMER.get(key)
+        or nearest(key, known)
+        or (f"the keys here are {_either(sorted(known))}" if known else None)
+    )
     place = f" in {_place(path)}" if path else ""
     return Problem("M005", f"The key `{_short(key)}` is not known{place}.", mark, hint=hint)
 

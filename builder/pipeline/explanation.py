@@ -11,12 +11,12 @@ from builder.emit.ledger import Reason
 from builder.gates.world import World, world
 from builder.gates.world import explain as explained
 from builder.graph.modules import known_of, module_of, path_of
-from builder.graph.reach import Step, graph, reach, why
+from builder.graph.reach import Step, why
 from builder.graph.resolve import Index
-from builder.manifest.model import Manifest
+from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.cut import Cut
-from builder.pipeline.decide import roots
 from builder.pipeline.reasons import reasons
+from builder.pipeline.starts import edges_of
 
 _MOST = 10
 _STATES = {
@@ -45,6 +45,7 @@ class Explanation:
     reasons: tuple[Reason, ...]
     symbol: Symbol | None = None
     why: str | None = None  # the reason of the batch that removes it
+    back: str | None = None  # how to bring it back
     also: tuple[str, ...] = ()  # what the same rule removes besides
     way: tuple[Step, ...] | None = None  # from a root; None: no root reaches it, or it is no module
     module: bool = False
@@ -90,8 +91,8 @@ def sentences(found: Explanation) -> list[str]:
     if found.why is not None:
         lines.append(f"  {'why':<10} {found.why}")
         lines += _listed(f"  the same rule removes {len(found.also):,} more:", found.also)
-        batch = found.reasons[0].batch
-        lines.append(f"  to bring it back: `dist --without {batch}`, or an exception under its `keep`")
+    if found.back is not None:
+        lines.append(f"  to bring it back: {found.back}")
     if found.state != "removed" and found.module:
         lines += ["  no root reaches it"] if found.way is None else _way(found.way)
     return lines
@@ -141,7 +142,7 @@ def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
 
 
 def _after(cut: Cut, manifest: Manifest) -> World:
-    known = known_of(cut.upstream, cut.before.summaries)
+    known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
     return world(cut.output, manifest.packages, known)
 
 
@@ -154,18 +155,36 @@ def _path(cut: Cut, after: World, manifest: Manifest, path: str, symbol: Symbol 
             symbol = symbol or Symbol(module, "removed", cut.specialized.lost[module])
         batch = next((b for b in manifest.batches if rule and b.id == rule.batch), None)
         also = tuple(p for p, r in cut.decided.removed.items() if rule and r == rule and p != path)
-        return Explanation(path, "removed", said, symbol, batch.why if batch else None, also)
+        back = _back(cut, manifest, path, rule) if rule else None
+        return Explanation(path, "removed", said, symbol, batch.why if batch else None, back, also)
     state = "kept"
     if path not in cut.upstream.tree:
         state = "added"
     elif cut.upstream.tree[path] != cut.output.tree[path]:
         state = "edited"
-    way = _reached(after.index, manifest, module) if module else None
+    way = _reached(cut, after.index, manifest, module) if module else None
     return Explanation(path, state, said, symbol, way=way, module=module is not None)
 
 
-def _reached(index: Index, manifest: Manifest, module: str) -> tuple[Step, ...] | None:
-    found = reach(graph(index, manifest.roots.dynamic), roots(index, manifest))
+def _back(cut: Cut, manifest: Manifest, path: str, rule: Rule) -> str:
+    """What to write, or how to build, so that a removed path is in the output."""
+    module = module_of(path, manifest.packages)
+    package = f"{manifest.roots.model_package}."
+    if module and module.startswith(package) and rule.mark == manifest.mark("roots", "models", "keep"):
+        return f"add `{module.removeprefix(package)}` to roots.models.keep"
+    if rule.batch == BASE:
+        named = f"name `{module}` in roots.modules, or the path in `keep`"
+        return named if module else "name the path in `keep`"
+    exception = "an exception under its `keep`"
+    if module and rule.verdict == "remove" and module not in cut.decided.starts.reach(
+        edges_of(cut.before.index, manifest)
+    ):  # fmt: skip
+        return f"{exception}; without batch {rule.batch} no root would reach it"
+    return f"`dist --without {rule.batch}`, or {exception}"
+
+
+def _reached(cut: Cut, index: Index, manifest: Manifest, module: str) -> tuple[Step, ...] | None:
+    found = cut.decided.starts.reach(edges_of(index, manifest))
     steps = why(found, module, index)
     return None if steps is None else tuple(steps)
 

@@ -327,7 +327,7 @@ keep:
   - .github/
   - docs/
   - scripts/
-  - python/
+  - python/pyproject.toml
   - sgl-kernel/
   - {path: benchmark/, optional: later upstreams have it}
 
@@ -363,18 +363,11 @@ batches:
 
   - id: models
     why: one model is kept
-    prune: [python/acme/models/*.py, python/acme/configs/*.py]
-    keep:
-      - python/acme/models/__init__.py
-      - python/acme/models/registry.py
-      - python/acme/configs/__init__.py
+    prune: [python/acme/configs/*.py]
+    keep: [python/acme/configs/__init__.py]
     facts:
       options:
         - {names: [architecture], removed_models: true, parts: [Other]}
-
-  - id: orphans
-    why: no root reaches it
-    unreached: [python/acme/orphan.py, python/acme/version.py]
 
   - id: grpc
     why: the gRPC entry point is not part of this distribution

@@ -61,7 +61,6 @@ def test_plan_lists_batches_and_with_paths_every_path(shared: World) -> None:
         "furniture",
         "tests",
         "models",
-        "orphans",
         "grpc",
         "fancy",
         "awk",

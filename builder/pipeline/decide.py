@@ -73,14 +73,16 @@ def decide(
     placed = {file.path for batch in manifest.batches for file in batch.files}
     starts = Starts(
         tuple(entrances(here, manifest, upstream, (s for s in there.values() if not s.module))),
-        tuple(s.module for p, s in there.items() if s.module and (verdict.get(p) != "reach" or p in placed)),
+        kept=tuple(
+            s.module for p, s in there.items() if s.module and (verdict.get(p) != "reach" or p in placed)
+        ),
     )
     edges = edges_of(here, manifest)
     found = starts.reach(edges)
     alone = [s for p, s in there.items() if verdict.get(p) == "reach" and s.module not in found]
     started = programs(alone, here, manifest)
     if started:
-        starts = replace(starts, roots=(*starts.roots, *started))
+        starts = replace(starts, programs=tuple(started))
         found = starts.reach(edges)
     unreached = {p for p, s in there.items() if verdict.get(p) == "reach" and s.module not in found}
 

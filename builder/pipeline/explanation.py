@@ -47,7 +47,10 @@ class Explanation:
     why: str | None = None  # the reason of the batch that removes it
     back: str | None = None  # how to bring it back
     also: tuple[str, ...] = ()  # what the same rule removes besides
-    way: tuple[Step, ...] | None = None  # from a root; None: no root reaches it, or it is no module
+    way: tuple[Step, ...] | None = (
+        None  # from where reach starts; None: nothing reaches it, or it is no module
+    )
+    start: str = "a root"  # what the way starts from
     module: bool = False
 
 
@@ -94,7 +97,7 @@ def sentences(found: Explanation) -> list[str]:
     if found.back is not None:
         lines.append(f"  to bring it back: {found.back}")
     if found.state != "removed" and found.module:
-        lines += ["  no root reaches it"] if found.way is None else _way(found.way)
+        lines += ["  no root reaches it"] if found.way is None else _way(found.way, found.start)
     return lines
 
 
@@ -162,8 +165,10 @@ def _path(cut: Cut, after: World, manifest: Manifest, path: str, symbol: Symbol 
         state = "added"
     elif cut.upstream.tree[path] != cut.output.tree[path]:
         state = "edited"
-    way = _reached(cut, after.index, manifest, module) if module else None
-    return Explanation(path, state, said, symbol, way=way, module=module is not None)
+    if module is None:
+        return Explanation(path, state, said, symbol)
+    way, start = _reached(cut, after.index, manifest, module)
+    return Explanation(path, state, said, symbol, way=way, start=start, module=True)
 
 
 def _back(cut: Cut, manifest: Manifest, path: str, rule: Rule) -> str:
@@ -183,10 +188,13 @@ def _back(cut: Cut, manifest: Manifest, path: str, rule: Rule) -> str:
     return f"`dist --without {rule.batch}`, or {exception}"
 
 
-def _reached(cut: Cut, index: Index, manifest: Manifest, module: str) -> tuple[Step, ...] | None:
-    found = cut.decided.starts.reach(edges_of(index, manifest))
-    steps = why(found, module, index)
-    return None if steps is None else tuple(steps)
+def _reached(cut: Cut, index: Index, manifest: Manifest, module: str) -> tuple[tuple[Step, ...] | None, str]:
+    """The shortest way to a module, and what it starts from."""
+    for sort, reached in cut.decided.starts.ways(edges_of(index, manifest)):
+        steps = why(reached, module, index)
+        if steps is not None:
+            return steps, sort
+    return None, "a root"
 
 
 def _symbol(cut: Cut, after: World, manifest: Manifest, path: str, symbol: str) -> Symbol | None:
@@ -210,12 +218,12 @@ def _named(symbol: Symbol) -> str:
     return f"{symbol.name} is {symbol.state}" + (f": {symbol.reason}." if symbol.reason else ".")
 
 
-def _way(way: Iterable[Step]) -> list[str]:
+def _way(way: Iterable[Step], start: str) -> list[str]:
     steps = [
         f"    {step.edge.source} -> {step.edge.target}  ({step.edge.kind}, {step.path}:{step.edge.line})"
         for step in way
     ]
-    return ["  the shortest way from a root:", *steps] if steps else ["  it is a root"]
+    return [f"  the shortest way from {start}:", *steps] if steps else [f"  it is {start}"]
 
 
 def _listed(heading: str, paths: Iterable[str]) -> list[str]:

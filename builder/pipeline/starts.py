@@ -19,14 +19,24 @@ _NOT_PROGRAMS = frozenset(("test", "tests", "testing", "bench", "benchmark", "be
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """Modules that stay without being imported. `kept`: those that only a rule keeps."""
+    """Modules that stay without being imported: roots, programs of their own, and what rules keep."""
 
     roots: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
 
     def reach(self, edges: Graph, rules: bool = True) -> dict[str, Edge | None]:
         """What is reached; without `rules`, what would be reached if no rule kept anything."""
-        return reach(edges, (*self.roots, *(self.kept if rules else ())))
+        return reach(edges, (*self.roots, *self.programs, *(self.kept if rules else ())))
+
+    def ways(self, edges: Graph) -> Iterator[tuple[str, dict[str, Edge | None]]]:
+        """What is reached from each sort of start, the strongest first, and what the sort is called."""
+        for sort, starts in (
+            ("a root", self.roots),
+            ("a program of its own", self.programs),
+            ("what a rule keeps", self.kept),
+        ):
+            yield sort, reach(edges, starts)
 
 
 def roots(index: Index, manifest: Manifest) -> list[str]:

@@ -205,6 +205,8 @@ class Other:
 EntryClass = Other
 """,
     "acme/orphan.py": "def forgotten():\n    return 1\n",
+    "acme/clean.py": ('from acme.scrub import scrub\n\nif __name__ == "__main__":\n    scrub()\n'),
+    "acme/scrub.py": "def scrub():\n    return None\n",
     "acme/models/shared.py": "WIDTH = 3\n",
     "acme/configs/__init__.py": "",
     "acme/configs/deep.py": (
@@ -320,6 +322,7 @@ roots:
     keep: [deep]
   dynamic:
     - {from: acme.models.registry, to: acme.models.*, why: importlib}
+  programs: [acme.*]
 
 keep:
   - /README.md

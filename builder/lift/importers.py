@@ -37,7 +37,7 @@ class Importers:
         self._by: dict[str, list[str]] = {}
         if trial.cut is not None and trial.after is not None:
             after = trial.after.index
-            self._reached = trial.cut.decided.starts.reach(edges_of(after, manifest))
+            self._reached = trial.cut.decided.starts.reach(edges_of(after, manifest), rules=False)
             for source, edges in graph(trial.cut.before.index).items():
                 for edge in edges:
                     if edge.kind != "parent":

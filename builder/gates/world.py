@@ -63,6 +63,8 @@ class Explained:
         rule = self.removed.get(path)
         if rule is None:
             return None
+        if rule.verdict in ("reach", "follow"):
+            return Reason(f"left, for {rule.pattern}", rule.mark)
         verb = "pruned" if rule.verdict == "prune" else "removed"
         return Reason(f"{verb} by rule {rule.pattern!r} of batch {rule.batch}", rule.mark)
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Changes whenever `summarise` can give another value for the same bytes.
-SUMMARY_VERSION = 1
+SUMMARY_VERSION = 2
 
 ImportKind = Literal["eager", "guarded", "lazy", "typing"]
 DefinitionKind = Literal["function", "class", "constant", "import", "attribute"]
@@ -81,6 +81,8 @@ class Summary:
     exports: tuple[str, ...] | None = None  # `__all__`; None: not there, or not a constant
     dynamic: tuple[Dynamic, ...] = ()
     references: tuple[Reference, ...] = ()
+    mentions: tuple[Reference, ...] = ()  # dotted names of the packages inside any string
+    program: bool = False  # `if __name__ == "__main__"` at its top
     open: bool = False  # more names may exist: module `__getattr__`, writes to globals()
     error: tuple[int, str] | None = None  # line and message when the file does not parse
 

@@ -38,10 +38,13 @@ class Step(NamedTuple):
 Graph = Mapping[str, tuple[Edge, ...]]
 
 
-def graph(index: Index, declared: Sequence[DynamicEdge] = ()) -> dict[str, tuple[Edge, ...]]:
+def graph(
+    index: Index, declared: Sequence[DynamicEdge] = (), mentioned: bool = False
+) -> dict[str, tuple[Edge, ...]]:
     """The edges that leave each module, one per target and kind, sorted by line and target.
 
-    A module also has an edge to its parent package, which Python imports first.
+    A module also has an edge to its parent package, which Python imports first. `mentioned`: a dotted name
+    inside any string leads to its module too, and not only one that is the whole string.
     """
     modules = sorted({*index.modules, *index.folders})
     by_source: dict[str, list[DynamicEdge]] = {}
@@ -58,6 +61,9 @@ def graph(index: Index, declared: Sequence[DynamicEdge] = ()) -> dict[str, tuple
             for target, kind, line in _written(summary, index, modules):
                 if target != module:
                     found.setdefault((target, kind), line)
+            for target, line in mentions(summary, index) if mentioned else ():
+                if target != module:
+                    found.setdefault((target, "string"), line)
         for rule in by_source.get(module, ()):
             for target in modules:
                 if target != module and fnmatchcase(target, rule.target):
@@ -84,6 +90,17 @@ def _written(summary: Summary, index: Index, modules: Sequence[str]) -> Iterable
         # the bare name of a package says nothing about what is used
         if found is not None and "." in found.module:
             yield found.module, "string", reference.line
+
+
+def mentions(summary: Summary, index: Index) -> Iterable[tuple[str, int]]:
+    """The modules that the strings of a file name, each as the longest module that a name begins with."""
+    for reference in summary.mentions:
+        module = reference.name
+        while "." in module:
+            if index.has_module(module):
+                yield module, reference.line
+                break
+            module = module.rpartition(".")[0]
 
 
 def import_targets(item: Import, index: Index) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ _IMPORTER_TEXTS = tuple(name.encode() for name in sorted(_IMPORTERS))
 _GLOBALS_WRITTEN = re.compile(
     rb"globals\(\)\s*(?:\[[^\]\n]*\]\s*=[^=]|\.update\b|\.setdefault\b)|sys\.modules\[__name__\]\s*="
 )
+_RELATIVE = re.compile(rb"[\"'](\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)[\"']")
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Try: tuple[type[ast.stmt], ...] = (ast.Try, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
 _Loop = (ast.For, ast.AsyncFor, ast.While)
@@ -34,7 +35,8 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
     try:
         tree = parse(data, path).tree
     except SyntaxError as error:
-        return Summary(path, module, package, error=(error.lineno or 0, error.msg or "invalid syntax"))
+        said = (error.lineno or 0, error.msg or "invalid syntax")
+        return Summary(path, module, package, mentions=tuple(_words(data, tops)), error=said)
     walk = _Walk(module, package)
     walk.suite(tree.body, "eager", False, "")
     dynamic: tuple[Dynamic, ...] = ()
@@ -53,6 +55,8 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
         exports=tuple(walk.exports) if walk.exports is not None and walk.exports_constant else None,
         dynamic=dynamic,
         references=tuple(_references(data, tops)),
+        mentions=tuple(_mentions(data, tree, tops, walk.parent if module else "")),
+        program=b"__main__" in data and any(map(_is_main, tree.body)),
         open="__getattr__" in walk.names
         or ((b"globals()" in data or b"sys.modules[" in data) and _GLOBALS_WRITTEN.search(data) is not None),
     )
@@ -312,3 +316,43 @@ def _references(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:
         line += data.count(b"\n", seen, match.start())
         seen = match.start()
         yield Reference(match[1].decode(), line)
+
+
+def _mentions(data: bytes, tree: ast.Module, tops: tuple[str, ...], parent: str) -> Iterator[Reference]:
+    """Names of the packages' modules in strings: alone, in a command (`python -m a.b`), in a sentence, or
+    relative to the package of the file (`".b"`)."""
+    if not tops:
+        return
+    names = "|".join(map(re.escape, tops))
+    # most lines that name a package import it: only the others can hold it in a string
+    if re.search(rf"(?m)^(?!\s*(?:from|import)\s)[^#\n]*\b(?:{names})\.".encode(), data):
+        dotted = re.compile(rf"(?<![\w./-])(?:{names})(?:\.[A-Za-z_]\w*)+")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                for found in dotted.findall(node.value):
+                    yield Reference(found, node.lineno)
+    if parent:
+        for match in _RELATIVE.finditer(data):
+            line = data.count(b"\n", 0, match.start()) + 1
+            yield Reference(absolute(match[1].decode().lstrip("."), 1, parent), line)
+
+
+def _words(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:
+    """Everything in a file that does not parse that may name a module: it may be imported there."""
+    if not tops:
+        return
+    names = b"|".join(re.escape(t.encode()) for t in tops)
+    for number, line in enumerate(data.splitlines(), 1):
+        for match in re.finditer(rb"\b(?:" + names + rb")(?:\.[A-Za-z_]\w*)+", line):
+            yield Reference(match[0].decode(), number)
+            for name in re.findall(rb"[A-Za-z_]\w*", line[match.end() :]):
+                yield Reference(f"{match[0].decode()}.{name.decode()}", number)
+
+
+def _is_main(node: ast.stmt) -> bool:
+    """Is this `if __name__ == "__main__":`?"""
+    if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
+        return False
+    sides = [node.test.left, *node.test.comparators]
+    named = any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+    return named and any(isinstance(side, ast.Constant) and side.value == "__main__" for side in sides)

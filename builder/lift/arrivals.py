@@ -23,7 +23,7 @@ class New:
     """A path that came and that the distribution would hold.
 
     `evidence` says in clauses what is known; `batch` is the one that it belongs to, if that is not kept;
-    `verdict` is what is proposed: keep, remove, prune or unreached. `follows`: nothing speaks for or against
+    `verdict` is what is proposed: keep, remove or prune. `follows`: nothing speaks for or against
     it but what is beside it, as for a licence or an empty `__init__.py`.
     """
 
@@ -84,7 +84,8 @@ def arrivals(
     for path in came:
         decision = trial.selection.decisions.get(path)
         if decision is not None and not _stays(decision, path, trial):
-            covered[decision.rule.batch] += 1
+            rule = trial.cut.decided.removed.get(path, decision.rule) if trial.cut else decision.rule
+            covered[rule.batch] += 1
         else:
             found.append(look.at(path, path in undecided))
     # a path that was there and that no rule knows any more
@@ -100,7 +101,7 @@ def arrivals(
 
 
 def _stays(decision: Decision, path: str, trial: Trial) -> bool:
-    if decision.verdict == "prune" and trial.cut is not None:
+    if decision.verdict in ("prune", "reach", "follow") and trial.cut is not None:
         return path in trial.cut.output.tree
     return decision.verdict != "remove"
 
@@ -164,7 +165,7 @@ class _Look:
 
 def _moved(source: str, rule: Rule) -> tuple[tuple[str, ...], str, str]:
     """Evidence, verdict and batch of a path that was one that a rule removes."""
-    verdict = "remove" if rule.verdict == "remove" else "unreached" if rule.unless == "roots" else "prune"
+    verdict = "prune" if rule.verdict == "prune" else "remove"
     return (f"moved from {source}, which batch {rule.batch} removes",), verdict, rule.batch
 
 

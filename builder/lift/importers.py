@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from builder.graph.modules import module_of
-from builder.graph.reach import graph, reach
+from builder.graph.reach import graph
 from builder.lift.trial import Trial
 from builder.manifest.model import BASE, Manifest, Rule
-from builder.pipeline.decide import roots
+from builder.pipeline.starts import edges_of
 from builder.select.suggest import few
 
 
@@ -32,15 +32,12 @@ class Importers:
         self._manifest = manifest
         self._cut = trial.cut
         self._removed: Mapping[str, Rule] = trial.cut.decided.removed if trial.cut else {}
-        self._unreached = next((b.id for b in manifest.batches for r in b.rules if r.unless == "roots"), None)
-        self._prunes = {
-            b.id for b in manifest.batches for r in b.rules if r.unless == "models" and _prunes(r)
-        }
+        self._prunes = {b.id for b in manifest.batches for r in b.rules if r.verdict == "prune"}
         self._reached: Mapping[str, object] = {}
         self._by: dict[str, list[str]] = {}
         if trial.cut is not None and trial.after is not None:
             after = trial.after.index
-            self._reached = reach(graph(after, manifest.roots.dynamic), roots(after, manifest))
+            self._reached = trial.cut.decided.starts.reach(edges_of(after, manifest), rules=False)
             for source, edges in graph(trial.cut.before.index).items():
                 for edge in edges:
                     if edge.kind != "parent":
@@ -58,21 +55,15 @@ class Importers:
         leaving, staying = self._users(module)
         code = [p for p in leaving if not is_test(p)] or leaving
         if staying:
-            return self._left("nothing that a root reaches imports it", None)
+            return Standing("keep", BASE, True, False, "nothing that a root reaches imports it")
         if not code:
-            return self._left("nothing imports it", None)
+            return Standing("keep", BASE, True, False, "nothing imports it")
         batches = Counter(self._removed[p].batch for p in code)
         batch = min(batches, key=lambda name: (-batches[name], name))
         said = f"only what batch {batch} removes uses it: {few(code)}"
         if batch in self._prunes:
             return Standing("prune", batch, True, False, said)
-        return self._left(said, batch if code != leaving or not all(map(is_test, code)) else None)
-
-    def _left(self, evidence: str, batch: str | None) -> Standing:
-        batch = batch or self._unreached
-        if batch is None:
-            return Standing("keep", BASE, True, False, evidence)
-        return Standing("unreached", batch, True, False, evidence)
+        return Standing("keep", BASE, True, False, said)
 
     def _users(self, module: str) -> tuple[list[str], list[str]]:
         """The removed paths that import a module, over modules that no root reaches, and those that stay."""
@@ -103,7 +94,7 @@ class Importers:
         pruned = {
             module_of(p, self._manifest.packages): rule
             for p, rule in self._removed.items()
-            if _prunes(rule) and p.rpartition("/")[0] == folder
+            if rule.verdict == "prune" and p.rpartition("/")[0] == folder
         }
         lists = Counter(s for m in pruned if m for s in set(self._by.get(m, ())))
         batches = Counter(rule.batch for rule in pruned.values())
@@ -123,7 +114,3 @@ class Importers:
 def is_test(path: str) -> bool:
     """Tests use everything: that they use something says little."""
     return path.startswith("test/") or "/test/" in path or "/tests/" in path
-
-
-def _prunes(rule: Rule) -> bool:
-    return rule.verdict == "prune" and rule.unless == "models"

@@ -17,7 +17,7 @@ from builder.errors import Mark
 
 _PLAIN = re.compile(r"[A-Za-z_/.(][\w ./()#'+=@-]*", re.ASCII)
 _WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
-_RULES = frozenset(("keep", "remove", "prune", "unreached"))
+_RULES = frozenset(("keep", "remove", "prune"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,8 +127,8 @@ def survey(
 def _old_side(old: Snapshot, manifest: Manifest) -> tuple[Decided, frozenset[Mark]]:
     """The decisions on the old upstream, and the edits that found something there."""
     selection = chosen(old, manifest)
-    index = Index(summaries(old.restrict(staying_python(selection)), manifest.packages), manifest.packages)
-    decided = decide(selection, manifest, index)
+    staying = summaries(old.restrict(staying_python(selection)), manifest.packages)
+    decided = decide(selection, manifest, Index(staying, manifest.packages), staying, old)
     done = overlay(old, decided.kept, decided.removed, manifest, partial_paths(old))
     return decided, frozenset(record.mark for record in done.records)
 

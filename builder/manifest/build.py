@@ -48,7 +48,7 @@ def build(documents: Documents, findings: Findings) -> Manifest:
     root = documents.root
     base = Batch(
         BASE,
-        "stated at the top of the manifest",
+        "No root reaches it, or the top of the manifest states it.",
         root.mark,
         rules=tuple(_rules(root, "keep", BASE, findings)),
         facts=tuple(_facts(root.at("facts"), BASE, findings)),
@@ -99,7 +99,13 @@ def _roots(view: View) -> Roots:
         DynamicEdge(e.text("from"), e.text("to"), e.text("why"), e.mark, e.optional_text("optional"))
         for e in view.items("dynamic")
     )
-    return Roots(view.texts("modules"), models.texts("keep"), models.text("package"), tuple(edges))
+    return Roots(
+        view.texts("modules"),
+        models.texts("keep"),
+        models.text("package"),
+        tuple(edges),
+        view.texts("programs"),
+    )
 
 
 def _batch(view: View, findings: Findings) -> Batch:
@@ -115,7 +121,6 @@ def _batch(view: View, findings: Findings) -> Batch:
         rules=(
             *_rules(view, "remove", name, findings),
             *_rules(view, "prune", name, findings),
-            *_rules(view, "unreached", name, findings),
             *_rules(view, "keep", name, findings),
         ),
         facts=tuple(_facts(view.at("facts"), name, findings)),
@@ -165,8 +170,7 @@ def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rul
     for item in view.items(key):
         pattern = item.one("path")
         text, optional = findings.pattern(pattern, decides=True), item.optional_text("optional")
-        unless: Literal["models", "roots"] = "roots" if key == "unreached" else "models"
-        yield Rule(text, verdict, batch, pattern.mark, optional, unless)
+        yield Rule(text, verdict, batch, pattern.mark, optional)
 
 
 def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:

@@ -32,6 +32,23 @@ def batches_named(named: Iterable[tuple[str, Mark]], manifest: Manifest) -> Iter
             yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, known))
 
 
+def pruned(manifest: Manifest) -> Iterator[Problem]:
+    """M011: a batch prunes models, about which `roots.models` decides."""
+    package = manifest.roots.model_package
+    top, _, rest = package.partition(".")
+    folder = (
+        "/".join(filter(None, [manifest.packages.get(top, top).rstrip("/"), rest.replace(".", "/")])) + "/"
+    )
+    for rule in (rule for batch in manifest.batches for rule in batch.rules):
+        if rule.verdict == "prune" and package and rule.pattern.lstrip("/").startswith(folder):
+            yield Problem(
+                "M011", f"`prune: {rule.pattern}` is about models, and `roots.models` decides about those.",
+                rule.mark,
+                hint="delete it: a model leaves unless it is kept or a kept one imports it, and the "
+                "rest of its package goes by reach",
+            )  # fmt: skip
+
+
 def pins(manifest: Manifest) -> Iterator[Problem]:
     """M010: the default pin is not one of the pins."""
     name, known = manifest.upstream.default, manifest.upstream.pins

@@ -73,6 +73,7 @@ def parse(
     problems += checks.pins(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)
     problems += checks.contradictions(manifest)
+    problems += checks.pruned(manifest)
     if not misfits and read:
         # a misspelt key hides the overlay that it names
         problems += checks.overlays_unused(findings.overlays, overlays, others)

@@ -62,28 +62,32 @@ class DynamicEdge:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """What must work: modules, and the kept models (module names inside `model_package`)."""
+    """What must work: modules, and the kept models (module names inside `model_package`).
+
+    `programs`: patterns of modules that are started by their name where they can be.
+    """
 
     modules: tuple[str, ...]
     models: tuple[str, ...]
     model_package: str
     dynamic: tuple[DynamicEdge, ...] = ()
+    programs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One path pattern (gitignore syntax, strict last match wins) and what it decides.
 
-    `keep` and `remove` decide; `prune` removes unless a kept model needs the module, or, `unless`
-    roots, unless any root reaches it.
+    `keep` and `remove` decide; `prune` removes unless a kept model needs the module. No manifest states
+    the other two, which hold in the packages where no rule says anything: `reach` removes a module unless
+    a root reaches it, `follow` a data file unless a module beside it stays; `pattern` is then a clause.
     """
 
     pattern: str
-    verdict: Literal["keep", "remove", "prune"]
+    verdict: Literal["keep", "remove", "prune", "reach", "follow"]
     batch: str
     mark: Mark
     optional: str | None = None  # why the pattern may match nothing
-    unless: Literal["models", "roots"] = "models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,6 +460,7 @@ class Manifest:
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
     kernel: Kernel | None = None
     scope: tuple[Item, ...] = ()
+    given_back: tuple[Rule, ...] = ()  # what batches that are switched off would remove
 
     @property
     def text(self) -> str:
@@ -474,10 +479,12 @@ class Manifest:
         if kernel is not None:
             kernel = replace(kernel, remove=tuple(r for r in kernel.remove if r.batch not in ids))
 
+        off = [b for b in self.batches if b.id in ids]
         texts = tuple(t for t in self.guarantees.absent_text if not set(ids).intersection(t.batches))
         return replace(
             self,
             batches=tuple(b for b in self.batches if b.id not in ids),
             guarantees=replace(self.guarantees, absent_text=texts),
             kernel=kernel,
+            given_back=(*self.given_back, *(r for b in off for r in b.rules if r.verdict == "remove")),
         )

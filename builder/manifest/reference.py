@@ -25,11 +25,16 @@ All are plain YAML without anchors, aliases, merge keys, tags or a second docume
 YAML language server check them against their schemas while they are written.
 
 The rules on paths are taken in the order in which they stand: first `keep` at the top, then for each batch
-its `remove`, `prune`, `unreached` and `keep`. Of the rules that match a path the last one decides. What
+its `remove`, `prune` and `keep`. Of the rules that match a path the last one decides. What
 stands under one key in several files counts as one list: first the manifest's own part, then that of the
 batch's `edits.yaml`, then that of the history. The files of `roots.models.keep` stay whatever any rule says.
-A path that no rule matches stops the build, and so does a rule, an edit, a fact or an overlay that applies
-nowhere, unless it says under `optional` why it may.
+
+Inside the folders of `packages` no path needs a rule. A module stays when a root reaches it, over imports of
+any kind, declared dynamic edges and strings that name it; one that registers architectures leaves unless it
+is a kept model or one of those imports it. A data file follows the modules beside it. Rules name what leaves
+although it is reached, and what stays although it is not. Elsewhere a path that no rule matches stops the
+build, unless a batch that is switched off would remove it. So does a rule, an edit, a fact or an overlay that
+applies nowhere, unless it says under `optional` why it may.
 
 In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each mapping in the list `a`.
 """

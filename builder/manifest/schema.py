@@ -22,6 +22,12 @@ _TYPES = {
     "array": "a list",
 }
 
+#: Keys that manifests once had, and how to say it now.
+_FORMER = {
+    "unreached": "delete it: in the packages a module leaves when no root reaches it; name what must stay "
+    "all the same in `roots.modules` or `keep`",
+}
+
 
 def validate(
     document: Document,
@@ -102,7 +108,11 @@ def _unknown_key(
     file = elsewhere.get(tuple(step for step in path if isinstance(step, str)), {}).get(key)
     if file is not None:
         return Problem("M005", f"The key `{key}` does not stand here.", mark, hint=f"write it in {file}")
-    hint = nearest(key, known) or (f"the keys here are {_either(sorted(known))}" if known else None)
+    hint = (
+        _FORMER.get(key)
+        or nearest(key, known)
+        or (f"the keys here are {_either(sorted(known))}" if known else None)
+    )
     place = f" in {_place(path)}" if path else ""
     return Problem("M005", f"The key `{_short(key)}` is not known{place}.", mark, hint=hint)
 

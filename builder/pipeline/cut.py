@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from builder.errors import BuildError, Problem
 from builder.forked import later
@@ -28,6 +28,7 @@ from builder.pipeline.overlaid import overlay
 from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
+from builder.pipeline.unreached import blamed, narrowed, output_summaries
 from builder.select.families import with_paths
 from builder.select.patterns import PatternSet
 from builder.select.rules import Selection
@@ -40,6 +41,9 @@ from builder.surface.extract import surface
 from builder.surface.model import Surface
 from builder.tree import Snapshot
 
+#: How often an output is specialized again without what no root reached in it. Two or three times are usual;
+#: what would leave later stays.
+_MOST_PASSES = 8
 #: Takes the problems of a stage.
 Stop = Callable[[Iterable[Problem]], None]
 
@@ -88,6 +92,7 @@ class Cut:
     facts: Facts
     laid: Snapshot  # the kept files with the overlays applied, before specialization
     families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
+    summaries: Known = field(default_factory=dict)  # of upstream's Python and the output's
 
 
 def cut(
@@ -110,7 +115,7 @@ def cut(
     meanwhile = later(lambda: _aside(upstream, compared, selection, manifest, known, told))
     staying = summaries(upstream.restrict(staying_python(selection)), manifest.packages, known)
     index = Index(staying, manifest.packages)
-    decided = decide(selection, manifest, index)
+    decided = decide(selection, manifest, index, staying, upstream)
     scoped = follow_models(manifest, upstream, decided)
     if scoped.off:
         return cut(upstream, stated.without(scoped.off), stop, recall)
@@ -134,13 +139,10 @@ def cut(
 
     ours = frozenset(overlaid.ours)
     facts = facts_of(manifest, upstream, decided)
-    specialized, followed = _specialize(laid, upstream, decided, manifest, ours, facts, opaque, recall)
-    stop(open_uses.problems(specialized, decided, manifest, laid, upstream))
-    stop(followed.problems)
-    output = laid.replace({**specialized.files, **followed.files})
-    left = emptied(output, specialized.emptied, specialized.files, staying, manifest)
-    specialized.lost.update(dict.fromkeys(left.values(), "nothing is left in it"))
-    output = output.replace(dict.fromkeys(left))
+    once = _Setting(upstream, manifest, ours, facts, opaque, staying, stop, recall)
+    done = _reduced(laid, decided, once)
+    decided, specialized, output = done.decided, done.specialized, done.output
+    laid = laid.restrict([path for path in laid if path not in decided.removed])
     settled = settle(output, overlaid.waiting, manifest)
     stop(settled.problems)
     laid, output = laid.replace(settled.files), output.replace(settled.files)
@@ -148,6 +150,7 @@ def cut(
     aside = meanwhile.result()
     everything = {**staying, **aside.summaries}
     before = World(upstream, everything, Index(everything, manifest.packages))
+    decided = blamed(decided, before.index, manifest)
     if recall:
         for one, summary in known_of(upstream, everything).items():
             recall.summaries.pop(one, None)  # the latest used are kept longest
@@ -161,7 +164,7 @@ def cut(
         output=with_tables(output, found, manifest),
         specialized=specialized,
         records=(*overlaid.records, *settled.records),
-        consequences=followed.consequences,
+        consequences=done.consequences,
         ours=ours,
         opaque=opaque,
         surfaces=found,
@@ -170,7 +173,64 @@ def cut(
         facts=facts,
         laid=laid,
         families=family,
+        summaries=done.summaries,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What stays the same while an output is reduced."""
+
+    upstream: Snapshot
+    manifest: Manifest
+    ours: frozenset[str]
+    facts: Facts
+    opaque: frozenset[str]
+    staying: Mapping[str, Summary]
+    stop: Stop
+    recall: Recalled | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduced:
+    """An output in which everything is reached, and how it came to be."""
+
+    output: Snapshot
+    decided: Decided
+    specialized: Specialized
+    consequences: tuple[lockstep.Consequence, ...]
+    summaries: Known
+
+
+def _reduced(laid: Snapshot, decided: Decided, at: _Setting) -> _Reduced:
+    """Specialize, let go what nothing reaches any more, and begin again without it, until nothing leaves."""
+    output, total = laid, Specialized({})
+    consequences: tuple[lockstep.Consequence, ...] = ()
+    known: dict[tuple[str, str, int], Summary] = known_of(at.upstream, at.staying)
+    for number in range(1, _MOST_PASSES + 1):
+        done, followed = _specialize(
+            output, at.upstream, decided, at.manifest, at.ours, at.facts, at.opaque, at.recall
+        )
+        at.stop(open_uses.problems(done, decided, at.manifest, output, at.upstream))
+        at.stop(followed.problems)
+        total = total.then(done)
+        consequences += followed.consequences
+        output = output.replace({**done.files, **followed.files})
+        left = emptied(output, done.emptied, total.files, at.staying, at.manifest)
+        total.lost.update(dict.fromkeys(left.values(), "nothing is left in it"))
+        output = output.replace(dict.fromkeys(left))
+        found = output_summaries(output, at.manifest, known)
+        known |= known_of(output, found)
+        if number == _MOST_PASSES:
+            break
+        fewer = narrowed(output, found, decided, at.manifest, at.upstream)
+        gone = [path for path in fewer.removed if path not in decided.removed]
+        decided = fewer
+        if not gone:
+            break
+        output = output.replace(dict.fromkeys(path for path in gone if path in output))
+        total = replace(total, files={p: data for p, data in total.files.items() if p in output})
+    return _Reduced(output, decided, total, consequences, known)
 
 
 def _aside(

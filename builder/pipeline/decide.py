@@ -1,26 +1,45 @@
-"""Which paths stay: the rules decide, and a pruned module that a kept model needs is kept after all."""
+"""Which paths stay: rules decide, and where they say nothing, whether a root reaches a module.
+
+A pruned module, and a model that the roots do not keep, stays after all where a kept model needs it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from builder.graph.modules import module_of
-from builder.graph.reach import Edge, expand, graph, import_targets, reach
+from builder.graph.modules import Summary, module_of
+from builder.graph.reach import import_targets
 from builder.graph.resolve import Index
-from builder.manifest.model import Manifest, Rule
+from builder.manifest.model import BASE, Manifest, Rule
+from builder.pipeline.follow import followed
+from builder.pipeline.starts import Starts, edges_of, entrances, programs
 from builder.select.rules import Selection, select
 from builder.tree import Snapshot
+
+UNREACHED = "no root reaches it"
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The selection with pruning carried out. `needed`: pruned paths that stay, and for which model."""
+    """The selection carried out. `needed`: paths that stay because a model needs them, and which;
+    `follows`: data files that stay with a module, and its path."""
 
     selection: Selection
     kept: tuple[str, ...]
     removed: Mapping[str, Rule]
     needed: Mapping[str, str]
+    starts: Starts = field(default_factory=Starts)
+    follows: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, more: Mapping[str, Rule]) -> Decided:
+        """The decisions with more paths removed."""
+        return replace(
+            self,
+            kept=tuple(path for path in self.kept if path not in more),
+            removed={**self.removed, **more},
+            follows={path: module for path, module in self.follows.items() if path not in more},
+        )
 
 
 def partial_paths(paths: Iterable[str]) -> tuple[str, ...]:
@@ -34,23 +53,88 @@ def chosen(snapshot: Snapshot, manifest: Manifest) -> Selection:
     return select(snapshot.tree, manifest, within=partial_paths(snapshot))
 
 
-def decide(selection: Selection, manifest: Manifest, index: Index) -> Decided:
-    """Decide what the rules leave to pruning; `index` is over the Python that no rule removes."""
-    unless = {path: selection.decisions[path].rule.unless for path in selection.prunable}
-    needed = _needed(manifest, {p for p, u in unless.items() if u == "models"}, index)
-    sure = {*selection.kept, *needed}
-    needed |= _reached(manifest, {p for p, u in unless.items() if u == "roots"}, sure, index)
-    kept = tuple(sorted({*selection.kept, *needed}))
+def decide(
+    selection: Selection,
+    manifest: Manifest,
+    index: Index,
+    staying: Mapping[str, Summary],
+    upstream: Snapshot,
+) -> Decided:
+    """Decide what the rules leave open, on upstream's own code.
+
+    `staying`: the summaries of the Python that no rule removes, and `index` over it.
+    """
+    verdict = {path: decision.verdict for path, decision in selection.decisions.items()}
+    models = _models(manifest, index, verdict)
+    needed = _needed(manifest, {*selection.prunable, *models}, index)
+    unneeded = {path for path in (*selection.prunable, *models) if path not in needed}
+    there = {path: summary for path, summary in staying.items() if path not in unneeded}
+    here = Index(there, manifest.packages)
+    placed = {file.path for batch in manifest.batches for file in batch.files}
+    starts = Starts(
+        tuple(entrances(here, manifest, upstream, (s for s in there.values() if not s.module))),
+        kept=tuple(
+            s.module for p, s in there.items() if s.module and (verdict.get(p) != "reach" or p in placed)
+        ),
+    )
+    edges = edges_of(here, manifest)
+    found = starts.reach(edges)
+    alone = [s for p, s in there.items() if verdict.get(p) == "reach" and s.module not in found]
+    started = programs(alone, here, manifest)
+    if started:
+        starts = replace(starts, programs=tuple(started))
+        found = starts.reach(edges)
+    unreached = {p for p, s in there.items() if verdict.get(p) == "reach" and s.module not in found}
+
+    none, model = unreached_rule(manifest), _model_rule(manifest)
     removed = {
-        path: decision.rule
+        path: model if path in models else none if path in unreached else decision.rule
         for path, decision in selection.decisions.items()
-        if decision.verdict != "keep" and path not in needed
+        if decision.verdict == "remove" or path in unneeded or path in unreached
     }
-    return Decided(selection, kept, removed, needed)
+    kept = tuple(path for path in selection.decisions if path not in removed)
+    decided = Decided(selection, kept, removed, needed, starts, {})
+    return with_followers(decided, manifest, upstream, [s for p, s in there.items() if p not in unreached])
 
 
-def _needed(manifest: Manifest, prunable: set[str], index: Index) -> dict[str, str]:
-    """The prunable paths that kept models import, directly or through other prunable modules."""
+def with_followers(
+    decided: Decided, manifest: Manifest, upstream: Snapshot, staying: Iterable[Summary]
+) -> Decided:
+    """The decisions on data files inside packages, which go with the modules that are `staying`."""
+    data = [p for p in decided.kept if decided.selection.decisions[p].verdict == "follow"]
+    found = followed(data, python_modules(upstream, manifest.packages), [s for s in staying if s.module])
+    rule = Rule("no module beside it stays", "follow", BASE, manifest.mark("roots"))
+    left = decided.without({path: rule for path in data if path not in found})
+    return replace(left, follows=found)
+
+
+def unreached_rule(manifest: Manifest) -> Rule:
+    """The rule by which modules leave that no root reaches."""
+    return Rule(UNREACHED, "reach", BASE, manifest.mark("roots"))
+
+
+def _model_rule(manifest: Manifest) -> Rule:
+    """The rule by which models leave, for the batch that closes the set of architectures."""
+    closed = (b.id for b in manifest.batches for option in b.options if option.removed_models)
+    mark = manifest.mark("roots", "models", "keep")
+    return Rule("roots.models does not keep it", "remove", next(closed, BASE), mark)
+
+
+def _models(manifest: Manifest, index: Index, verdict: Mapping[str, str]) -> set[str]:
+    """The modules of the models' package that register architectures, and that no rule decides about."""
+    package = f"{manifest.roots.model_package}."
+    return {
+        summary.path
+        for module, summary in index.modules.items()
+        if module.startswith(package)
+        and "EntryClass" in summary.names
+        and verdict.get(summary.path) == "reach"
+    }
+
+
+def _needed(manifest: Manifest, open_: set[str], index: Index) -> dict[str, str]:
+    """Those of the `open_` paths that kept models import, directly or through others of them or of the
+    models' package."""
     where = {module: summary.path for module, summary in index.modules.items()}
     package = manifest.roots.model_package
     todo = [(f"{package}.{name}", f"{package}.{name}") for name in manifest.roots.models]
@@ -63,33 +147,11 @@ def _needed(manifest: Manifest, prunable: set[str], index: Index) -> dict[str, s
         seen.add(module)
         for target in _targets(index, module):
             path = where.get(target)
-            if path in prunable and path not in found:
-                found[path] = model
+            if path in open_:
+                found.setdefault(path, model)
+            if path in open_ or target.startswith(f"{package}."):
                 todo.append((target, model))
     return dict(sorted(found.items()))
-
-
-def _reached(manifest: Manifest, prunable: set[str], kept: Collection[str], index: Index) -> dict[str, str]:
-    """The prunable paths that a root reaches over kept modules."""
-    if not prunable:
-        return {}
-    here = Index({s.path: s for s in index.modules.values() if s.path in kept or s.path in prunable})
-    found = reach(graph(here, manifest.roots.dynamic), roots(here, manifest))
-    where = {module: summary.path for module, summary in here.modules.items()}
-    reached = {where[m]: _first(found, m) for m in found if where.get(m) in prunable}
-    return dict(sorted(reached.items()))
-
-
-def _first(found: Mapping[str, Edge | None], module: str) -> str:
-    edge = found[module]
-    return edge.source if edge is not None else module
-
-
-def roots(index: Index, manifest: Manifest) -> list[str]:
-    """The modules that the manifest's roots name, the kept models among them."""
-    package = manifest.roots.model_package
-    named = [*manifest.roots.modules, *(f"{package}.{name}" for name in manifest.roots.models)]
-    return [module for modules in expand(index, named).values() for module in modules]
 
 
 def _targets(index: Index, module: str) -> Iterable[str]:

@@ -8,7 +8,7 @@ from builder.graph.modules import Summary, module_of, summarise
 from builder.graph.reach import graph
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
-from builder.pipeline.decide import roots
+from builder.pipeline.starts import roots
 from builder.select.patterns import PatternSet
 from builder.specialize.words import holding
 from builder.tree import Snapshot
@@ -36,7 +36,7 @@ def emptied(
     if not found:
         return {}
     known = {path: summary for path, summary in before.items() if path in output.tree}
-    texts = {path: output[path] for path in changed}
+    texts = {path: output[path] for path in changed if path in output}
     # of what was changed, only files that hold the last name of one of the modules can import it
     naming = holding(texts, (module.rpartition(".")[2] for module in found.values())) | found.keys()
     for path in texts:

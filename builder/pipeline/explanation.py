@@ -11,12 +11,12 @@ from builder.emit.ledger import Reason
 from builder.gates.world import World, world
 from builder.gates.world import explain as explained
 from builder.graph.modules import known_of, module_of, path_of
-from builder.graph.reach import Step, graph, reach, why
+from builder.graph.reach import Step, why
 from builder.graph.resolve import Index
-from builder.manifest.model import Manifest
+from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.cut import Cut
-from builder.pipeline.decide import roots
 from builder.pipeline.reasons import reasons
+from builder.pipeline.starts import edges_of
 
 _MOST = 10
 _STATES = {
@@ -45,8 +45,12 @@ class Explanation:
     reasons: tuple[Reason, ...]
     symbol: Symbol | None = None
     why: str | None = None  # the reason of the batch that removes it
+    back: str | None = None  # how to bring it back
     also: tuple[str, ...] = ()  # what the same rule removes besides
-    way: tuple[Step, ...] | None = None  # from a root; None: no root reaches it, or it is no module
+    way: tuple[Step, ...] | None = (
+        None  # from where reach starts; None: nothing reaches it, or it is no module
+    )
+    start: str = "a root"  # what the way starts from
     module: bool = False
 
 
@@ -90,10 +94,10 @@ def sentences(found: Explanation) -> list[str]:
     if found.why is not None:
         lines.append(f"  {'why':<10} {found.why}")
         lines += _listed(f"  the same rule removes {len(found.also):,} more:", found.also)
-        batch = found.reasons[0].batch
-        lines.append(f"  to bring it back: `dist --without {batch}`, or an exception under its `keep`")
+    if found.back is not None:
+        lines.append(f"  to bring it back: {found.back}")
     if found.state != "removed" and found.module:
-        lines += ["  no root reaches it"] if found.way is None else _way(found.way)
+        lines += ["  no root reaches it"] if found.way is None else _way(found.way, found.start)
     return lines
 
 
@@ -141,7 +145,7 @@ def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
 
 
 def _after(cut: Cut, manifest: Manifest) -> World:
-    known = known_of(cut.upstream, cut.before.summaries)
+    known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
     return world(cut.output, manifest.packages, known)
 
 
@@ -154,20 +158,43 @@ def _path(cut: Cut, after: World, manifest: Manifest, path: str, symbol: Symbol 
             symbol = symbol or Symbol(module, "removed", cut.specialized.lost[module])
         batch = next((b for b in manifest.batches if rule and b.id == rule.batch), None)
         also = tuple(p for p, r in cut.decided.removed.items() if rule and r == rule and p != path)
-        return Explanation(path, "removed", said, symbol, batch.why if batch else None, also)
+        back = _back(cut, manifest, path, rule) if rule else None
+        return Explanation(path, "removed", said, symbol, batch.why if batch else None, back, also)
     state = "kept"
     if path not in cut.upstream.tree:
         state = "added"
     elif cut.upstream.tree[path] != cut.output.tree[path]:
         state = "edited"
-    way = _reached(after.index, manifest, module) if module else None
-    return Explanation(path, state, said, symbol, way=way, module=module is not None)
+    if module is None:
+        return Explanation(path, state, said, symbol)
+    way, start = _reached(cut, after.index, manifest, module)
+    return Explanation(path, state, said, symbol, way=way, start=start, module=True)
 
 
-def _reached(index: Index, manifest: Manifest, module: str) -> tuple[Step, ...] | None:
-    found = reach(graph(index, manifest.roots.dynamic), roots(index, manifest))
-    steps = why(found, module, index)
-    return None if steps is None else tuple(steps)
+def _back(cut: Cut, manifest: Manifest, path: str, rule: Rule) -> str:
+    """What to write, or how to build, so that a removed path is in the output."""
+    module = module_of(path, manifest.packages)
+    package = f"{manifest.roots.model_package}."
+    if module and module.startswith(package) and rule.mark == manifest.mark("roots", "models", "keep"):
+        return f"add `{module.removeprefix(package)}` to roots.models.keep"
+    if rule.batch == BASE:
+        named = f"name `{module}` in roots.modules, or the path in `keep`"
+        return named if module else "name the path in `keep`"
+    exception = "an exception under its `keep`"
+    if module and rule.verdict == "remove" and module not in cut.decided.starts.reach(
+        edges_of(cut.before.index, manifest)
+    ):  # fmt: skip
+        return f"{exception}; without batch {rule.batch} no root would reach it"
+    return f"`dist --without {rule.batch}`, or {exception}"
+
+
+def _reached(cut: Cut, index: Index, manifest: Manifest, module: str) -> tuple[tuple[Step, ...] | None, str]:
+    """The shortest way to a module, and what it starts from."""
+    for sort, reached in cut.decided.starts.ways(edges_of(index, manifest)):
+        steps = why(reached, module, index)
+        if steps is not None:
+            return steps, sort
+    return None, "a root"
 
 
 def _symbol(cut: Cut, after: World, manifest: Manifest, path: str, symbol: str) -> Symbol | None:
@@ -191,12 +218,12 @@ def _named(symbol: Symbol) -> str:
     return f"{symbol.name} is {symbol.state}" + (f": {symbol.reason}." if symbol.reason else ".")
 
 
-def _way(way: Iterable[Step]) -> list[str]:
+def _way(way: Iterable[Step], start: str) -> list[str]:
     steps = [
         f"    {step.edge.source} -> {step.edge.target}  ({step.edge.kind}, {step.path}:{step.edge.line})"
         for step in way
     ]
-    return ["  the shortest way from a root:", *steps] if steps else ["  it is a root"]
+    return [f"  the shortest way from {start}:", *steps] if steps else [f"  it is {start}"]
 
 
 def _listed(heading: str, paths: Iterable[str]) -> list[str]:

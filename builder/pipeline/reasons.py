@@ -36,9 +36,13 @@ def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
 
 
 def _decided(cut: Cut, path: str) -> list[Reason]:
+    if removed := cut.decided.removed.get(path):
+        return [_of(removed)]
     decision = cut.decided.selection.decisions.get(path)
     if decision is None:
         return [Reason(ROOT, "a kept model")]
+    if module := cut.decided.follows.get(path):
+        return [Reason(decision.rule.batch, f"it follows {module}", decision.rule.mark)]
     if path in cut.decided.needed:
         return [Reason(ROOT, f"{cut.decided.needed[path]} needs it", decision.rule.mark)]
     return [_of(decision.rule)]

@@ -26,7 +26,7 @@ def surface_files(upstream: Snapshot, selection: Selection, manifest: Manifest) 
 
 def staying_python(selection: Selection) -> list[str]:
     """The Python files that no rule removes, those outside the packages among them."""
-    return [p for p in (*selection.kept, *selection.prunable) if p.endswith(".py")]
+    return [p for p in (*selection.kept, *selection.prunable, *selection.by_reach) if p.endswith(".py")]
 
 
 def surfaces(

@@ -16,7 +16,7 @@ from builder.pipeline.uncertain import dynamic_imports
 
 def output_world(cut: Cut, manifest: Manifest) -> World:
     """The output's Python, indexed; files as upstream has them are not parsed again."""
-    known = known_of(cut.upstream, cut.before.summaries)
+    known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
     return world(cut.output, manifest.packages, known)
 
 
@@ -31,7 +31,7 @@ def problems(cut: Cut, after: World, twice: bool = False) -> list[Problem]:
     found = check(cut.before, after, manifest, explained)
     found += surface.problems(cut.surfaces, after)
     found += native.new(native.check(cut.output), cut.findings)
-    found += dynamic_imports(after, manifest)
+    found += dynamic_imports(cut, after, manifest)
     if twice:
         found += compare(cut.output.tree, again(cut, manifest).tree)
     return found

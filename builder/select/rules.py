@@ -2,7 +2,9 @@
 
 Rules apply in the order of the manifest, and strictly the last one that matches decides: first the
 top-level `keep`, then each batch's `remove`, `prune` and `keep`. The files of the kept models are
-above that: no rule decides about them.
+above that: no rule decides about them. In the packages no path needs a rule: a module goes by reach, and
+a data file with the modules beside it. Elsewhere, what a batch removes stays when the batch is switched
+off, and any other path without a rule is a problem.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.errors import Problem
+from builder.graph.modules import module_of
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.select.patterns import PatternSet, literal_folder
 from builder.select.suggest import Paths, Unclassified, few, unclassified
 
-Verdict = Literal["keep", "remove", "prune"]
+Verdict = Literal["keep", "remove", "prune", "reach", "follow"]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens to one path, and by which rule (`prune`: it leaves unless something kept needs it)."""
+    """What happens to one path, and by which rule; the last three verdicts are settled later."""
 
     path: str
     verdict: Verdict
@@ -49,6 +52,10 @@ class Selection:
     @property
     def prunable(self) -> tuple[str, ...]:
         return self.with_verdict("prune")
+
+    @property
+    def by_reach(self) -> tuple[str, ...]:
+        return self.with_verdict("reach")
 
     def with_verdict(self, verdict: Verdict) -> tuple[str, ...]:
         """The paths with this verdict, sorted."""
@@ -85,6 +92,7 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
     models, missing = _model_rules(manifest, index)
     rules += models  # last, so that nothing overrides them
     patterns = PatternSet([rule.pattern for rule in rules])
+    unstated = _Unstated(manifest)
     decisions: dict[str, Decision] = {}
     matched: dict[str, tuple[int, ...]] = {}
     for path in sorted(paths):
@@ -93,6 +101,8 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
         if indices:
             rule = rules[indices[-1]]
             decisions[path] = Decision(path, rule.verdict, rule)
+        elif implied := unstated.rule(path):
+            decisions[path] = Decision(path, implied.verdict, implied)
     open_paths = [path for path in sorted(paths) if path not in decisions]
     groups = unclassified(open_paths, {p: d.rule for p, d in decisions.items()})
     problems = [
@@ -103,6 +113,28 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
         *(each.problem() for each in groups),
     ]
     return Selection(rules, decisions, matched, tuple(groups), tuple(problems))
+
+
+class _Unstated:
+    """What holds for a path of which no rule says anything."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._packages = manifest.packages
+        self._folders = tuple(folder.rstrip("/") + "/" for folder in manifest.packages.values())
+        self._given_back = manifest.given_back
+        self._patterns = PatternSet([rule.pattern for rule in manifest.given_back])
+        roots = manifest.mark("roots")
+        self._reach = Rule("a root reaches it", "reach", BASE, roots)
+        self._follow = Rule("it follows the modules beside it", "follow", BASE, roots)
+
+    def rule(self, path: str) -> Rule | None:
+        if path.startswith(self._folders):
+            return self._reach if module_of(path, self._packages) else self._follow
+        back = self._patterns.matching(path)
+        if back:
+            rule = self._given_back[back[-1]]
+            return Rule(rule.pattern, "keep", BASE, rule.mark)
+        return None
 
 
 def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], list[Problem]]:

@@ -41,3 +41,22 @@ class Specialized:
     uncertain: list[tuple[str, int, str]] = field(default_factory=list)
     rounds: int = 0
     decided: int = 0
+
+    def then(self, later: Specialized) -> Specialized:
+        """Both runs as one, where `later` took the output of this one."""
+        formatted = {
+            path
+            for path in self.formatted | later.formatted
+            if all(path not in run.files or path in run.formatted for run in (self, later))
+        }
+        return Specialized(
+            {**self.files, **later.files},
+            formatted,
+            {**later.lost, **self.lost},
+            [*self.emptied, *later.emptied],
+            [*self.leftovers, *later.leftovers],
+            [*self.mismatches, *later.mismatches],
+            later.uncertain,
+            self.rounds + later.rounds,
+            self.decided + later.decided,
+        )

@@ -205,6 +205,8 @@ class Other:
 EntryClass = Other
 """,
     "acme/orphan.py": "def forgotten():\n    return 1\n",
+    "acme/clean.py": ('from acme.scrub import scrub\n\nif __name__ == "__main__":\n    scrub()\n'),
+    "acme/scrub.py": "def scrub():\n    return None\n",
     "acme/models/shared.py": "WIDTH = 3\n",
     "acme/configs/__init__.py": "",
     "acme/configs/deep.py": (
@@ -320,6 +322,7 @@ roots:
     keep: [deep]
   dynamic:
     - {from: acme.models.registry, to: acme.models.*, why: importlib}
+  programs: [acme.*]
 
 keep:
   - /README.md
@@ -327,7 +330,7 @@ keep:
   - .github/
   - docs/
   - scripts/
-  - python/
+  - python/pyproject.toml
   - sgl-kernel/
   - {path: benchmark/, optional: later upstreams have it}
 
@@ -363,18 +366,11 @@ batches:
 
   - id: models
     why: one model is kept
-    prune: [python/acme/models/*.py, python/acme/configs/*.py]
-    keep:
-      - python/acme/models/__init__.py
-      - python/acme/models/registry.py
-      - python/acme/configs/__init__.py
+    prune: [python/acme/configs/*.py]
+    keep: [python/acme/configs/__init__.py]
     facts:
       options:
         - {names: [architecture], removed_models: true, parts: [Other]}
-
-  - id: orphans
-    why: no root reaches it
-    unreached: [python/acme/orphan.py, python/acme/version.py]
 
   - id: grpc
     why: the gRPC entry point is not part of this distribution

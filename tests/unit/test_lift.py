@@ -202,14 +202,20 @@ def test_a_question_that_a_person_decides_stays_decided_with_its_reason(later: L
     assert "| `dependency:attrs` | it is small |" in (later.folder / "page.md").read_text("utf-8")
 
 
-def test_a_module_that_no_root_reaches_is_asked_about(later: Later) -> None:
+def test_a_module_that_no_root_reaches_leaves_unasked(later: Later) -> None:
     later.then("Alone (#3)", {**later.files, "python/acme/alone.py": b"ALONE = 1\n"})
     status, found = later.lift()
-    assert (status, ids(found)) == (3, ["path:python/acme/alone.py"])
-    assert "nothing imports it" in found["questions"][0]["message"]
-    assert later.lift("--accept")[0] == 0
-    (row,) = [row for row in later.manifest.splitlines() if row.strip().startswith("unreached: [")]
-    assert "{path: python/acme/alone.py, optional: " in row
+    assert (status, ids(found)) == (0, [])
+    assert found["arrivals"]["covered"] == {"base": 1}
+
+
+def test_a_module_that_a_root_reaches_stays_unasked_in_whatever_new_folder(later: Later) -> None:
+    files = edited(
+        later.files, "python/acme/launch.py", ("import sys\n", "import sys\n\nimport acme.new.deep\n")
+    )
+    later.then("New (#3)", {**files, "python/acme/new/deep.py": b"DEEP = 1\n"})
+    status, found = later.lift()
+    assert (status, ids(found), found["problems"]) == (0, [], [])
 
 
 def test_what_only_removed_models_import_goes_with_them(later: Later) -> None:
@@ -221,10 +227,8 @@ def test_what_only_removed_models_import_goes_with_them(later: Later) -> None:
         "python/acme/models/other.py": b"from acme.tools import TOOL\n" + other,
     }
     later.then("Tools (#4)", files)
-    _, found = later.lift()
-    (group,) = found["arrivals"]["open"]
-    assert (group["verdict"], group["batch"]) == ("prune", "models")
-    assert later.lift("--accept")[0] == 0
+    status, found = later.lift()
+    assert (status, found["arrivals"]["open"], found["arrivals"]["covered"]) == (0, [], {"models": 1})
     later.world.good("dist", later.tip)
     assert not (later.world.home / "dist/tree/python/acme/tools.py").exists()
 
@@ -240,9 +244,8 @@ def test_a_configuration_that_only_the_list_of_them_imports_is_one_of_a_removed_
         ("import sys\n", "import sys\n\nfrom acme.configs.green import X as green\n"),
     )  # fmt: skip
     later.world.change(
-        "prune: [python/acme/models/*.py, python/acme/configs/*.py]",
-        "prune: [python/acme/models/*.py, python/acme/configs/other.py, "
-        "python/acme/configs/red.py, python/acme/configs/blue.py]",
+        "prune: [python/acme/configs/*.py]",
+        "prune: [python/acme/configs/other.py, python/acme/configs/red.py, python/acme/configs/blue.py]",
     )
     later.then("Green (#2)", more)
     _, found = later.lift()
@@ -384,6 +387,8 @@ def test_a_file_that_moved_is_known_by_its_bytes_without_a_history(later: Later)
 def test_a_new_folder_takes_its_licence_along_and_not_its_kernels(later: Later) -> None:
     inside = {"__init__.py": b"", "core.py": b"CORE = 1\n", "LICENSE": b"Permission.\n"}
     files = {**later.files, **{f"python/acme/wide/{name}": data for name, data in inside.items()}}
+    rule = "  - {path: python/acme/wide/, optional: it came later}\n"
+    later.world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n" + rule)
     later.then("Wide (#1)", files)
     assert ids(later.lift()[1]) == ["path:python/acme/wide/"]
     later.then("Kernels (#2)", {**files, "python/acme/wide/core.cu": b"void core() {}\n"})

@@ -16,7 +16,6 @@ HYBRID = """\
 batches:
   - id: others
     why: one model
-    prune: [python/pkg/models/*.py]
     facts:
       options:
         - {names: [arch], removed_models: true}
@@ -81,7 +80,7 @@ def run(arch, runner, config):
         "class ThreeForImages:\n    size = SIZE\n\n\nEntryClass = ThreeForImages\n"
     ),
 }
-KEEP = "keep: [python/]\nprune_symbols: [python/pkg/]\n"
+KEEP = "prune_symbols: [python/pkg/]\n"
 
 
 def scoped(*models: str, rest: str = HYBRID) -> Manifest:
@@ -121,11 +120,12 @@ def test_a_model_that_another_one_needs_is_kept_like_it() -> None:
     assert "python/pkg/models/two.py" in done("two_more").output
 
 
-def test_without_the_batch_that_takes_the_models_they_all_stay() -> None:
+def test_without_the_batch_that_closes_the_set_of_models_their_names_stay_and_not_they() -> None:
     found = cut(upstream(), scoped().without(("others",)))
     assert b'print("two")' in found.output["python/pkg/main.py"]
-    assert "python/pkg/pictures.py" in found.output  # the third model stays, which is listed
-    assert b'print("pictures")' in found.output["python/pkg/main.py"]
+    assert "python/pkg/models/two.py" not in found.output
+    assert found.decided.removed["python/pkg/models/two.py"].batch == "base"
+    assert cut(upstream(), scoped()).decided.removed["python/pkg/models/two.py"].batch == "others"
 
 
 def test_an_architecture_in_a_list_of_upstream_switches_the_batch_off() -> None:

@@ -70,7 +70,11 @@ def test_every_path_of_both_trees_has_a_reason_with_the_deciding_one_first(world
     assert {reason.batch for listed in found.values() for reason in listed} <= known
     said = {path: (listed[0].batch, listed[0].rule) for path, listed in found.items()}
     assert said["python/acme/grpc/service.py"] == ("grpc", "python/acme/grpc/")
-    assert said["python/acme/models/shared.py"] == ("root", "acme.models.deep needs it")
+    assert said["python/acme/configs/deep.py"] == ("root", "acme.models.deep needs it")
+    assert said["python/acme/models/shared.py"] == ("base", "a root reaches it")
+    assert said["python/acme/models/other.py"] == ("models", "roots.models does not keep it")
+    assert said["python/acme/orphan.py"] == ("base", "no root reaches it")
+    assert said["python/acme/data/table.json"] == ("base", "it follows python/acme/__init__.py")
     assert said["python/acme/extra.py"] == ("parser", "file: our own parser")
     assert said["sgl-kernel/include/ops.h"] == ("fancy", "declaration fancy left with its source")
     # an edited file names the batches in the order of the manifest, whatever was carried out first
@@ -166,6 +170,7 @@ def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: 
     }
     files = {f"python/acme/{name}.py": text.encode() for name, text in new.items()}
     commit_files(world.repository, {**FILES, **files}, "refs/heads/hollow")
+    world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n  - python/acme/*.py\n")
     done, manifest = cut_of(world, spec="hollow")
     assert {name for name in new if f"python/acme/{name}.py" not in done.output} == {"left"}
     told = explain(done, manifest, "python/acme/left.py")

@@ -1,0 +1,98 @@
+"""Where reach starts: the roots of the manifest, and what else is used without being imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from builder.gates.projects import projects
+from builder.graph.modules import Reference, Summary, module_of, summarise
+from builder.graph.reach import Edge, Graph, expand, graph, import_targets, mentions, reach
+from builder.graph.resolve import Index
+from builder.manifest.model import Manifest
+from builder.tree import Snapshot
+
+#: Folders whose modules are no programs of the distribution.
+_NOT_PROGRAMS = frozenset(("test", "tests", "testing", "bench", "benchmark", "benchmarks"))
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """Modules that stay without being imported: roots, programs of their own, and what rules keep."""
+
+    roots: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    def reach(self, edges: Graph, rules: bool = True) -> dict[str, Edge | None]:
+        """What is reached; without `rules`, what would be reached if no rule kept anything."""
+        return reach(edges, (*self.roots, *self.programs, *(self.kept if rules else ())))
+
+    def ways(self, edges: Graph) -> Iterator[tuple[str, dict[str, Edge | None]]]:
+        """What is reached from each sort of start, the strongest first, and what the sort is called."""
+        for sort, starts in (
+            ("a root", self.roots),
+            ("a program of its own", self.programs),
+            ("what a rule keeps", self.kept),
+        ):
+            yield sort, reach(edges, starts)
+
+
+def roots(index: Index, manifest: Manifest) -> list[str]:
+    """The modules that the manifest's roots name, the kept models among them."""
+    package = manifest.roots.model_package
+    named = [*manifest.roots.modules, *(f"{package}.{name}" for name in manifest.roots.models)]
+    return [module for modules in expand(index, named).values() for module in modules]
+
+
+def entrances(
+    index: Index, manifest: Manifest, upstream: Snapshot, outside: Iterable[Summary]
+) -> Iterator[str]:
+    """The roots, what console scripts name, what Python `outside` the packages imports or names, and what
+    our own files and edits bring into the packages."""
+    yield from roots(index, manifest)
+    outside = [*outside, *_ours(manifest)]
+    for edit in (e for b in manifest.batches for e in b.edits if e.kind == "add-import" and e.match):
+        outside.append(Summary("", "", False, mentions=(Reference(f"{edit.match}", 0),)))
+    for project in projects(upstream, manifest.packages):
+        yield from (target.partition(":")[0].strip() for target in project.scripts.values())
+    for summary in outside:
+        for item in summary.imports:
+            yield from import_targets(item, index)
+        yield from (module for module, _ in mentions(summary, index))
+
+
+def _ours(manifest: Manifest) -> Iterator[Summary]:
+    tops = tuple(sorted(manifest.packages))
+    for file in (f for b in manifest.batches for f in b.files if f.path.endswith(".py")):
+        module = module_of(file.path, manifest.packages) or ""
+        yield summarise(manifest.overlays[file.overlay], file.path, module, tops)
+
+
+def edges_of(index: Index, manifest: Manifest) -> dict[str, tuple[Edge, ...]]:
+    """The edges by which reach decides: all, but for a declared one into the package of the models.
+
+    A registry that walks over that package loads whatever is there, and asks for none of it.
+    """
+    package = f"{manifest.roots.model_package}."
+    declared = [edge for edge in manifest.roots.dynamic if not edge.target.startswith(package)]
+    return graph(index, declared, mentioned=True)
+
+
+def programs(candidates: Iterable[Summary], index: Index, manifest: Manifest) -> list[str]:
+    """Those that `roots.programs` matches and that run: called `__main__` or with a guard for it, outside
+    the folders of tests and benchmarks, and without an import of what is not in `index`."""
+    return [
+        summary.module
+        for summary in candidates
+        if (summary.program or summary.module.endswith(".__main__"))
+        and any(fnmatchcase(summary.module, pattern) for pattern in manifest.roots.programs)
+        and all(part.isidentifier() for part in summary.module.split("."))
+        and _NOT_PROGRAMS.isdisjoint(summary.module.split(".")[:-1])
+        and all(
+            not index.internal(item.target)
+            or (index.has_module(item.target) and index.resolves(item.target, item.name or "*") is not False)
+            for item in summary.imports
+        )
+    ]

@@ -1,0 +1,106 @@
+"""Modules of an output that no root reaches any more, and whose doing that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from builder.graph.modules import Known, Summary, summaries
+from builder.graph.reach import graph
+from builder.graph.resolve import Index
+from builder.manifest.model import BASE, Manifest, Rule
+from builder.pipeline.decide import UNREACHED, Decided, unreached_rule, with_followers
+from builder.pipeline.starts import edges_of
+from builder.tree import Snapshot
+
+
+def output_summaries(output: Snapshot, manifest: Manifest, known: Known) -> dict[str, Summary]:
+    """The summaries of an output's Python in the packages."""
+    folders = tuple(folder.rstrip("/") + "/" for folder in manifest.packages.values())
+    inside = output.restrict([path for path in output if path.startswith(folders)])
+    return summaries(inside, manifest.packages, known)
+
+
+def narrowed(
+    output: Snapshot,
+    found: Mapping[str, Summary],
+    decided: Decided,
+    manifest: Manifest,
+    upstream: Snapshot,
+) -> Decided:
+    """The decisions without the modules that reach decides about and that no root reaches in the output,
+    and without the data files that followed them. `found`: the summaries of the output."""
+    index = Index(found, manifest.packages)
+    reached = decided.starts.reach(edges_of(index, manifest))
+    open_ = set(decided.selection.by_reach)
+    gone = {path for path, s in found.items() if path in open_ and s.module not in reached}
+    left = decided.without(dict.fromkeys(sorted(gone), unreached_rule(manifest)))
+    return with_followers(left, manifest, upstream, [s for p, s in found.items() if p not in gone])
+
+
+def blamed(decided: Decided, index: Index, manifest: Manifest) -> Decided:
+    """The decisions with each module that no root reaches laid to the batch that removed all that reached
+    it, where that is one batch. `index`: over all of upstream."""
+    unreached = {path for path, rule in decided.removed.items() if rule.verdict == "reach"}
+    if not unreached:
+        return decided
+    users = _users(index)
+    modules = {summary.path: module for module, summary in index.modules.items()}
+    told = {
+        path: _blame(modules[path], users, unreached, decided, index, manifest)
+        for path in unreached
+        if path in modules
+    }
+    return replace(decided, removed={path: told.get(path, rule) for path, rule in decided.removed.items()})
+
+
+def _users(index: Index) -> dict[str, list[str]]:
+    users: dict[str, list[str]] = {}
+    for source, edges in graph(index).items():
+        for edge in edges:
+            users.setdefault(edge.target, []).append(source)
+    return users
+
+
+def _blame(
+    module: str,
+    users: Mapping[str, Iterable[str]],
+    unreached: set[str],
+    decided: Decided,
+    index: Index,
+    manifest: Manifest,
+) -> Rule:
+    """The rule for one module that no root reaches: who used it last, and why that ended."""
+    removers: dict[str, tuple[str, Rule]] = {}
+    staying = ""
+    seen, todo = {module}, [module]
+    while todo:
+        for source in users.get(todo.pop(0), ()):
+            summary = index.modules.get(source)
+            if source in seen or summary is None or _is_test(summary.path):
+                continue
+            seen.add(source)
+            rule = decided.removed.get(summary.path)
+            if summary.path in unreached:
+                todo.append(source)
+            elif rule is not None:
+                removers.setdefault(rule.batch, (summary.path, rule))
+            else:
+                staying = staying or summary.path
+    base = unreached_rule(manifest)
+    if removers:
+        path, rule = next(iter(removers.values()))
+        clause = f"{UNREACHED} (last over {path}, which leaves with batch {rule.batch})"
+        if len(removers) == 1 and not staying and rule.batch != BASE:
+            return replace(base, pattern=clause, batch=rule.batch, mark=rule.mark)
+        return replace(base, pattern=clause)
+    return (
+        replace(base, pattern=f"{UNREACHED} (last over {staying}, which lost its use for it)")
+        if staying
+        else base
+    )
+
+
+def _is_test(path: str) -> bool:
+    """Tests use everything: that they used something says nothing."""
+    return "/test/" in path or "/tests/" in path

@@ -158,7 +158,7 @@ class _Expansion:
                 self._variable(name, member)
             elif name.startswith("--"):
                 self._values.setdefault(("add_argument", name), member)
-                self._fact("value", member, "*." + name[2:].replace("-", "_"), False, exact=False)
+                self._parsed(path, member, name[2:].replace("-", "_"))
             elif name not in self._fields or name == member.word.text:
                 self._values.setdefault(("*", name), member)
         for match in set(_ATTRIBUTE.findall(data)):
@@ -181,6 +181,15 @@ class _Expansion:
             member = self._member(match.decode())
             if member is not None:
                 self._fact("predicate", member, asked.decode(), False)
+
+    def _parsed(self, path: str, member: Member, name: str) -> None:
+        """A flag leaves: what it would have filled is not asked for, and leaves where the flag is declared."""
+        self._fact("value", member, f"*.{name}", False, exact=False)
+        for module, summary in self._index.modules.items():
+            if summary.path == path:
+                for field_name in summary.members:
+                    if field_name.rpartition(".")[2] == name:
+                        self._symbol(member, f"{module}.{field_name}")
 
     def _variable(self, name: str, member: Member) -> None:
         self._fact("environment", member, name, False if _SWITCH.search(name) else None)

@@ -323,6 +323,7 @@ def test_strange_but_legal_upstream_files_come_through_byte_for_byte(world: Worl
     commit = world.repository.commit(
         {**files, "scripts/module": gitlink, b"scripts/\xff\xfe.bin": b"raw name\n"}, "refs/heads/strange"
     )
+    world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n  - python/acme/*.py\n")
     world.good("dist", "strange", "--paranoid")
     tree = world.home / "dist/tree"
     for path, value in STRANGE.items():

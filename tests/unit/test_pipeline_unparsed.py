@@ -21,6 +21,8 @@ NEWER = b"def both(a):\n    from acme.server import Server, report\n\n    match 
 def made(folder: Path, files: dict[str, bytes | tuple[str, bytes]]) -> Cut:
     folder.mkdir(exist_ok=True)
     world = small_world(folder, {**FILES, **files})
+    kept = "  - {path: python/acme/newer.py, optional: not in every one}\n"  # nothing imports it
+    world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n" + kept)
     manifest = load(world.manifest)
     asked = options.Asked(manifest, (), "seed", world.repository.path, world.home / "cache", True, world.home)
     done = cut(snapshot(options.resolve(asked, quiet=True)), manifest)

@@ -18,10 +18,13 @@ def command(**shared: Any) -> None:
     asked = options.ask(**shared)
 
     from builder.pipeline.decide import partial_paths
+    from builder.pipeline.ranges import about, excused
     from builder.select.rules import select
 
     upstream = options.resolve(asked)
-    selection = select(upstream.tree, asked.manifest, within=partial_paths(upstream.tree))
+    known = about(upstream, asked.manifest)
+    within = partial_paths(upstream.tree, known.kind)
+    selection = select(upstream.tree, excused(asked.manifest, known, within), within=within)
     matches, radius = selection.matches(), selection.radius()
     if output.form() == "json":
         rows = [

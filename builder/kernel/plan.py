@@ -132,7 +132,7 @@ def _has(names: Iterable[str]) -> str:
 
 
 def _unmatched(rule: WheelRule, payload: Sequence[str]) -> Problem:
-    hint = nearest(rule.pattern, payload) or "say `optional` and why, if some versions lack it"
+    hint = nearest(rule.pattern, payload) or "say by `since` or `until` which versions have it"
     return Problem(
         "K004", f"The pattern `{rule.pattern}` matches no member of the wheel.", rule.mark, hint=hint
     )

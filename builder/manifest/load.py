@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
-from builder.manifest import checks, scope
+from builder.manifest import checks, scope, spans
 from builder.manifest.build import build
 from builder.manifest.findings import OVERLAYS, Findings
 from builder.manifest.model import BASE, Manifest
@@ -65,6 +65,7 @@ def parse(
     problems += checks.pins(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)
     problems += checks.contradictions(manifest)
+    problems += spans.check(manifest)
     if not misfits and not document.unknown:
         # a misspelt key hides the overlay that it names
         problems += checks.overlays_unused(findings.overlays, overlays, others)

@@ -30,6 +30,25 @@ BASE = "base"
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """The versions of upstream, both inclusive, for which a statement is made; it is applied wherever it
+    matches, and only inside of its span it has to.
+
+    `beyond`: the pin that is being built and lies outside, in words; filled in for one upstream.
+    """
+
+    since: str | None = None
+    until: str | None = None
+    beyond: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.since is not None or self.until is not None
+
+
+ALWAYS = Span()
+
+
+@dataclass(frozen=True, slots=True)
 class Pin:
     """A named upstream: a git commit, or a release's sdist with its sha256."""
 
@@ -57,6 +76,7 @@ class DynamicEdge:
     why: str
     mark: Mark
     optional: str | None = None  # why upstream may lack the source
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +103,7 @@ class Rule:
     mark: Mark
     optional: str | None = None  # why the pattern may match nothing
     unless: Literal["models", "roots"] = "models"
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +118,7 @@ class Models:
     mark: Mark
     optional: str | None = None  # why upstream may have no such model
     listed: bool = False
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +140,7 @@ class Option:
     among: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
     def has_not(self, value: Scalar) -> bool:
         """Does this value never occur?"""
@@ -150,6 +173,7 @@ class Fact:
     exact: bool = True  # False: only the truth of the value is known, not the value
     optional: str | None = None
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +186,7 @@ class Absent:
     batch: str
     optional: str | None = None
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +227,7 @@ class Edit:
     count: int = 1  # 0: however many there are
     optional: str | None = None
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +248,7 @@ class WholeFile:
     optional: str | None = None
     tables: bool = False
     definitions: Mapping[str, str] = field(default_factory=dict)
+    span: Span = ALWAYS
 
     @property
     def replaces(self) -> bool:
@@ -238,6 +265,7 @@ class Patch:
     mark: Mark
     batch: str
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +285,7 @@ class TomlEdit:
     by: str | None = None
     unused: bool = False
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +308,7 @@ class AnchoredEdit:
     by: str | None = None
     count: int = 1  # 0: however many there are
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +356,7 @@ class TextException:
     why: str
     mark: Mark
     optional: str | None = None  # why the place may not hold the text at all
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +367,7 @@ class KeptDependency:
     why: str
     mark: Mark
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +389,7 @@ class WheelRule:
     mark: Mark
     batch: str | None = None
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +399,7 @@ class Architecture:
     name: str
     mark: Mark
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +419,7 @@ class Kept:
     name: str
     mark: Mark
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)

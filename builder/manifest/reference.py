@@ -16,7 +16,11 @@ speak the YAML language server check it against the schema while it is written.
 The rules on paths are taken in the order in which they stand: first `keep` at the top, then for each batch
 its `remove`, `prune`, `unreached` and `keep`. Of the rules that match a path the last one decides. The files
 of `roots.models.keep` stay whatever any rule says. A path that no rule matches stops the build, and so does a
-rule, an edit, a fact or an overlay that applies nowhere, unless it says under `optional` why it may.
+rule, an edit, a fact or an overlay that applies nowhere. Where that is a matter of upstream's version, it
+says `since: V` or `until: V` (both inclusive): it is applied wherever it matches, and these only say where
+it must. At a pin outside of the range it must not match, so that the range stays true; where nobody knows
+the version, as of a commit that is no pin, it may. What a release does not hold, which is everything but
+`python/`, is not asked of it. Any other reason stands under `optional`.
 
 In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each mapping in the list `a`.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.graph.modules import module_of
@@ -23,15 +23,21 @@ class Decided:
     needed: Mapping[str, str]
 
 
-def partial_paths(paths: Iterable[str]) -> tuple[str, ...]:
-    """The top-level folders of an upstream that is only a part of the repository; () for a whole one."""
+def partial_paths(paths: Iterable[str], kind: str = "unknown") -> tuple[str, ...]:
+    """The top-level folders of an upstream that is only a part of the repository; () for a whole one,
+    which every commit of `git` is."""
+    if kind == "git":
+        return ()
     folders = tuple(sorted({path.partition("/")[0] for path in paths if "/" in path}))
     return folders if folders == ("python",) else ()
 
 
-def chosen(snapshot: Snapshot, manifest: Manifest) -> Selection:
-    """What the rules alone say of every path. Problems stay in the selection."""
-    return select(snapshot.tree, manifest, within=partial_paths(snapshot))
+def chosen(snapshot: Snapshot, manifest: Manifest, within: Sequence[str] | None = None) -> Selection:
+    """What the rules alone say of every path. Problems stay in the selection.
+
+    `within`: the only folders that this upstream has; from the paths if not given.
+    """
+    return select(snapshot.tree, manifest, within=partial_paths(snapshot) if within is None else within)
 
 
 def decide(selection: Selection, manifest: Manifest, index: Index) -> Decided:

@@ -329,7 +329,7 @@ keep:
   - scripts/
   - python/
   - sgl-kernel/
-  - {path: benchmark/, optional: later upstreams have it}
+  - {path: benchmark/, optional: an example}
 
 prune_symbols: [python/acme/**]
 
@@ -342,8 +342,8 @@ facts:
     ACME_ALIEN: null
   attributes: [acme.platform.warp]
   pure: [acme.server.report]
-  environment_readers: [{name: acme.platform.flag, optional: later upstreams have it, models: [other]}]
-  quiet_imports: [importlib, {name: torch, optional: later upstreams have it}]
+  environment_readers: [{name: acme.platform.flag, optional: an example, models: [other]}]
+  quiet_imports: [importlib, {name: torch, optional: an example}]
   bases: {other.Plain: [name]}
   defaults:
     acme.server.report: {quiet: false}

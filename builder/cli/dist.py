@@ -66,7 +66,12 @@ def command(
     with recalled(asked.cache) as found:
         # a proof rests on nothing that was found out before
         recall = None if paranoid or update_lock else found
-        done = cut(snapshot(upstream), asked.manifest, recall=recall, about=about(upstream, asked.manifest))
+        done = cut(
+            snapshot(upstream),
+            asked.manifest,
+            recall=recall,
+            about=about(upstream, asked.manifest, asked.without),
+        )
     output.stage("verifying")
     after = verify(done, asked.manifest, twice=paranoid or update_lock)
     output.stage("packing")

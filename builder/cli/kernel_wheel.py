@@ -65,7 +65,7 @@ def command(
         )
     upstream = options.resolve(asked)
     output.stage("cutting")
-    done = cut(snapshot(upstream), manifest, about=about(upstream, manifest))
+    done = cut(snapshot(upstream), manifest, about=about(upstream, manifest, asked.without))
     output.stage("verifying")
     verify(done, manifest)
     pyproject = read_pyproject(done.output)

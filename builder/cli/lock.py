@@ -33,7 +33,7 @@ def command(**shared: Any) -> None:
         try:
             upstream = options.resolve(one)
             output.stage("cutting")
-            done = cut(snapshot(upstream), one.manifest, about=about(upstream, one.manifest))
+            done = cut(snapshot(upstream), one.manifest, about=about(upstream, one.manifest, one.without))
             output.stage("verifying")
             after = verify(done, one.manifest, twice=True)
             output.stage("packing")

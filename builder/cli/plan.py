@@ -39,7 +39,12 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     upstream = options.resolve(asked)
     output.stage("cutting")
     with recalled(asked.cache) as known:
-        done = cut(snapshot(upstream), asked.manifest, about=about(upstream, asked.manifest), recall=known)
+        done = cut(
+            snapshot(upstream),
+            asked.manifest,
+            about=about(upstream, asked.manifest, asked.without),
+            recall=known,
+        )
     output.stage("verifying")
     verify(done, asked.manifest)
     figures = build.measure(done, asked.manifest)

@@ -22,7 +22,7 @@ def command(**shared: Any) -> None:
     from builder.select.rules import select
 
     upstream = options.resolve(asked)
-    known = about(upstream, asked.manifest)
+    known = about(upstream, asked.manifest, asked.without)
     within = partial_paths(upstream.tree, known.kind)
     selection = select(upstream.tree, excused(asked.manifest, known, within), within=within)
     matches, radius = selection.matches(), selection.radius()

@@ -32,7 +32,12 @@ def command(what: str, **shared: Any) -> None:
     upstream = options.resolve(asked)
     output.stage("cutting")
     with recalled(asked.cache) as known:
-        done = cut(snapshot(upstream), asked.manifest, about=about(upstream, asked.manifest), recall=known)
+        done = cut(
+            snapshot(upstream),
+            asked.manifest,
+            about=about(upstream, asked.manifest, asked.without),
+            recall=known,
+        )
     output.stage("")
     found = explanation.explain(done, asked.manifest, what)
     if found is None:

@@ -81,7 +81,9 @@ def _span(statement: Stated, pins: Mapping[str, Pin]) -> Iterator[Problem]:
     stated_as = " and ".join(f"`{k}: {v}`" for k, v in (("since", span.since), ("until", span.until)) if v)
     for text in (span.since, span.until):
         if text and version(text) is None:
-            yield Problem("M013", f"`{text}` is not a version.", statement.mark, hint="write it as `0.5.9`")
+            if text[0].isdigit():  # the schema has said so of any other
+                message = f"`{text}` is not a version."
+                yield Problem("M013", message, statement.mark, hint="write it as `0.5.9`")
             return
     since, until = version(span.since), version(span.until)
     if since is not None and until is not None and since > until:

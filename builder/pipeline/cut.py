@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from builder.errors import BuildError, Problem
 from builder.forked import later
@@ -116,7 +116,7 @@ def cut(
     decided = decide(selection, manifest, index)
     scoped = follow_models(manifest, upstream, decided)
     if scoped.off:
-        return cut(upstream, stated.without(scoped.off), stop, recall, about)
+        return cut(upstream, stated.without(scoped.off), stop, recall, replace(about, pin=None))
     asked = manifest
     manifest, unmatched = with_names(scoped.manifest, index)
     misses = [*scoped.problems, *unmatched, *unmentioned(upstream, manifest)]

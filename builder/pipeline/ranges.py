@@ -52,8 +52,11 @@ class About:
 UNKNOWN = About()
 
 
-def about(upstream: Upstream, manifest: Manifest) -> About:
-    """What is known of an upstream: of a pin by whatever name it was asked for, and of a release."""
+def about(upstream: Upstream, manifest: Manifest, without: Collection[str] = ()) -> About:
+    """What is known of an upstream: of a pin by whatever name it was asked for, and of a release.
+
+    `without`: batches that are off. What they give back is no pin's any more, and shows no range untrue.
+    """
     kind: Literal["git", "release"] = "release" if upstream.origin.startswith("release ") else "git"
     pins = manifest.upstream.pins
     pin = pins.get(upstream.spec) or next(
@@ -64,7 +67,7 @@ def about(upstream: Upstream, manifest: Manifest) -> About:
         asked = spans.version(released)
         pin = next((p for p in pins.values() if p.sdist and spans.version(p.sdist) == asked), None)
     if pin is not None:
-        return About(spans.version_of(pin) or upstream.version, pin.name, kind)
+        return About(spans.version_of(pin) or upstream.version, None if without else pin.name, kind)
     return About(released, None, kind)
 
 

@@ -329,7 +329,7 @@ keep:
   - scripts/
   - python/
   - sgl-kernel/
-  - {path: benchmark/, optional: an example}
+  - {path: benchmark/, since: 2.0.0}
 
 prune_symbols: [python/acme/**]
 
@@ -343,7 +343,7 @@ facts:
   attributes: [acme.platform.warp]
   pure: [acme.server.report]
   environment_readers: [{name: acme.platform.flag, optional: an example, models: [other]}]
-  quiet_imports: [importlib, {name: torch, optional: an example}]
+  quiet_imports: [importlib, {name: torch, optional: an example}, {name: acme_old, until: 1.0.0}]
   bases: {other.Plain: [name]}
   defaults:
     acme.server.report: {quiet: false}

@@ -206,11 +206,11 @@ def upstream() -> Snapshot:
 
 
 def stating(world: World, kind: str, name: str) -> Manifest:
-    """The small world's manifest with one more statement, made since version 2.0."""
+    """The small world's manifest with one more statement, made since version 1.6."""
     place, statement, *_ = STATEMENTS[kind]
     text = world.manifest.read_text("utf-8")
     assert place in text
-    more = (statement % name).replace("RANGE", 'since: "2.0"')
+    more = (statement % name).replace("RANGE", 'since: "1.6"')
     return parse(text.replace(place, place + more, 1).encode(), "manifest.yaml", *world_files(world))
 
 
@@ -230,9 +230,9 @@ def problem_of(manifest: Manifest, known: About) -> tuple[Problem, ...]:
 def test_outside_of_its_range_a_statement_may_miss_and_inside_it_must_not(world: World, kind: str) -> None:
     *_, missing = STATEMENTS[kind]
     manifest = stating(world, kind, missing)
-    for known in (About("1.0", "seed"), About("1.0"), UNKNOWN):
+    for known in (About("1.1", "seed"), About("1.1"), UNKNOWN):
         assert problem_of(manifest, known) == ()
-    for known in (About("2.0", "seed"), About("2.0")):
+    for known in (About("1.6", "seed"), About("1.6")):
         assert {p.code for p in problem_of(manifest, known)} == {MISSES[kind]}
 
 
@@ -241,14 +241,14 @@ def test_only_a_pin_outside_of_its_range_must_not_have_what_it_names(world: Worl
     _, _, there, _ = STATEMENTS[kind]
     manifest = stating(world, kind, there)
     trees = set()
-    for known in (About("2.0", "seed"), About("1.0"), UNKNOWN):
+    for known in (About("1.6", "seed"), About("1.1"), UNKNOWN):
         assert problem_of(manifest, known) == ()
         trees.add(cut(upstream(), manifest, about=known).output.tree.id)
     assert len(trees) == 1  # the output never depends on what upstream calls itself
-    (problem,) = problem_of(manifest, About("1.0", "seed"))
+    (problem,) = problem_of(manifest, About("1.1", "seed"))
     assert problem.code == "R011" and problem.mark is not None
-    assert problem.message.endswith("says `since: 2.0`, and it matches at the pin seed (1.0) too.")
-    assert problem.hint == "write `since: 1.0`, or leave `since` away"
+    assert problem.message.endswith("says `since: 1.6`, and it matches at the pin seed (1.1) too.")
+    assert problem.hint == "write `since: 1.1`, or leave `since` away"
 
 
 def test_with_a_batch_off_no_range_is_shown_untrue(world: World) -> None:

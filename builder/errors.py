@@ -38,6 +38,7 @@ CODES: dict[str, tuple[int, str]] = {
         MANIFEST_INVALID,
         "An item of the scope, or the history, names what the manifest does not state.",
     ),
+    "M013": (MANIFEST_INVALID, "A range of versions is none, or nothing shows that it is true."),
     # rules against the upstream tree
     "R001": (RULE_BROKEN, "A pattern matches no path of the upstream tree."),
     "R002": (RULE_BROKEN, "One batch keeps what another batch removes."),
@@ -49,6 +50,7 @@ CODES: dict[str, tuple[int, str]] = {
     "R008": (RULE_BROKEN, "A use of something declared absent cannot leave soundly."),
     "R009": (RULE_BROKEN, "A declared fact, option, absent name or model occurs nowhere."),
     "R010": (RULE_BROKEN, "A dynamic import is not declared under roots.dynamic."),
+    "R011": (RULE_BROKEN, "A statement matches at a pin that lies outside of its range of versions."),
     # gates on the output
     "G001": (GATE_FAILED, "A file of the output does not parse."),
     "G002": (GATE_FAILED, "An import of the output does not resolve."),
@@ -117,6 +119,7 @@ class Problem:
     upstream: Mark | None = None  # in the upstream tree
     excerpt: str | None = None  # lines of the upstream file, ready to print
     hint: str | None = None  # did-you-mean, or what to do
+    nothing: bool = False  # a statement matched nothing, which is no mistake at every upstream
 
     @property
     def exit_status(self) -> int:

@@ -58,13 +58,20 @@ def command(
     write.check(out)
 
     from builder.pipeline.cut import cut
+    from builder.pipeline.ranges import about
     from builder.pipeline.verify import verify
     from builder.upstream.model import snapshot
 
     output.stage("cutting")
     with recalled(asked.cache) as found:
         # a proof rests on nothing that was found out before
-        done = cut(snapshot(upstream), asked.manifest, recall=None if paranoid or update_lock else found)
+        recall = None if paranoid or update_lock else found
+        done = cut(
+            snapshot(upstream),
+            asked.manifest,
+            recall=recall,
+            about=about(upstream, asked.manifest, asked.without),
+        )
     output.stage("verifying")
     after = verify(done, asked.manifest, twice=paranoid or update_lock)
     output.stage("packing")

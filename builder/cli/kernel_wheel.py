@@ -54,6 +54,7 @@ def command(
     from builder.kernel.sources import differing, sources
     from builder.pipeline.build import label_of
     from builder.pipeline.cut import cut
+    from builder.pipeline.ranges import About, about
     from builder.pipeline.verify import verify
     from builder.upstream.cache import default_cache
     from builder.upstream.model import snapshot
@@ -64,7 +65,7 @@ def command(
         )
     upstream = options.resolve(asked)
     output.stage("cutting")
-    done = cut(snapshot(upstream), manifest)
+    done = cut(snapshot(upstream), manifest, about=about(upstream, manifest, asked.without))
     output.stage("verifying")
     verify(done, manifest)
     pyproject = read_pyproject(done.output)
@@ -90,7 +91,7 @@ def command(
         # published from another commit than this one: what is edited is what the wheel has
         output.note(f"        {len(own)} of its Python files are not this upstream's: {', '.join(own)}")
         output.stage("cutting with them")
-        done = cut(done.upstream.replace(own), manifest)
+        done = cut(done.upstream.replace(own), manifest, about=About(kind=about(upstream, manifest).kind))
         verify(done, manifest)
     kernel = done.manifest.kernel or manifest.kernel  # without the batches that kept models switch off
     result = repack.repack(opened, origin, kernel, sources(done, manifest), architectures)

@@ -22,6 +22,7 @@ def command(**shared: Any) -> None:
     from builder.pipeline import build, tools
     from builder.pipeline.cut import cut
     from builder.pipeline.locked import record
+    from builder.pipeline.ranges import about
     from builder.pipeline.verify import verify
     from builder.upstream.model import snapshot
 
@@ -32,7 +33,7 @@ def command(**shared: Any) -> None:
         try:
             upstream = options.resolve(one)
             output.stage("cutting")
-            done = cut(snapshot(upstream), one.manifest)
+            done = cut(snapshot(upstream), one.manifest, about=about(upstream, one.manifest, one.without))
             output.stage("verifying")
             after = verify(done, one.manifest, twice=True)
             output.stage("packing")

@@ -32,13 +32,19 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     from builder.emit import write
     from builder.pipeline import build, tools
     from builder.pipeline.cut import cut
+    from builder.pipeline.ranges import about
     from builder.pipeline.verify import verify
     from builder.upstream.model import snapshot
 
     upstream = options.resolve(asked)
     output.stage("cutting")
     with recalled(asked.cache) as known:
-        done = cut(snapshot(upstream), asked.manifest, recall=known)
+        done = cut(
+            snapshot(upstream),
+            asked.manifest,
+            about=about(upstream, asked.manifest, asked.without),
+            recall=known,
+        )
     output.stage("verifying")
     verify(done, asked.manifest)
     figures = build.measure(done, asked.manifest)

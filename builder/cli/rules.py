@@ -14,6 +14,7 @@ from builder.errors import BuildError
 if TYPE_CHECKING:
     from builder.manifest.model import Manifest
     from builder.pipeline.family_names import FamilyMatches
+    from builder.pipeline.ranges import About
     from builder.upstream.model import Upstream
 
 
@@ -25,13 +26,16 @@ def command(names: bool, **shared: Any) -> None:
     asked = options.ask(**shared)
 
     from builder.pipeline.decide import partial_paths
+    from builder.pipeline.ranges import about, excused
     from builder.select.families import with_paths
     from builder.select.rules import select
 
     upstream = options.resolve(asked)
-    manifest = with_paths(asked.manifest, upstream.tree)
-    selection = select(upstream.tree, manifest, within=partial_paths(upstream.tree))
-    families = _families(upstream, asked.manifest) if names else {}
+    known = about(upstream, asked.manifest, asked.without)
+    within = partial_paths(upstream.tree)
+    manifest = with_paths(excused(asked.manifest, known, within), upstream.tree)
+    selection = select(upstream.tree, manifest, within=within)
+    families = _families(upstream, asked.manifest, known) if names else {}
     matches, radius = selection.matches(), selection.radius()
     if output.form() == "json":
         rows = [
@@ -70,8 +74,8 @@ def command(names: bool, **shared: Any) -> None:
         raise BuildError(selection.problems)
 
 
-def _families(upstream: Upstream, manifest: Manifest) -> Mapping[str, FamilyMatches]:
+def _families(upstream: Upstream, manifest: Manifest, known: About) -> Mapping[str, FamilyMatches]:
     from builder.pipeline.cut import cut
     from builder.upstream.model import snapshot
 
-    return cut(snapshot(upstream), manifest, lambda problems: None).families
+    return cut(snapshot(upstream), manifest, lambda problems: None, about=known).families

@@ -26,12 +26,18 @@ def command(what: str, **shared: Any) -> None:
 
     from builder.pipeline import explanation
     from builder.pipeline.cut import cut
+    from builder.pipeline.ranges import about
     from builder.upstream.model import snapshot
 
     upstream = options.resolve(asked)
     output.stage("cutting")
     with recalled(asked.cache) as known:
-        done = cut(snapshot(upstream), asked.manifest, recall=known)
+        done = cut(
+            snapshot(upstream),
+            asked.manifest,
+            about=about(upstream, asked.manifest, asked.without),
+            recall=known,
+        )
     output.stage("")
     found = explanation.explain(done, asked.manifest, what)
     if found is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from builder.emit.lock import Lock
 from builder.errors import CODES
-from builder.manifest.model import BASE, Batch, Item, Manifest
+from builder.manifest.model import BASE, Batch, Item, Kept, Manifest
 from builder.manifest.scope import statements
 
 _HEAD = """\
@@ -103,9 +103,7 @@ class _Page:
     def evidence(self, item: Item) -> Iterator[str]:
         yield from self._took(item.batches)
         if item.keeps:
-            named = ", ".join(
-                f"`{k.name}`" + (" (where upstream has it)" if k.optional else "") for k in item.keeps
-            )
+            named = ", ".join(f"`{k.name}`{_when(k)}" for k in item.keeps)
             yield f"G007, there or no build: {named}"
         for pin, most in item.lines.items():
             lines = self.figures.get(pin, {}).get("lines", {}).get("after")
@@ -223,3 +221,11 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
     lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|').strip() for cell in row)} |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def _when(kept: Kept) -> str:
+    """Which upstreams have what must be there, if it is not all."""
+    ranges = (("since", kept.span.since), ("until", kept.span.until))
+    said = ", ".join(f"{key} {version}" for key, version in ranges if version)
+    said = said or ("where upstream has it" if kept.optional else "")
+    return f" ({said})" if said else ""

@@ -105,8 +105,7 @@ def stated(projects: Iterable[Project], manifest: Manifest) -> Iterator[Problem]
     """Reasons for dependencies that no project has."""
     declared = {row.name for project in projects for row in project.requirements}
     for item in manifest.guarantees.dependencies:
-        if requirement_name(item.name) not in declared and item.optional is None:
+        if requirement_name(item.name) not in declared:
             message = f"No pyproject.toml depends on {item.name}, which must stay: {item.why}"
-            yield Problem(
-                "G008", message, item.mark, hint="say `optional` and why, if some upstreams lack it"
-            )
+            hint = "say by `since` or `until` which versions have it"
+            yield Problem("G008", message, item.mark, hint=hint, nothing=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from builder.errors import Mark, Problem
 from builder.gates import words
 from builder.gates.world import Explained, World
-from builder.manifest.model import AbsentText, Kept, Manifest, TextException
+from builder.manifest.model import AbsentText, Manifest, TextException
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Places of one pattern that are listed one by one; the others are counted.
@@ -22,8 +22,8 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
     for promise in manifest.guarantees.absent_text:
         problems += _absent(promise, after.snapshot, lowered)
     problems += words.check(after, manifest)
-    kept = [(k.name, k.mark) for item in manifest.scope for k in item.keeps if not _excused(k, before)]
-    for name, mark in dict.fromkeys((*manifest.guarantees.present, *kept)):
+    kept = {(k.name, k.mark): True for item in manifest.scope for k in item.keeps}
+    for (name, mark), may_lack in (dict.fromkeys(manifest.guarantees.present, False) | kept).items():
         if _there(name, after):
             continue
         reason = explained.path(name) or explained.symbol(name) or explained.module(name, manifest.packages)
@@ -33,6 +33,7 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
                 f"{name} must be in the output, and is not" + (f": {reason}" if reason else ""),
                 mark,
                 hint=None if reason or name in before.snapshot else "upstream does not have it either",
+                nothing=may_lack and not _there(name, before),
             )
         )
     return problems
@@ -43,11 +44,6 @@ def _there(name: str, world: World) -> bool:
         snapshot = world.snapshot
         return name in snapshot or (name.endswith("/") and any(p.startswith(name) for p in snapshot))
     return name in world.snapshot or world.index.locate(name) is not None
-
-
-def _excused(kept: Kept, before: World) -> bool:
-    """May upstream itself lack it, and does it?"""
-    return kept.optional is not None and not _there(kept.name, before)
 
 
 def _absent(promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes]) -> list[Problem]:
@@ -96,14 +92,15 @@ def _absent(promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes]) 
         )
         found.append(Problem("G007", message, promise.mark))
     for exception in promise.exceptions:
-        if exception not in used and not exception.optional:
+        if exception not in used:
             text = f" with {exception.text!r}" if exception.text is not None else ""
             found.append(
                 Problem(
                     "G007",
                     f"the exception {exception.path}{text} of {promise.pattern!r} excuses nothing",
                     exception.mark,
-                    hint="remove it",
+                    hint="remove it, or say by `since` or `until` which versions need it",
+                    nothing=True,
                 )
             )
     if not paths:

@@ -107,9 +107,8 @@ class _Excuses:
     def unused(self, paths: Iterable[str]) -> Iterator[Problem]:
         """Exceptions of paths with which nothing in the output has to do."""
         for one, pattern in self._spared:
-            if one in self._used or one.optional or (one.text is None and any(map(pattern.any, paths))):
+            if one in self._used or (one.text is None and any(map(pattern.any, paths))):
                 continue
             text = f" with {one.text!r}" if one.text is not None else ""
-            yield Problem(
-                "G007", f"the exception {one.pattern}{text} excuses nothing", one.mark, hint="remove it"
-            )
+            message = f"the exception {one.pattern}{text} excuses nothing"
+            yield Problem("G007", message, one.mark, hint="remove it", nothing=True)

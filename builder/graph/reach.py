@@ -181,8 +181,9 @@ def undeclared(index: Index, declared: Sequence[DynamicEdge], reached: Iterable[
             )
     everything = sorted({*index.modules, *index.folders})
     for edge in declared:
-        if not index.has_module(edge.source) and not edge.optional:
-            problems.append(Problem("R009", f"roots.dynamic: {edge.source} is not a module", edge.mark))
+        if not index.has_module(edge.source):
+            message = f"roots.dynamic: {edge.source} is not a module"
+            problems.append(Problem("R009", message, edge.mark, nothing=True))
         elif index.internal(edge.target) and not any(fnmatchcase(m, edge.target) for m in everything):
             problems.append(Problem("R009", f"roots.dynamic: {edge.target} matches no module", edge.mark))
     return problems

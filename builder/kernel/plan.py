@@ -10,6 +10,7 @@ from builder.errors import BuildError, Mark, Problem
 from builder.kernel.archive import Archive
 from builder.manifest.model import Kernel, WheelRule
 from builder.manifest.schema import nearest
+from builder.manifest.spans import beyond
 from builder.select.patterns import matches
 
 _FOLDER = re.compile(r"(?:^|/)(sm[0-9]+[a-z]?)/")
@@ -61,6 +62,8 @@ def plan(wheel: Archive, kernel: Kernel, sources: Mapping[str, Source], only: Se
         found = [path for path in payload if matches(rule.pattern, path)]
         if not found and rule.optional is None:
             problems.append(_unmatched(rule, payload))
+        if found and rule.span.beyond:
+            problems.append(beyond(rule))
         for path in found:
             removed.setdefault(path, Removed(path, rule.why, rule.batch or rule.pattern))
     left, wrong = _architectures(payload, kernel, only)
@@ -115,6 +118,8 @@ def _architectures(
         if item.name not in there and item.optional is None:
             message = f"The wheel has nothing for the architecture {item.name}."
             problems.append(Problem("K004", message, item.mark, hint=_has(there)))
+        if item.name in there and item.span.beyond:
+            problems.append(beyond(item))
     for name in dict.fromkeys(only):
         if name not in there & stated:
             message = f"The architecture {name} was asked for, and it is not one that stays."
@@ -132,7 +137,7 @@ def _has(names: Iterable[str]) -> str:
 
 
 def _unmatched(rule: WheelRule, payload: Sequence[str]) -> Problem:
-    hint = nearest(rule.pattern, payload) or "say `optional` and why, if some versions lack it"
+    hint = nearest(rule.pattern, payload) or "say by `since` or `until` which versions have it"
     return Problem(
         "K004", f"The pattern `{rule.pattern}` matches no member of the wheel.", rule.mark, hint=hint
     )

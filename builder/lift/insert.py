@@ -14,25 +14,31 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from builder.errors import Mark
+from builder.manifest.model import Span
 
 _PLAIN = re.compile(r"[A-Za-z_/.(][\w ./()#'+=@-]*", re.ASCII)
 _WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
+#: Proposals that say from or up to which version they hold.
+RANGED = frozenset(("until", "rule", "fact", "moved"))
 _RULES = frozenset(("keep", "remove", "prune"))
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One change of the manifest's text.
+    """One change of the manifest's text, and why.
 
     kind      at                 what
-    optional  `mark`: an item    it may match nothing, for the reason `why`
-    rule      list `key`         a path rule `text` of `batch` (base: the top of the manifest), with `why`
-    fact      `key` of facts     an entry `text: false` of `batch`, with `why`
-    moved     `mark`: an edit    a copy of it for another scope `text`, with `why`
+    until     `mark`: an item    it matches up to the old upstream's version
+    rule      list `key`         a path rule `text` of `batch` (base: the top of the manifest)
+    fact      `key` of facts     an entry `text: false` of `batch`
+    moved     `mark`: an edit    a copy of it for another scope `text`
     preimage  `mark`: a file     one more blob id `text`
+    pin       the pins           a pin `text` of the commit `key`
+
+    What is new has the new upstream's version as its first.
     """
 
-    kind: Literal["optional", "rule", "fact", "moved", "preimage"]
+    kind: Literal["until", "rule", "fact", "moved", "preimage", "pin"]
     batch: str
     why: str = ""
     mark: Mark | None = None
@@ -47,12 +53,12 @@ def scalar(text: str) -> str:
 
 
 def apply_all(
-    texts: Mapping[str, str], manifest: str, proposals: Sequence[Proposal]
+    texts: Mapping[str, str], manifest: str, proposals: Sequence[Proposal], between: Span
 ) -> tuple[dict[str, str], list[Proposal]]:
     """The texts of a manifest's files with the proposals in them, and those that have no place in any.
 
     What changes a statement, or stands behind it, goes to the file in which it is; new rules and facts go
-    to the `manifest` itself.
+    to the `manifest` itself. `between`: see `apply`.
     """
     by_file: dict[str, list[Proposal]] = {}
     for proposal in proposals:
@@ -60,14 +66,22 @@ def apply_all(
     found, left = dict(texts), [p for file, some in by_file.items() if file not in texts for p in some]
     for file in texts:
         if file in by_file:
-            found[file], others = apply(texts[file], by_file[file])
+            found[file], others = apply(texts[file], by_file[file], between)
             left += others
     return found, left
 
 
-def apply(text: str, proposals: Sequence[Proposal]) -> tuple[str, list[Proposal]]:
-    """The text with the proposals in it, and those that have no place in it."""
-    layout = _Layout(text)
+def _version(text: str) -> str:
+    """A version as YAML: plain where no other reader of it could see a number."""
+    return text if text.count(".") > 1 else json.dumps(text)
+
+
+def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str, list[Proposal]]:
+    """The text with the proposals in it, and those that have no place in it.
+
+    `between`: up to which version what went was there, and since which one what came is.
+    """
+    layout = _Layout(text, between)
     cuts: list[tuple[int, int, int, str]] = []
     left: list[Proposal] = []
     lists: dict[tuple[str, str, str], list[Proposal]] = {}  # those that a batch has no list for yet
@@ -80,7 +94,7 @@ def apply(text: str, proposals: Sequence[Proposal]) -> tuple[str, list[Proposal]
             left.append(proposal)
         else:
             # where both stand at one place, what belongs to an item goes before what follows it
-            follows = proposal.kind not in ("optional", "preimage")
+            follows = proposal.kind not in ("until", "preimage")
             cuts.append((found[0], found[1], int(follows), found[2]))
     for same in lists.values():
         found = _new_list(layout, same)
@@ -110,12 +124,15 @@ class _Spot:
 
 
 class _Layout:
-    """Where everything of a YAML text stands."""
+    """Where everything of a YAML text stands, and how the versions are written into it."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, between: Span) -> None:
         import yaml
 
         self.text = text
+        self.until = f"until: {_version(between.until or '')}"
+        self.since = f"since: {_version(between.since or '')}"
+        self.new = between.since or ""
         self.lines = text.split("\n")
         self.starts = [0]
         for line in self.lines:
@@ -195,24 +212,23 @@ def _value(node: Any, key: str) -> Any:
 _Cut = tuple[int, int, str]
 
 
-def _optional(layout: _Layout, proposal: Proposal) -> _Cut | None:
+def _until(layout: _Layout, proposal: Proposal) -> _Cut | None:
     spots = layout.at(proposal.mark)
     item = next((s for s in spots if s.node.id == "mapping" and _listed(s)), None)
     if item is not None:
-        return _with_key(layout, item.node, "optional", proposal.why)
-    reason = f"optional: {scalar(proposal.why)}"
+        return _with_entry(layout, item.node, layout.until)
     for spot in spots:
         if spot.is_key:  # a fact: its value becomes a mapping
             if spot.value.id == "mapping":
-                return _with_key(layout, spot.value, "optional", proposal.why)
+                return _with_entry(layout, spot.value, layout.until)
             start, end = layout.span(spot.value)
-            return start, end, f"{{value: {layout.text[start:end]}, {reason}}}"
+            return start, end, f"{{value: {layout.text[start:end]}, {layout.until}}}"
         if spot.node.id == "scalar" and _listed(spot):
             start, end = layout.span(spot.node)
             name = "path" if spot.key in _RULES else "name"
-            return start, end, f"{{{name}: {layout.text[start:end]}, {reason}}}"
+            return start, end, f"{{{name}: {layout.text[start:end]}, {layout.until}}}"
         if spot.node.id == "scalar" and spot.parent is not None and spot.parent.id == "mapping":
-            return _with_key(layout, spot.parent, "optional", proposal.why)
+            return _with_entry(layout, spot.parent, layout.until)
     return None
 
 
@@ -220,11 +236,10 @@ def _listed(spot: _Spot) -> bool:
     return spot.parent is not None and spot.parent.id == "sequence"
 
 
-def _with_key(layout: _Layout, mapping: Any, key: str, text: str) -> _Cut | None:
+def _with_entry(layout: _Layout, mapping: Any, entry: str) -> _Cut | None:
     """A mapping with one more key, behind its first value that ends on the line of its key."""
-    if _value(mapping, key) is not None:
+    if _value(mapping, entry.partition(":")[0]) is not None:
         return None
-    entry = f"{key}: {scalar(text)}"
     if mapping.flow_style:
         end = layout.offset(mapping.end_mark) - 1
         return end, end, f", {entry}" if mapping.value else entry
@@ -247,16 +262,15 @@ def _entries(layout: _Layout, proposal: Proposal) -> Any:
 
 def _rule(layout: _Layout, proposal: Proposal) -> _Cut | None:
     rules = _entries(layout, proposal)
-    return _beside(layout, rules, _nearest(rules, proposal.text), _item_of(proposal))
+    return _beside(layout, rules, _nearest(rules, proposal.text), _item_of(layout, proposal))
 
 
-def _item_of(proposal: Proposal) -> str:
-    item = scalar(proposal.text)
-    return f"{{path: {item}, optional: {scalar(proposal.why)}}}" if proposal.why else item
+def _item_of(layout: _Layout, proposal: Proposal) -> str:
+    return f"{{path: {scalar(proposal.text)}, {layout.since}}}"
 
 
-def _entry_of(proposal: Proposal) -> str:
-    return f"{scalar(proposal.text)}: {{value: false, optional: {scalar(proposal.why)}}}"
+def _entry_of(layout: _Layout, proposal: Proposal) -> str:
+    return f"{scalar(proposal.text)}: {{value: false, {layout.since}}}"
 
 
 def _nearest(rules: Any, text: str) -> Any:
@@ -288,11 +302,11 @@ def _new_list(layout: _Layout, proposals: Sequence[Proposal]) -> _Cut | None:
     indent = " " * batch.start_mark.column
     at = layout.line_after(why)
     if first.kind == "rule":
-        rows = "".join(f"{indent}  - {_item_of(p)}\n" for p in proposals)
+        rows = "".join(f"{indent}  - {_item_of(layout, p)}\n" for p in proposals)
         return None if _value(batch, first.key) is not None else (at, at, f"{indent}{first.key}:\n{rows}")
     if _value(facts, first.key) is not None:
         return None
-    rows = "".join(f"{indent}    {_entry_of(p)}\n" for p in proposals)
+    rows = "".join(f"{indent}    {_entry_of(layout, p)}\n" for p in proposals)
     if facts is None:
         return at, at, f"{indent}facts:\n{indent}  {first.key}:\n{rows}"
     if facts.flow_style or not facts.value or facts.start_mark.column != len(indent) + 2:
@@ -305,18 +319,18 @@ def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
     entries = _entries(layout, proposal)
     if entries.flow_style:
         end = layout.offset(entries.end_mark) - 1
-        return end, end, f", {_entry_of(proposal)}"
+        return end, end, f", {_entry_of(layout, proposal)}"
     at = layout.line_after(entries)
-    return at, at, f"{' ' * entries.start_mark.column}{_entry_of(proposal)}\n"
+    return at, at, f"{' ' * entries.start_mark.column}{_entry_of(layout, proposal)}\n"
 
 
 def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    """A copy of an edit behind it, for another scope, that may match nothing."""
+    """A copy of an edit behind it, for another scope, since the new version."""
     found = _item(layout, proposal.mark)
     if found is None:
         return None
     item, items = found
-    named = f"{{name: {scalar(proposal.text)}, optional: {scalar(proposal.why)}}}"
+    named = f"{{name: {scalar(proposal.text)}, {layout.since}}}"
     if item.id == "scalar":
         return _beside(layout, items, item, named)
     scope = next((k for k in ("in", "name", "set", "body", "file") if _value(item, k) is not None), None)
@@ -325,11 +339,13 @@ def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
     at = layout.line_after(item)
     first = layout.starts[item.start_mark.line]
     changes = [(*layout.span(_value(item, scope)), scalar(proposal.text))]
-    old = _value(item, "optional")
+    if _value(item, "until") is not None or _value(item, "optional") is not None:
+        return None  # it was not to be there any more, or nobody knows where
+    old = _value(item, "since")
     if old is not None:
-        changes.append((*layout.span(old), scalar(proposal.why)))
-    elif (reason := _with_key(layout, item, "optional", proposal.why)) is not None:
-        changes.append(reason)
+        changes.append((*layout.span(old), layout.since.partition(" ")[2]))
+    elif (entry := _with_entry(layout, item, layout.since)) is not None:
+        changes.append(entry)
     body = layout.text[first:at]
     for begin, stop, new in sorted(changes, reverse=True):
         body = body[: begin - first] + new + body[stop - first :]
@@ -354,6 +370,19 @@ def _preimage(layout: _Layout, proposal: Proposal) -> _Cut | None:
     return _beside(layout, blobs, blobs.value[-1], scalar(proposal.text))
 
 
+def _pin(layout: _Layout, proposal: Proposal) -> _Cut | None:
+    """A pin behind the others, written as they are."""
+    pins = _value(_value(layout.root, "upstream"), "pins")
+    if pins is None or not pins.value:
+        return None
+    entry = f"{proposal.text}: {{commit: {scalar(proposal.key)}, version: {_version(layout.new)}}}"
+    if pins.flow_style:
+        end = layout.offset(pins.end_mark) - 1
+        return end, end, f", {entry}"
+    at = layout.line_after(pins)
+    return at, at, f"{' ' * pins.start_mark.column}{entry}\n"
+
+
 _CHANGES = {
-    "optional": _optional, "rule": _rule, "fact": _fact, "moved": _moved, "preimage": _preimage,
+    "until": _until, "rule": _rule, "fact": _fact, "moved": _moved, "preimage": _preimage, "pin": _pin,
 }  # fmt: skip

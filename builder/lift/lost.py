@@ -24,7 +24,7 @@ from builder.tree import Snapshot
 class Lost:
     """A statement that held at the old upstream and does not at the new one.
 
-    `problem` is None for one that may match nothing (`optional`): nothing stops, and it is worth knowing.
+    `problem` is None for one that may match nothing: nothing stops, and it is worth knowing.
     `moved`: where its object is now, as far as that is certain.
     """
 
@@ -54,12 +54,23 @@ def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
     """Every statement that no longer holds, with the problem that it gives, in the manifest's order."""
     by_mark = {p.mark: p for p in problems if p.mark is not None and p.code in _CODES}
     found = []
-    for statement in statements(sides.manifest):
+    for statement in _once(sides):
         problem = by_mark.get(statement.mark)
         if problem is None and not _vanished(statement, sides):
             continue
         found.append(_of(statement, problem, sides))
     return tuple(sorted(found, key=lambda item: item.statement.mark))
+
+
+def _once(sides: Sides) -> Iterator[Statement]:
+    """Each statement by one of its names: the first that the old upstream has a file for."""
+    names: dict[Mark, list[Statement]] = {}
+    for statement in statements(sides.manifest):
+        names.setdefault(statement.mark, []).append(statement)
+    packages = sides.manifest.packages
+    for same in names.values():
+        there = (s for s in same if file_of(s.stated, packages, sides.old) in sides.old) if same[1:] else ()
+        yield next(iter(there), same[0])
 
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -130,7 +141,7 @@ def _tolerated(statement: Statement, problem: Problem | None, commit: Commit | N
         return ()  # upstream has the file: what to do with it is for `overlays` to say
     if problem.code == "R004" and "matches 0" not in problem.message and "holds no" not in problem.message:
         return ()  # other places than stated is not the same as none
-    return (Proposal("optional", statement.batch, f"gone since {commit}", statement.mark),)
+    return (Proposal("until", statement.batch, f"gone since {commit}", statement.mark),)
 
 
 def _moved_by(commit: Commit | None) -> str:

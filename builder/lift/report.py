@@ -229,7 +229,7 @@ def _lost(item: Lost) -> str:
         text += f" (It may match nothing: {said.optional}.)"
     if item.problem is not None and item.problem.hint and not item.moved:
         text += f" ({item.problem.hint.rstrip('.')}.)"
-    words = {"optional": "let it match nothing", "moved": "the same for the new place"}
+    words = {"until": "say how long it matches", "moved": "the same for the new place"}
     proposed = [words[p.kind] for p in item.proposals if p.kind in words]
     return text + (f" Proposed: {' and '.join(proposed)}." if proposed else "")
 

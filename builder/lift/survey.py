@@ -11,7 +11,7 @@ from builder.errors import BuildError, Mark, Problem
 from builder.graph.modules import summaries
 from builder.graph.resolve import Index
 from builder.lift import arrivals as came
-from builder.lift import culprit, insert, overlays, predicates, surface
+from builder.lift import culprit, insert, overlays, predicates, surface, versions
 from builder.lift import lost as losing
 from builder.lift.arrivals import Arrivals
 from builder.lift.history import Commit, History
@@ -24,10 +24,12 @@ from builder.lift.surface import Dependency, Difference
 from builder.lift.trial import Trial, matched, trial
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
-from builder.manifest.model import Manifest
+from builder.manifest.model import BASE, Manifest, Span
 from builder.pipeline.decide import Decided, chosen, decide, partial_paths
 from builder.pipeline.overlaid import overlay
+from builder.pipeline.ranges import About, about, excused
 from builder.pipeline.surfaces import staying_python, surface_files
+from builder.select.families import with_paths
 from builder.surface.extract import surface as offers
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream
@@ -93,8 +95,9 @@ def survey(
     decisions: Sequence[Decision] = (),
 ) -> Survey:
     """Try the manifest on the new upstream, and say what is different from the old one and why."""
-    before, edited = _old_side(old[1], manifest)
-    done = trial(new[1], manifest)
+    before, edited = _old_side(old[1], manifest, about(old[0], manifest))
+    between = versions.step(old[0], new[0], manifest)
+    done = trial(new[1], manifest, about=versions.known(new[0], manifest, between))
     output = done.cut.output if done.cut else new[1].restrict(())
     sides = Sides(
         manifest, old[1], new[1], matched(before.selection), matched(done.selection), edited,
@@ -116,7 +119,7 @@ def survey(
     asked = [*_questions(arrived, facts, needed, replaced)]
     decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
     questions = tuple(q for q in asked if _decision(q, decisions) is None)
-    proposed = _proposed(manifest, new[1], schema, lost, arrived, facts, replaced, questions)
+    proposed = _proposed(manifest, new, between, schema, lost, arrived, facts, replaced, questions)
     return Survey(
         old[0], new[0], manifest, history, done, lost, arrived, tuple(facts), tuple(replaced),
         tuple(differences), tuple(needed), questions, tuple(decided), proposed,
@@ -124,12 +127,14 @@ def survey(
     )  # fmt: skip
 
 
-def _old_side(old: Snapshot, manifest: Manifest) -> tuple[Decided, frozenset[Mark]]:
+def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Decided, frozenset[Mark]]:
     """The decisions on the old upstream, and the edits that found something there."""
-    selection = chosen(old, manifest)
+    within = partial_paths(old)
+    asked = with_paths(excused(manifest, known, within), old.tree)
+    selection = chosen(old, asked, within)
     staying = summaries(old.restrict(staying_python(selection)), manifest.packages)
-    decided = decide(selection, manifest, Index(staying, manifest.packages), staying, old)
-    done = overlay(old, decided.kept, decided.removed, manifest, partial_paths(old))
+    decided = decide(selection, asked, Index(staying, manifest.packages), staying, old)
+    done = overlay(old, decided.kept, decided.removed, asked, within)
     return decided, frozenset(record.mark for record in done.records)
 
 
@@ -250,7 +255,8 @@ def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | N
 
 def _proposed(
     manifest: Manifest,
-    new: Snapshot,
+    new: tuple[Upstream, Snapshot],
+    between: Span,
     schema: Mapping[str, object],
     lost: Sequence[Lost],
     arrived: Arrivals,
@@ -272,7 +278,10 @@ def _proposed(
         wanted += item.proposals
         if item.merged is not None:
             files[item.overlay] = item.merged
-    texts, _ = insert.apply_all(manifest.texts, manifest.file, wanted)
+    pin = versions.pin_of(new[0], manifest)
+    if pin is not None and any(p.kind in insert.RANGED for p in wanted):
+        wanted.append(Proposal("pin", BASE, key=new[0].commit or "", text=pin))
+    texts, _ = insert.apply_all(manifest.texts, manifest.file, wanted, between)
     merged = {path: data for path, data in files.items() if data != manifest.overlays[path]}
     if texts == manifest.texts and not merged:
         return None
@@ -282,7 +291,7 @@ def _proposed(
         after = parse(
             written[manifest.file], manifest.file, {**files, **parts}, schema, scope=written.get(SCOPE)
         )
-        problems = trial(new, after).problems
+        problems = trial(new[1], after, about=versions.known(new[0], after, between)).problems
     except BuildError as error:
         problems = error.problems
     kept = {path for path, text in manifest.texts.items() if texts[path] == text} - {manifest.file}

@@ -11,7 +11,9 @@ from builder.manifest.model import BASE, Manifest, Rule, WholeFile
 from builder.overlay.files import place
 from builder.pipeline.cut import Cut, Recalled, cut
 from builder.pipeline.decide import chosen, partial_paths
+from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.verify import output_world, problems
+from builder.select.families import with_paths
 from builder.select.rules import Selection
 from builder.tree import Snapshot
 
@@ -26,20 +28,24 @@ class Trial:
     after: World | None
 
 
-def trial(upstream: Snapshot, manifest: Manifest, recall: Recalled | None = None) -> Trial:
+def trial(
+    upstream: Snapshot, manifest: Manifest, recall: Recalled | None = None, about: About = UNKNOWN
+) -> Trial:
     """Cut and verify, keeping what no rule decides, and collect the problems of all stages.
 
     A later problem may follow from an earlier one: an edit that finds nothing leaves what it was to take.
     """
-    selection = chosen(upstream, manifest)
+    within = partial_paths(upstream)
+    asked = excused(manifest, about, within)
+    selection = chosen(upstream, with_paths(manifest, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]
-    relaxed = _replacing(_keeping(manifest, open_paths), upstream)
+    relaxed = _replacing(_keeping(asked, open_paths), upstream)
     found: list[Problem] = [p for p in selection.problems if p.code == "R003"]
-    found += _replaced(manifest, upstream)
+    found += _replaced(asked, upstream)
     done: Cut | None = None
     after: World | None = None
     try:
-        done = cut(upstream, relaxed, found.extend, recall)
+        done = cut(upstream, relaxed, found.extend, recall, about)
         after = output_world(done, relaxed)
         found += problems(done, after)
     except BuildError as error:

@@ -96,7 +96,9 @@ def _upstream(view: View) -> Upstream:
 def _roots(view: View) -> Roots:
     models = view.at("models")
     edges = (
-        DynamicEdge(e.text("from"), e.text("to"), e.text("why"), e.mark, e.optional_text("optional"))
+        DynamicEdge(
+            e.text("from"), e.text("to"), e.text("why"), e.mark, e.optional_text("optional"), e.span()
+        )
         for e in view.items("dynamic")
     )
     return Roots(
@@ -129,10 +131,7 @@ def _batch(view: View, findings: Findings) -> Batch:
         edits=(
             *_named_edits(view, "drop", name, why),
             *_named_edits(view, "stub", name, why),
-            *(
-                replace(_edit(item, name, why, findings), models=_models(item))
-                for item in view.items("edits")
-            ),
+            *(edit for item in view.items("edits") for edit in _edits(item, name, why, findings)),
         ),
         files=tuple(_file(item, name, why, findings) for item in view.items("files")),
         patches=tuple(_patch(item, name, findings) for item in view.items("patches")),
@@ -146,15 +145,17 @@ def _models(view: View) -> tuple[Models, ...]:
     stated = view.at("models")
     if isinstance(stated.data, str):
         return (Models(stated.data, stated.mark, listed=True),)
-    named = ((item.one("name"), item.optional_text("optional")) for item in view.items("models"))
-    return tuple(Models(name.word, name.mark, optional) for name, optional in named)
+    named = ((item.one("name"), item) for item in view.items("models"))
+    return tuple(
+        Models(name.word, name.mark, item.optional_text("optional"), span=item.span()) for name, item in named
+    )
 
 
 def _words(view: View, findings: Findings) -> Iterator[Word]:
     for item in view.items("words"):
         word = item.one("word")
         if word.word:
-            yield Word(word.word, word.mark, item.optional_text("optional"))
+            yield Word(word.word, word.mark, item.optional_text("optional"), item.span())
 
 
 def _spared(view: View, findings: Findings) -> Iterator[Spared]:
@@ -162,7 +163,7 @@ def _spared(view: View, findings: Findings) -> Iterator[Spared]:
         kind: Literal["path", "name"] = "path" if item.has("path") else "name"
         pattern = findings.pattern(item.at("path")) if kind == "path" else item.text("name")
         text, optional = item.optional_text("text"), item.optional_text("optional")
-        yield Spared(kind, pattern, item.text("why"), item.mark, text, optional)
+        yield Spared(kind, pattern, item.text("why"), item.mark, text, optional, item.span())
 
 
 def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rule]:
@@ -170,7 +171,7 @@ def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rul
     for item in view.items(key):
         pattern = item.one("path")
         text, optional = findings.pattern(pattern, decides=True), item.optional_text("optional")
-        yield Rule(text, verdict, batch, pattern.mark, optional)
+        yield Rule(text, verdict, batch, pattern.mark, optional, item.span())
 
 
 def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
@@ -195,7 +196,8 @@ def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
         for item in view.items(key):
             stated = item.one("name")
             optional, models = item.optional_text("optional"), _models(item)
-            yield Fact(kind, stated.word, truth, stated.mark, batch, True, optional, models)
+            for name in stated.words:
+                yield Fact(kind, name, truth, stated.mark, batch, True, optional, models, item.span())
     for base, methods in view.entries("bases"):
         names = [item.data for item in methods.each() if isinstance(item.data, str)]
         mark = methods.document.keys.get(methods.path, methods.mark)
@@ -209,7 +211,8 @@ def _fact(kind: FactKind, name: str, view: View, batch: str, findings: Findings)
     exact = not (stated.plain and value in TRUTH)
     if not exact:
         value = TRUTH[str(value)]
-    return Fact(kind, name, value, mark, batch, exact, view.optional_text("optional"), _models(view))
+    optional, models = view.optional_text("optional"), _models(view)
+    return Fact(kind, name, value, mark, batch, exact, optional, models, view.span())
 
 
 def _options(view: View, batch: str, findings: Findings) -> Iterator[Option]:
@@ -225,6 +228,7 @@ def _options(view: View, batch: str, findings: Findings) -> Iterator[Option]:
             item.texts("among"),
             item.texts("parts"),
             _models(item),
+            item.span(),
         )
 
 
@@ -235,23 +239,34 @@ def _absent(view: View, batch: str) -> Iterator[Absent]:
     )
     for key, kind in kinds:
         for item in view.items(key):
-            name = item.one("name")
-            yield Absent(kind, name.word, name.mark, batch, item.optional_text("optional"), _models(item))
+            name, optional, models = item.one("name"), item.optional_text("optional"), _models(item)
+            for word in name.words:
+                yield Absent(kind, word, name.mark, batch, optional, models, item.span())
 
 
 def _named_edits(view: View, kind: Literal["drop", "stub"], batch: str, why: str) -> Iterator[Edit]:
     for item in view.items(kind):
         name = item.one("name")
-        yield Edit(
-            kind,
-            name.word,
-            name.mark,
-            batch,
-            item.text("why") or why,
-            count=item.count(),
-            optional=item.optional_text("optional"),
-            models=_models(item),
-        )
+        for word in name.words:
+            yield Edit(
+                kind,
+                word,
+                name.mark,
+                batch,
+                item.text("why") or why,
+                count=item.count(),
+                optional=item.optional_text("optional"),
+                models=_models(item),
+                span=item.span(),
+            )
+
+
+def _edits(view: View, batch: str, why: str, findings: Findings) -> Iterator[Edit]:
+    """One edit for each of the names that stand under `in` or `body`; they share a mark."""
+    edit = replace(_edit(view, batch, why, findings), models=_models(view), span=view.span())
+    names = view.at("body" if edit.kind == "body" else "in").words
+    for name in names if edit.kind != "set" else (edit.target,):
+        yield replace(edit, target=name)
 
 
 def _edit(view: View, batch: str, why: str, findings: Findings) -> Edit:
@@ -293,12 +308,13 @@ def _file(view: View, batch: str, why: str, findings: Findings) -> WholeFile:
         view.optional_text("optional"),
         view.has("tables"),
         {name: stated.word for name, stated in view.entries("definitions")},
+        view.span(),
     )
 
 
 def _patch(view: View, batch: str, findings: Findings) -> Patch:
     overlay = findings.overlay(view.at("from"))
-    return Patch(overlay, view.text("why"), view.mark, batch, view.optional_text("optional"))
+    return Patch(overlay, view.text("why"), view.mark, batch, view.optional_text("optional"), view.span())
 
 
 def _toml(view: View, batch: str, why: str, findings: Findings) -> TomlEdit:
@@ -316,6 +332,7 @@ def _toml(view: View, batch: str, why: str, findings: Findings) -> TomlEdit:
         view.optional_text("by"),
         view.at("unused").data is True,
         _models(view),
+        view.span(),
     )
 
 
@@ -333,6 +350,7 @@ def _anchored(view: View, batch: str, why: str, findings: Findings) -> AnchoredE
         view.optional_text("by"),
         view.count(),
         view.optional_text("optional"),
+        view.span(),
     )
 
 
@@ -349,17 +367,20 @@ def _guarantees(view: View, findings: Findings) -> Guarantees:
     for item in view.alone().items("absent_text"):
         exceptions = list(everywhere)
         for exception in (*item.items("except"), *past.get(item.text("pattern"), ())):
-            path = findings.pattern(exception.at("path"))
             text = exception.optional_text("text")
             why, optional = exception.text("why"), exception.optional_text("optional")
-            exceptions.append(TextException(path, text, why, exception.mark, optional))
+            for one in exception.at("path").several():
+                path = findings.pattern(one)
+                exceptions.append(TextException(path, text, why, exception.mark, optional, exception.span()))
         paths = tuple(findings.pattern(path) for path in item.items("in"))
         pattern = findings.regex(item.at("pattern"))
         batches = tuple(name for batch in item.items("batches") if (name := findings.batch(batch)))
         absent.append(AbsentText(pattern, paths, item.mark, tuple(exceptions), batches))
     present = tuple((item.word, item.mark) for item in view.items("present"))
     kept = (
-        KeptDependency(item.text("name"), item.text("why"), item.mark, item.optional_text("optional"))
+        KeptDependency(
+            item.text("name"), item.text("why"), item.mark, item.optional_text("optional"), item.span()
+        )
         for item in view.items("dependencies")
     )
     return Guarantees(tuple(absent), present, tuple(kept), tuple(everywhere))
@@ -371,9 +392,9 @@ def _kernel(view: View, reasons: Mapping[str, str], findings: Findings) -> Kerne
         batch = findings.batch(item.at("batch")) or None
         text = findings.pattern(item.at("path"), decides=True)
         why = item.text("why") or reasons.get(batch or "", "")
-        rules.append(WheelRule(text, why, item.mark, batch, item.optional_text("optional")))
+        rules.append(WheelRule(text, why, item.mark, batch, item.optional_text("optional"), item.span()))
     kept = []
     for item in view.at("architectures").items("keep"):
         name = item.one("name")
-        kept.append(Architecture(name.word, name.mark, item.optional_text("optional")))
+        kept.append(Architecture(name.word, name.mark, item.optional_text("optional"), item.span()))
     return Kernel(view.texts("distributions"), view.mark, tuple(rules), tuple(kept))

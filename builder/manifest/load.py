@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
-from builder.manifest import checks, digests
+from builder.manifest import checks, digests, spans
 from builder.manifest import scope as items
 from builder.manifest.build import build
 from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
@@ -74,6 +74,7 @@ def parse(
     problems += checks.overlays_named(findings.overlays, overlays, others)
     problems += checks.contradictions(manifest)
     problems += checks.pruned(manifest)
+    problems += spans.check(manifest)
     if not misfits and read:
         # a misspelt key hides the overlay that it names
         problems += checks.overlays_unused(findings.overlays, overlays, others)

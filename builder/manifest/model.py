@@ -31,6 +31,25 @@ BASE = "base"
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """The versions of upstream, both inclusive, for which a statement is made; it is applied wherever it
+    matches, and only inside of its span it has to.
+
+    `beyond`: the pin that is being built and lies outside, in words; filled in for one upstream.
+    """
+
+    since: str | None = None
+    until: str | None = None
+    beyond: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.since is not None or self.until is not None
+
+
+ALWAYS = Span()
+
+
+@dataclass(frozen=True, slots=True)
 class Pin:
     """A named upstream: a git commit, or a release's sdist with its sha256."""
 
@@ -58,6 +77,7 @@ class DynamicEdge:
     why: str
     mark: Mark
     optional: str | None = None  # why upstream may lack the source
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +108,7 @@ class Rule:
     batch: str
     mark: Mark
     optional: str | None = None  # why the pattern may match nothing
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +123,7 @@ class Models:
     mark: Mark
     optional: str | None = None  # why upstream may have no such model
     listed: bool = False
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +145,7 @@ class Option:
     among: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
     def has_not(self, value: Scalar) -> bool:
         """Does this value never occur?"""
@@ -156,6 +179,7 @@ class Fact:
     exact: bool = True  # False: only the truth of the value is known, not the value
     optional: str | None = None
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +192,7 @@ class Absent:
     batch: str
     optional: str | None = None
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +233,7 @@ class Edit:
     count: int = 1  # 0: however many there are
     optional: str | None = None
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +254,7 @@ class WholeFile:
     optional: str | None = None
     tables: bool = False
     definitions: Mapping[str, str] = field(default_factory=dict)
+    span: Span = ALWAYS
 
     @property
     def replaces(self) -> bool:
@@ -244,6 +271,7 @@ class Patch:
     mark: Mark
     batch: str
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +291,7 @@ class TomlEdit:
     by: str | None = None
     unused: bool = False
     models: tuple[Models, ...] = ()
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +314,7 @@ class AnchoredEdit:
     by: str | None = None
     count: int = 1  # 0: however many there are
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +327,7 @@ class Word:
     text: str
     mark: Mark
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +341,7 @@ class Spared:
     mark: Mark
     text: str | None = None
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +392,7 @@ class TextException:
     why: str
     mark: Mark
     optional: str | None = None  # why the place may not hold the text at all
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +403,7 @@ class KeptDependency:
     why: str
     mark: Mark
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +426,7 @@ class WheelRule:
     mark: Mark
     batch: str | None = None
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +436,7 @@ class Architecture:
     name: str
     mark: Mark
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,6 +456,7 @@ class Kept:
     name: str
     mark: Mark
     optional: str | None = None
+    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,11 @@ any kind, declared dynamic edges and strings that name it; one that registers ar
 is a kept model or one of those imports it. A data file follows the modules beside it. Rules name what leaves
 although it is reached, and what stays although it is not. Elsewhere a path that no rule matches stops the
 build, unless a batch that is switched off would remove it. So does a rule, an edit, a fact or an overlay that
-applies nowhere, unless it says under `optional` why it may.
+applies nowhere. Where that is a matter of upstream's version, it says `since: V` or `until: V` (both
+inclusive): it is applied wherever it matches, and these only say where it must. At a pin outside of the
+range it must not match, so that the range stays true; where nobody knows the version, as of a commit that is
+no pin, it may. What a release does not hold, which is everything but `python/`, is not asked of it. Any other
+reason stands under `optional`.
 
 In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each mapping in the list `a`.
 """

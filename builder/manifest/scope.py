@@ -23,7 +23,9 @@ def items(document: Document) -> Iterator[Item]:
     for section in SECTIONS:
         for item in view.items(section):
             keeps = (
-                Kept(kept.one("name").word, kept.one("name").mark, kept.optional_text("optional"))
+                Kept(
+                    kept.one("name").word, kept.one("name").mark, kept.optional_text("optional"), kept.span()
+                )
                 for kept in item.items("keeps")
             )
             yield Item(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.errors import Mark
+from builder.manifest.model import Span
 from builder.manifest.nodes import Document, Path
 
 
@@ -85,6 +86,22 @@ class View:
     def word(self) -> str:
         """This value if it is text, else nothing."""
         return self.data if isinstance(self.data, str) else ""
+
+    def several(self) -> Iterator[View]:
+        """The items of this list, or this value itself where it is none."""
+        if isinstance(self.data, list):
+            yield from self.alone().each()
+        else:
+            yield self
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The texts of this list, or the one that this value is; never none at all."""
+        return tuple(one.word for one in self.several()) or ("",)
+
+    def span(self) -> Span:
+        """The versions that this mapping is stated for."""
+        return Span(self.optional_text("since"), self.optional_text("until"))
 
     def texts(self, key: str) -> tuple[str, ...]:
         return tuple(item.data for item in self.items(key) if isinstance(item.data, str))

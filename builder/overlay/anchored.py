@@ -191,7 +191,7 @@ def _miscounted(path: str, scanned: Scanned, item: AnchoredEdit, matches: Sequen
     if not matches:
         hint = _elsewhere(path, scanned, item)
     line = scanned.line(matches[0].start) if matches else 0
-    return Problem("R004", message, item.mark, Mark(path, line), hint=hint)
+    return Problem("R004", message, item.mark, Mark(path, line), hint=hint, nothing=not matches)
 
 
 def _elsewhere(path: str, scanned: Scanned, item: AnchoredEdit) -> str | None:

@@ -52,12 +52,13 @@ def sort(
             if not edit.optional:
                 message = f"`{edit.target}` is edited, and its file {gone.file} was removed."
                 by = (removed or {})[gone.file]
-                problems.append(Problem("R005", message, edit.mark, hint=f"Batch `{by}` removes the file."))
+                hint = f"Batch `{by}` removes the file."
+                problems.append(Problem("R005", message, edit.mark, hint=hint, nothing=True))
         elif target is None:
             if not edit.optional:
                 hint = f"Known packages: {', '.join(sorted(packages))}."
                 message = f"No module of the tree begins `{edit.target}`."
-                problems.append(Problem("R005", message, edit.mark, hint=hint))
+                problems.append(Problem("R005", message, edit.mark, hint=hint, nothing=True))
         else:
             found.setdefault(target.file, []).append((edit, target))
     return Sorted({path: tuple(found[path]) for path in sorted(found)}, tuple(problems))
@@ -80,8 +81,9 @@ def plan(
             found = _hits(module, edit, target, overlays or {})
         except Wrong as wrong:
             if not (edit.optional and wrong.absent):
+                place = _mark(module, wrong.node)
                 problems.append(
-                    Problem(wrong.code, str(wrong), edit.mark, _mark(module, wrong.node), hint=wrong.hint)
+                    Problem(wrong.code, str(wrong), edit.mark, place, hint=wrong.hint, nothing=wrong.absent)
                 )
             continue
         if len(found) != (edit.count or max(len(found), 1)):
@@ -227,4 +229,5 @@ def _miscounted(module: Module, edit: Edit, found: Sequence[Hit]) -> Problem:
     message = f"`{edit.kind}`{what} in `{edit.target}` states {edit.count or 'all'} and matches {len(found)}"
     message += f": {places}{more}." if found else "."
     hint = kinds.near(module, edit) if not found else None
-    return Problem("R004", message, edit.mark, Mark(module.path, lines[0] if lines else 0), hint=hint)
+    place = Mark(module.path, lines[0] if lines else 0)
+    return Problem("R004", message, edit.mark, place, hint=hint, nothing=not found)

@@ -50,7 +50,11 @@ def _in_order(
             changed, plain, (line, before, after) = _edit(data, plain, item, checked)
         except _Wrong as wrong:
             if not (item.optional and wrong.absent):
-                problems.append(Problem(wrong.code, str(wrong), item.mark, Mark(path), hint=wrong.hint))
+                problems.append(
+                    Problem(
+                        wrong.code, str(wrong), item.mark, Mark(path), hint=wrong.hint, nothing=wrong.absent
+                    )
+                )
             continue
         kind = f"toml-{item.op}"
         records.append(

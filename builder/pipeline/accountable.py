@@ -11,14 +11,15 @@ from builder.tree import Snapshot
 
 def unmentioned(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     """R009 for each fact, option value, absent module and absent symbol whose name no Python file of
-    upstream holds, unless it is optional."""
+    upstream holds."""
     text = b"\n".join(upstream[path] for path in upstream if path.endswith(".py"))
     return [
         Problem(
             "R009",
             f"{what} `{name}` occurs nowhere in upstream's Python.",
             mark,
-            hint="Remove it, or say under `optional` why upstream may lack it.",
+            hint="Remove it, or say by `since` or `until` which versions have it.",
+            nothing=True,
         )
         for what, name, mark in _names(manifest)
         if name.encode() not in text
@@ -29,17 +30,14 @@ def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
     """(kind, the part of the name that source text must hold, where)."""
     for batch in manifest.batches:
         for fact in batch.facts:
-            if not fact.optional:
-                name = fact.name.rpartition(":")[2] if fact.kind == "default" else fact.name
-                if fact.kind != "quiet-import":
-                    name = name.rpartition(".")[2]
-                yield f"The {fact.kind.replace('-', ' ')}", name, fact.mark
+            name = fact.name.rpartition(":")[2] if fact.kind == "default" else fact.name
+            if fact.kind != "quiet-import":
+                name = name.rpartition(".")[2]
+            yield f"The {fact.kind.replace('-', ' ')}", name, fact.mark
         for option in batch.options:
-            if not option.optional:
-                for value in (*option.values, *option.among):
-                    if isinstance(value, str):
-                        yield "The option value", value, option.mark
+            for value in (*option.values, *option.among):
+                if isinstance(value, str):
+                    yield "The option value", value, option.mark
         for absent in batch.absent:
-            if not absent.optional:
-                name = absent.name.rpartition(".")[2] if absent.kind == "symbol" else absent.name
-                yield f"The absent {absent.kind}", name, absent.mark
+            name = absent.name.rpartition(".")[2] if absent.kind == "symbol" else absent.name
+            yield f"The absent {absent.kind}", name, absent.mark

@@ -25,6 +25,7 @@ from builder.pipeline.model_scope import follow_models
 from builder.pipeline.named import with_names
 from builder.pipeline.needed import settle
 from builder.pipeline.overlaid import overlay
+from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, holds, mistakes
 from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
@@ -88,7 +89,7 @@ class Cut:
     opaque: frozenset[str]  # Python files that do not parse, and stay as they are
     surfaces: Surfaces
     findings: tuple[native.Finding, ...]  # what upstream's native code has itself
-    manifest: Manifest  # with each definition that a pattern stands for
+    manifest: Manifest  # as it is asked of this upstream, with each definition that a pattern stands for
     facts: Facts
     laid: Snapshot  # the kept files with the overlays applied, before specialization
     families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
@@ -96,29 +97,35 @@ class Cut:
 
 
 def cut(
-    upstream: Snapshot, manifest: Manifest, stop: Stop | None = None, recall: Recalled | None = None
+    upstream: Snapshot,
+    manifest: Manifest,
+    stop: Stop | None = None,
+    recall: Recalled | None = None,
+    about: About = UNKNOWN,
 ) -> Cut:
     """Select, prune, overlay, specialize and keep native code in step.
 
-    `recall`: what earlier cuts found out about the same files; what this one finds out is added.
+    `recall`: what earlier cuts found out about the same files; what this one finds out is added. `about`:
+    what is known of upstream besides its files; it decides what is a mistake, and nothing of the output.
     Raises BuildError with all problems of the first stage that has any; with `stop` they are handed to it
     instead, stage by stage, and the cut goes on with what it has.
     """
     stop = stop or _stop
-    stated = manifest
-    manifest = with_paths(manifest, upstream.tree)
-    selection = chosen(upstream, manifest)
+    within = partial_paths(upstream)
+    stated, manifest = manifest, with_paths(excused(manifest, about, within), upstream.tree)
+    selection = chosen(upstream, manifest, within)
     compared = surface_files(upstream, selection, manifest)
     known = recall.summaries if recall else {}
-    about = f"{compared.tree.id} {upstream.tree.id} {sorted(manifest.packages.items())}"
-    told = recall.told.get(about) if recall else None
+    sides = f"{compared.tree.id} {upstream.tree.id} {sorted(manifest.packages.items())}"
+    told = recall.told.get(sides) if recall else None
     meanwhile = later(lambda: _aside(upstream, compared, selection, manifest, known, told))
     staying = summaries(upstream.restrict(staying_python(selection)), manifest.packages, known)
     index = Index(staying, manifest.packages)
     decided = decide(selection, manifest, index, staying, upstream)
     scoped = follow_models(manifest, upstream, decided)
     if scoped.off:
-        return cut(upstream, stated.without(scoped.off), stop, recall)
+        return cut(upstream, stated.without(scoped.off), stop, recall, replace(about, pin=None))
+    asked = manifest
     staying_files = upstream.restrict(p for p in decided.kept if p in staying)
     manifest, family, unused = family_names.with_names(
         scoped.manifest,
@@ -127,10 +134,13 @@ def cut(
         Index({p: staying[p] for p in staying_files}, manifest.packages),
     )
     manifest, unmatched = with_names(manifest, index)
-    stop([*selection.problems, *scoped.problems, *unused, *unmatched, *unmentioned(upstream, manifest)])
+    misses = [*scoped.problems, *unused, *unmatched, *unmentioned(upstream, manifest)]
+    holding = holds(asked, scoped.manifest, misses, selection.matches())
+    stop([*selection.problems, *mistakes(misses, asked), *beyond(asked, holding)])
 
-    overlaid = overlay(upstream, decided.kept, decided.removed, manifest, partial_paths(upstream))
-    stop(overlaid.problems)
+    overlaid = overlay(upstream, decided.kept, decided.removed, manifest, within)
+    edited = {record.mark for record in overlaid.records}
+    stop([*mistakes(overlaid.problems, asked), *beyond(asked, edited)])
     laid = upstream.restrict(decided.kept).replace(overlaid.contents, overlaid.modes)
 
     errors = unparsed(laid, upstream, staying)
@@ -144,7 +154,7 @@ def cut(
     decided, specialized, output = done.decided, done.specialized, done.output
     laid = laid.restrict([path for path in laid if path not in decided.removed])
     settled = settle(output, overlaid.waiting, manifest)
-    stop(settled.problems)
+    stop([*settled.problems, *beyond(asked, {record.mark for record in settled.records})])
     laid, output = laid.replace(settled.files), output.replace(settled.files)
 
     aside = meanwhile.result()
@@ -155,7 +165,7 @@ def cut(
         for one, summary in known_of(upstream, everything).items():
             recall.summaries.pop(one, None)  # the latest used are kept longest
             recall.summaries[one] = summary
-        recall.told[about] = (aside.surface, aside.findings)
+        recall.told[sides] = (aside.surface, aside.findings)
     found = surfaces(compared, aside.surface, output, decided, specialized.lost, manifest)
     return Cut(
         upstream=upstream,

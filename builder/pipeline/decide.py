@@ -5,7 +5,7 @@ A pruned module, and a model that the roots do not keep, stays after all where a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from builder.graph.modules import Summary, module_of
@@ -48,9 +48,12 @@ def partial_paths(paths: Iterable[str]) -> tuple[str, ...]:
     return folders if folders == ("python",) else ()
 
 
-def chosen(snapshot: Snapshot, manifest: Manifest) -> Selection:
-    """What the rules alone say of every path. Problems stay in the selection."""
-    return select(snapshot.tree, manifest, within=partial_paths(snapshot))
+def chosen(snapshot: Snapshot, manifest: Manifest, within: Sequence[str] | None = None) -> Selection:
+    """What the rules alone say of every path. Problems stay in the selection.
+
+    `within`: the only folders that this upstream has; from the paths if not given.
+    """
+    return select(snapshot.tree, manifest, within=partial_paths(snapshot) if within is None else within)
 
 
 def decide(

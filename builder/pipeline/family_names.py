@@ -183,7 +183,7 @@ class _Expansion:
                 self._fact("predicate", member, asked.decode(), False)
 
     def _parsed(self, path: str, member: Member, name: str) -> None:
-        """A flag leaves: what it would have filled is not asked for, and leaves where the flag is declared."""
+        """A flag leaves: what it would have filled is false, and leaves where the flag is declared."""
         self._fact("value", member, f"*.{name}", False, exact=False)
         for module, summary in self._index.modules.items():
             if summary.path == path:
@@ -254,10 +254,11 @@ class _Expansion:
         marks = {rule.mark for batch in self._manifest.batches for rule in batch.rules}
         for batch in self._manifest.batches:
             for word in batch.words:
-                if word not in used and word.mark not in marks and not word.optional:
+                if word not in used and word.mark not in marks:
                     yield Problem(
                         "R009",
                         f"Nothing of upstream is named by the word `{word.text}` (batch {batch.id}).",
                         word.mark,
-                        hint="Remove it, or say under `optional` why upstream may lack it.",
+                        hint="Remove it, or say `since` or `until` which version it is there.",
+                        nothing=True,
                     )

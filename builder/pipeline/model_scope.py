@@ -18,7 +18,7 @@ from builder.source.parse import parse
 from builder.tree import Snapshot
 
 _Statement = TypeVar("_Statement", Fact, Absent, Edit, TomlEdit, Option)
-_HINT = "Remove it, or say under `optional` why upstream may lack it."
+_HINT = "Remove it, or say by `since` or `until` which versions have it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ def follow_models(manifest: Manifest, upstream: Snapshot, decided: Decided) -> S
     """Withdraw each statement, and switch off each batch, because of whose `models` it does not hold.
 
     R009 for a model, a part of an architecture's name or a list of architectures that upstream does not
-    have, unless it is optional.
+    have.
     """
     scope = _Scope(manifest, upstream, decided)
     batches = tuple(scope.batch(batch) for batch in manifest.batches)
-    off = tuple(batch.id for batch in manifest.batches if scope.contradicts(batch.models, None))
+    off = tuple(batch.id for batch in manifest.batches if scope.contradicts(batch.models))
     return Scoped(replace(manifest, batches=batches), off, tuple(scope.problems))
 
 
@@ -65,14 +65,14 @@ class _Scope:
         )
 
     def _holding(self, statements: Iterable[_Statement]) -> tuple[_Statement, ...]:
-        return tuple(s for s in statements if not self.contradicts(s.models, s.optional))
+        return tuple(s for s in statements if not self.contradicts(s.models))
 
     def _option(self, option: Option) -> Iterator[Option]:
         """The option with those of its parts that no architecture that stays contains."""
         for part in option.parts:
-            if not option.optional and not self._mentioned(part):
+            if not self._mentioned(part):
                 message = f"No architecture of upstream's models has `{part}` in its name."
-                self.problems.append(Problem("R009", message, option.mark, hint=_HINT))
+                self.problems.append(Problem("R009", message, option.mark, hint=_HINT, nothing=True))
         absent = tuple(p for p in option.parts if not any(p in name for name in self.architectures))
         if absent or option.values or option.among or option.removed_models:
             yield replace(option, values=(*option.values, *absent))
@@ -81,21 +81,21 @@ class _Scope:
         paths = (p for p in self.upstream if self._name(p) and b"EntryClass" in self.upstream[p])
         return any(part.encode() in self.upstream[path] for path in paths)
 
-    def contradicts(self, models: Iterable[Models], optional: str | None) -> bool:
+    def contradicts(self, models: Iterable[Models]) -> bool:
         """Does one of these models stay?"""
-        answers = [self._stays(one, optional) for one in models]  # of all, so that each is accounted for
+        answers = [self._stays(one) for one in models]  # of all, so that each is accounted for
         return any(answers)
 
-    def _stays(self, one: Models, optional: str | None) -> bool:
+    def _stays(self, one: Models) -> bool:
         if one not in self._answers:
-            self._answers[one] = self._listed(one) if one.listed else self._named(one, optional)
+            self._answers[one] = self._listed(one) if one.listed else self._named(one)
         return self._answers[one]
 
-    def _named(self, one: Models, optional: str | None) -> bool:
-        if not one.optional and not optional and not any(fnmatchcase(m, one.name) for m in self.models):
+    def _named(self, one: Models) -> bool:
+        if not any(fnmatchcase(m, one.name) for m in self.models):
             message = f"No model of upstream is called `{one.name}`."
             hint = nearest(one.name, self.models) or _HINT
-            self.problems.append(Problem("R009", message, one.mark, hint=hint))
+            self.problems.append(Problem("R009", message, one.mark, hint=hint, nothing=True))
         return any(fnmatchcase(model, one.name) for model in self.staying)
 
     def _listed(self, one: Models) -> bool:

@@ -14,8 +14,7 @@ def with_names(manifest: Manifest, index: Index) -> tuple[Manifest, list[Problem
     """The manifest with one absent symbol for each definition that a pattern matches.
 
     `*` stands for any part of one name, `**` for names with dots too. `index`: the modules that no
-    rule removes. R009 for
-    a pattern that matches nothing, unless it is optional.
+    rule removes. R009 for a pattern that matches nothing.
     """
     if not any("*" in a.name for b in manifest.batches for a in b.absent):
         return manifest, []
@@ -35,10 +34,10 @@ def _expanded(batch: Batch, names: list[str], problems: list[Problem]) -> Batch:
             continue
         pattern = _compiled(absent.name)
         matched = [name for name in names if pattern.fullmatch(name)]
-        if not matched and not absent.optional:
+        if not matched:
             message = f"The absent symbol `{absent.name}` matches no definition of a file that stays."
-            hint = "Remove it, or say under `optional` why upstream may lack it."
-            problems.append(Problem("R009", message, absent.mark, hint=hint))
+            hint = "Remove it, or say by `since` or `until` which versions have it."
+            problems.append(Problem("R009", message, absent.mark, hint=hint, nothing=True))
         for name in matched:
             found.setdefault(name, replace(absent, name=name))
     return replace(batch, absent=tuple(found.values()))

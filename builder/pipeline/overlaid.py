@@ -68,6 +68,8 @@ def overlay(
     # patches see what upstream has, so that no batch that is switched off shifts their lines
     for item in (p for b in manifest.batches for p in b.patches):
         patched = patch.apply(item, manifest.overlays[item.overlay], current, upstream.tree)
+        if patched.problems and item.optional:
+            continue
         done.problems += patched.problems
         done.records += patched.records
         done.modes |= patched.modes
@@ -140,6 +142,7 @@ def _texts(
                 Problem(
                     "R005", f"`{path}` is edited, and it is not in the output.", e.mark,
                     hint=f"Batch `{removed[path].batch}` removes it." if path in removed else None,
+                    nothing=True,
                 )
                 for e in wanted if not e.optional
             ]  # fmt: skip

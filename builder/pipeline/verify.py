@@ -11,6 +11,7 @@ from builder.graph.modules import known_of
 from builder.manifest.model import Manifest
 from builder.native import gate as native
 from builder.pipeline.cut import Cut, again
+from builder.pipeline.ranges import kept_to
 from builder.pipeline.uncertain import dynamic_imports
 
 
@@ -32,6 +33,7 @@ def problems(cut: Cut, after: World, twice: bool = False) -> list[Problem]:
     found += surface.problems(cut.surfaces, after)
     found += native.new(native.check(cut.output), cut.findings)
     found += dynamic_imports(cut, after, manifest)
+    found = kept_to(found, manifest)
     if twice:
         found += compare(cut.output.tree, again(cut, manifest).tree)
     return found

@@ -168,7 +168,7 @@ def _unmatched(
 ) -> Iterator[Problem]:
     used = {number for numbers in matched.values() for number in numbers}
     for number, rule in enumerate(rules):
-        if number in used or rule.optional or not _can_match(rule.pattern, within):
+        if number in used or rule.optional or not can_match(rule.pattern, within):
             continue
         message = (
             f"`{rule.verdict}: {rule.pattern}` (batch {rule.batch}) matches no path of the upstream tree."
@@ -181,13 +181,13 @@ def _unmatched_pruning(
 ) -> Iterator[Problem]:
     for number, pattern in enumerate(manifest.symbols_pruned):
         one = PatternSet([pattern])
-        if _can_match(pattern, within) and not any(one.any(path) for path in paths):
+        if can_match(pattern, within) and not any(one.any(path) for path in paths):
             message = f"`prune_symbols: {pattern}` matches no path of the upstream tree."
             mark = manifest.mark("prune_symbols", number)
             yield Problem("R001", message, mark, hint=index.nearest(pattern))
 
 
-def _can_match(pattern: str, within: Sequence[str]) -> bool:
+def can_match(pattern: str, within: Sequence[str]) -> bool:
     """Whether a pattern could match in an upstream that has only these folders."""
     if not within:
         return True

@@ -332,7 +332,7 @@ keep:
   - scripts/
   - python/pyproject.toml
   - sgl-kernel/
-  - {path: benchmark/, optional: later upstreams have it}
+  - {path: benchmark/, since: 2.0.0}
 
 prune_symbols: [python/acme/**]
 
@@ -345,8 +345,8 @@ facts:
     ACME_ALIEN: null
   attributes: [acme.platform.warp]
   pure: [acme.server.report]
-  environment_readers: [{name: acme.platform.flag, optional: later upstreams have it, models: [other]}]
-  quiet_imports: [importlib, {name: torch, optional: later upstreams have it}]
+  environment_readers: [{name: acme.platform.flag, optional: an example, models: [other]}]
+  quiet_imports: [importlib, {name: torch, optional: an example}, {name: acme_old, until: 1.0.0}]
   bases: {other.Plain: [name]}
   defaults:
     acme.server.report: {quiet: false}

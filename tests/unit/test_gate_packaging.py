@@ -9,6 +9,7 @@ from builder.gates.distributions import provided_by, requirement_name
 from builder.gates.projects import projects
 from builder.gates.world import Explained, world
 from builder.manifest.model import Guarantees, KeptDependency
+from builder.pipeline.ranges import mistakes
 
 HERE = Mark("manifest.yaml", 8, 5)
 PYPROJECT = """
@@ -65,10 +66,14 @@ def test_a_reason_for_a_dependency_that_is_not_there_is_an_error_unless_it_is_op
     (problem,) = run({}, ("absent-dist",))
     assert problem.mark == HERE and "absent-dist" in problem.message
     some = Guarantees(
-        dependencies=(KeptDependency("ninja", "w", HERE), KeptDependency("x", "w", HERE, "came later"))
+        dependencies=(
+            KeptDependency("ninja", "w", HERE),
+            KeptDependency("x", "w", HERE, "its batch may be off"),
+        )
     )
     same = world(snapshot(FILES), PACKAGES)
-    assert packaging.check(same, same, manifest(some), Explained()) == []
+    stated = manifest(some)
+    assert mistakes(packaging.check(same, same, stated, Explained()), stated) == []
 
 
 def test_a_dependency_that_upstream_never_imports_needs_a_reason_too() -> None:

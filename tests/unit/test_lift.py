@@ -51,6 +51,9 @@ class Later:
         done = self.world.run("lift", *(words or (self.tip,)), "--format", "json")
         return done.returncode, json.loads(done.stdout) if done.stdout else {}
 
+    #: Of the old upstream and the new one: both say the same, and the new one comes later.
+    versions = ("1.2.3", "1.2.3.post1.dev0")
+
     @property
     def folder(self) -> Path:
         return self.world.home / "lift" / self.tip
@@ -118,8 +121,11 @@ def test_a_renamed_removed_file_does_not_escape_and_the_proposal_removes_it_agai
     assert f"moved from {old}, which batch awk removes" in found["questions"][0]["message"]
 
     later.lift("--accept")
-    assert f"{{path: {new}, optional: came with {commit[:9]} (#7)}}" in later.manifest
-    assert f"{{path: {old}, optional: gone since {commit[:9]} (#7)}}" in later.manifest
+    old_version, new_version = later.versions
+    assert f"{{path: {new}, since: {new_version}}}" in later.manifest
+    assert f"{{path: {old}, until: {old_version}}}" in later.manifest
+    (pin,) = [row for row in later.manifest.splitlines() if row.startswith(f"    at-{commit[:9]}: ")]
+    assert commit in pin and f"version: {new_version}}}" in pin
 
 
 def test_an_edit_follows_a_module_that_was_renamed(later: Later) -> None:
@@ -131,7 +137,7 @@ def test_an_edit_follows_a_module_that_was_renamed(later: Later) -> None:
     assert stub["commit"]["commit"] == commit
     assert stub["moved"] == ["acme.layers.attending.Plain.forward_fancy"]
     later.lift("--accept")
-    assert "acme.layers.attending.Plain.forward_fancy, optional: moved here by" in later.manifest
+    assert f"acme.layers.attending.Plain.forward_fancy, since: {later.versions[1]}" in later.manifest
 
 
 def test_a_method_follows_its_class_that_was_renamed_with_its_module(later: Later) -> None:
@@ -263,7 +269,7 @@ def test_a_path_that_no_rule_knows_is_proposed_beside_its_like(later: Later) -> 
     assert (status, codes(found["problems"])) == (5, ["R003"])
     status, found = later.lift("--accept")
     assert (status, found["problems"]) == (0, [])
-    assert "  - {path: /NEWS.md, optional: " in later.manifest
+    assert "  - {path: /NEWS.md, since: " in later.manifest
 
 
 def test_an_overlay_over_changed_code_is_merged_and_conflicts_are_shown(later: Later) -> None:

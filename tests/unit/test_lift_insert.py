@@ -10,8 +10,10 @@ from manifest_text import HEAD, manifest
 from builder.errors import Mark
 from builder.lift.insert import Proposal, apply, scalar
 from builder.lift.statements import statements
+from builder.manifest.model import Span
 from builder.manifest.nodes import read
 
+BETWEEN = Span(since="1.3.0.dev0", until="1.2.0")
 BODY = """\
 # a comment
 keep:
@@ -55,7 +57,7 @@ batches:
 
 
 def proposed(*proposals: Proposal) -> tuple[str, list[Proposal]]:
-    return apply(HEAD + BODY, proposals)
+    return apply(HEAD + BODY, proposals, BETWEEN)
 
 
 def added(text: str) -> list[str]:
@@ -69,18 +71,18 @@ def mark(text: str, inside: str | None = None) -> Mark:
     return Mark("manifest.yaml", before.count("\n") + 1, start - before.rfind("\n"))
 
 
-def test_every_statement_can_be_made_optional_and_nothing_else_changes() -> None:
+def test_every_statement_can_say_how_long_it_matches_and_nothing_else_changes() -> None:
     found = manifest(BODY)
     wanted = [s for s in statements(found) if not s.optional]
     text, left = apply(
         found.text,
-        [Proposal("optional", s.batch, f"gone: {n}, with #{n}", s.mark) for n, s in enumerate(wanted)],
+        [Proposal("until", s.batch, "gone", s.mark) for s in wanted],
+        BETWEEN,
     )
     again = manifest(text.removeprefix(HEAD))
     assert left == []
-    assert [s.optional for s in statements(again) if s.optional != "some lack it"] == [
-        f"gone: {n}, with #{n}" for n in range(len(wanted))
-    ]
+    spans = [s.stated.span for s in statements(again) if s.optional != "some lack it"]
+    assert spans == [Span(until="1.2.0")] * len(wanted)
     assert [s.words for s in statements(again)] == [s.words for s in statements(found)]
     assert "# a comment" in text and "# why not" in text and "# two" in text and "# the first" in text
 
@@ -88,26 +90,26 @@ def test_every_statement_can_be_made_optional_and_nothing_else_changes() -> None
 @pytest.mark.parametrize(
     ("place", "row"),
     [
-        (mark("python/a/"), "  - {path: python/a/, optional: gone}   # why not"),
-        (mark("python/c.py"), '    remove: [{path: python/c.py, optional: gone}, "python/d.py"]  # two'),
-        (mark('"python/d.py"'), '    remove: [python/c.py, {path: "python/d.py", optional: gone}]  # two'),
-        (mark("pkg.m.f"), "      - {name: pkg.m.f, optional: gone}"),
-        (mark("pkg.m.g"), '      - {name: pkg.m.g, why: "it\'s here", optional: gone}'),
-        (mark("drop_statement"), "        optional: gone"),
-        (mark("in: pkg.m.j"), "        optional: gone"),
-        (mark("pkg.m.is_a"), "        pkg.m.is_a: {value: false, optional: gone}"),
-        (mark("pkg.m.is_b"), "        pkg.m.is_b: {value: false, optional: gone}"),
-        (mark("pkg.m.is_c"), "      predicates: {pkg.m.is_c: {value: false, optional: gone}}"),
+        (mark("python/a/"), "  - {path: python/a/, until: 1.2.0}   # why not"),
+        (mark("python/c.py"), '    remove: [{path: python/c.py, until: 1.2.0}, "python/d.py"]  # two'),
+        (mark('"python/d.py"'), '    remove: [python/c.py, {path: "python/d.py", until: 1.2.0}]  # two'),
+        (mark("pkg.m.f"), "      - {name: pkg.m.f, until: 1.2.0}"),
+        (mark("pkg.m.g"), '      - {name: pkg.m.g, why: "it\'s here", until: 1.2.0}'),
+        (mark("drop_statement"), "        until: 1.2.0"),
+        (mark("in: pkg.m.j"), "        until: 1.2.0"),
+        (mark("pkg.m.is_a"), "        pkg.m.is_a: {value: false, until: 1.2.0}"),
+        (mark("pkg.m.is_b"), "        pkg.m.is_b: {value: false, until: 1.2.0}"),
+        (mark("pkg.m.is_c"), "      predicates: {pkg.m.is_c: {value: false, until: 1.2.0}}"),
     ],
 )
-def test_optional_goes_where_the_item_is_written(place: Mark, row: str) -> None:
-    text, left = proposed(Proposal("optional", "one", "gone", place))
+def test_the_last_version_goes_where_the_item_is_written(place: Mark, row: str) -> None:
+    text, left = proposed(Proposal("until", "one", "gone", place))
     assert (added(text), left) == ([row], [])
 
 
 def test_a_new_rule_stands_beside_the_one_most_like_it() -> None:
     rule = Proposal("rule", "base", "came with 1 (#2)", key="keep", text="python/aa/")
-    assert added(proposed(rule)[0]) == ["  - {path: python/aa/, optional: came with 1 (#2)}"]
+    assert added(proposed(rule)[0]) == ["  - {path: python/aa/, since: 1.3.0.dev0}"]
     text = proposed(rule)[0].splitlines()
     assert text[text.index("  - python/a/   # why not") + 1].startswith("  - {path: python/aa/")
 
@@ -115,20 +117,20 @@ def test_a_new_rule_stands_beside_the_one_most_like_it() -> None:
 def test_a_new_rule_in_a_list_on_one_line_stays_on_it() -> None:
     text, _ = proposed(Proposal("rule", "one", "came", key="remove", text="python/cc.py"))
     assert added(text) == [
-        '    remove: [python/c.py, {path: python/cc.py, optional: came}, "python/d.py"]  # two'
+        '    remove: [python/c.py, {path: python/cc.py, since: 1.3.0.dev0}, "python/d.py"]  # two'
     ]
 
 
 def test_a_batch_without_the_list_gets_one_behind_its_reason() -> None:
     text, _ = proposed(Proposal("rule", "two", "came", key="remove", text="k/x.cu"))
-    assert added(text) == ["    remove:", "      - {path: k/x.cu, optional: came}"]
+    assert added(text) == ["    remove:", "      - {path: k/x.cu, since: 1.3.0.dev0}"]
     assert "    why: another\n    remove:\n" in text
 
 
 def test_two_rules_for_a_list_that_is_not_there_share_a_new_one() -> None:
     rules = [Proposal("rule", "two", "came", key="remove", text=f"k/{name}.cu") for name in "xy"]
     facts = [Proposal("fact", "three", "came", key="predicates", text=f"pkg.m.is_{name}") for name in "xy"]
-    text, left = apply(HEAD + BODY + "  - id: three\n    why: a third\n", [*rules, *facts])
+    text, left = apply(HEAD + BODY + "  - id: three\n    why: a third\n", [*rules, *facts], BETWEEN)
     found = manifest(text.removeprefix(HEAD))
     assert left == []
     assert [r.pattern for r in found.batches[2].rules] == ["k/x.cu", "k/y.cu"]
@@ -140,22 +142,25 @@ def test_a_fact_is_an_entry_of_its_batch() -> None:
         text, left = proposed(Proposal("fact", batch, "came", key="predicates", text="pkg.m.is_z"))
         found = manifest(text.removeprefix(HEAD))
         (fact,) = [f for b in found.batches for f in b.facts if f.name == "pkg.m.is_z"]
-        assert (fact.batch, fact.value, fact.optional, left) == (batch, False, "came", [])
+        assert (fact.batch, fact.value, fact.span.since, left) == (batch, False, "1.3.0.dev0", [])
 
 
-def test_a_moved_edit_is_a_copy_for_the_new_place_and_the_old_one_may_match_nothing() -> None:
+def test_a_moved_edit_is_a_copy_for_the_new_place_and_the_old_one_has_an_end() -> None:
     place = mark("drop_statement")
     text, left = proposed(
-        Proposal("optional", "one", "gone", place),
+        Proposal("until", "one", "gone", place),
         Proposal("moved", "one", "moved here", place, text="pkg.n.h"),
     )
     edits = [e for e in manifest(text.removeprefix(HEAD)).batches[1].edits if e.kind == "drop-statement"]
-    assert [(e.target, e.optional) for e in edits] == [("pkg.m.h", "gone"), ("pkg.n.h", "moved here")]
+    assert [(e.target, e.span) for e in edits] == [
+        ("pkg.m.h", Span(until="1.2.0")),
+        ("pkg.n.h", Span(since="1.3.0.dev0")),
+    ]
     assert edits[0].match == edits[1].match and left == []
 
 
 def test_a_proposal_without_a_place_is_handed_back_and_changes_nothing() -> None:
-    nowhere = Proposal("optional", "one", "gone", Mark("manifest.yaml", 1, 2))
+    nowhere = Proposal("until", "one", "gone", Mark("manifest.yaml", 1, 2))
     unknown = Proposal("rule", "three", "came", key="remove", text="x")
     assert proposed(nowhere, unknown) == (HEAD + BODY, [nowhere, unknown])
 
@@ -177,3 +182,14 @@ def test_any_text_is_read_back_as_it_was_in_both_layouts(text: str) -> None:
         assert not found.problems
         value = found.data["a"] if isinstance(found.data, dict) else found.data[0][0]
         assert value == text
+
+
+def test_a_version_that_other_readers_take_for_a_number_is_quoted() -> None:
+    text, _ = apply(HEAD + BODY, [Proposal("until", "one", "gone", mark("python/a/"))], Span("1.3", "1.2"))
+    assert added(text) == ['  - {path: python/a/, until: "1.2"}   # why not']
+
+
+def test_a_pin_stands_behind_the_others_with_the_new_version() -> None:
+    text, left = proposed(Proposal("pin", "base", key="a" * 40, text="at-aaaaaaaaa"))
+    row = f"    at-aaaaaaaaa: {{commit: {'a' * 40}, version: 1.3.0.dev0}}"
+    assert (added(text), left) == ([row], [])

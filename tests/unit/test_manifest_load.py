@@ -103,12 +103,12 @@ def test_rules_of_a_batch_stand_in_the_order_in_which_they_decide() -> None:
 def test_facts_know_whether_their_value_is_exact() -> None:
     text = """\
 facts:
-  predicates: {a.b: false, a.c: truthy, a.d: {value: falsy, optional: gone in later ones}}
+  predicates: {a.b: false, a.c: truthy, a.d: {value: falsy, optional: an example}}
   values: {torch.version.hip: null}
   environment: {USE_X: "0"}
   attributes: [torch.xpu]
   pure: [get_flag]
-  environment_readers: [a.b.get_flag, {name: get_number, optional: came later}]
+  environment_readers: [a.b.get_flag, {name: get_number, optional: an example}]
   quiet_imports: [torch, google.protobuf]
   bases: {torch.nn.Module: [forward, train]}
   defaults: {torch.compile: {disable: false}}
@@ -134,7 +134,7 @@ batches: []
     known = Facts.of(manifest(text))
     assert known.environment_readers == {"a.b.get_flag", "get_number"}
     assert known.quiet_imports == {"torch", "google.protobuf"}
-    assert facts[2].optional == "gone in later ones"
+    assert facts[2].optional == "an example"
     assert facts[1] == Fact("predicate", "a.c", True, Mark("manifest.yaml", NEXT + 1, 28), "base", False)
     options = manifest(text).batches[0].options
     assert options == (

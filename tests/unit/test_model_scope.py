@@ -156,8 +156,8 @@ def test_an_architecture_that_another_name_contains_is_no_absent_value() -> None
             "No model of upstream is called `twoo`.",
             "did you mean `two`?",
         ),
-        ("models: [two*]", "models: [twenty*]", "No model of upstream is called `twenty*`.", "optional"),
-        ("parts: [Two]", "parts: [Twenty]", "No architecture of upstream's models has `Twenty`", "optional"),
+        ("models: [two*]", "models: [twenty*]", "No model of upstream is called `twenty*`.", "since"),
+        ("parts: [Two]", "parts: [Twenty]", "No architecture of upstream's models has `Twenty`", "since"),
         (".PICTURES", ".IMAGES", "`pkg.config.IMAGES` is no list of architectures", ""),
         (".PICTURES", ".is_two", "`pkg.config.is_two` is no list of architectures", ""),
     ],
@@ -170,8 +170,8 @@ def test_what_names_no_model_of_upstream_is_an_error(old: str, new: str, message
 
 
 def test_what_upstream_may_lack_is_none() -> None:
-    text = HYBRID.replace("models: [two]", "models: [two, {name: ten, optional: later}]")
-    text = text.replace("{value: null, models: [two*]}", "{value: null, models: [ten], optional: later}")
+    text = HYBRID.replace("models: [two]", "models: [two, {name: ten, optional: an example}]")
+    text = text.replace("{value: null, models: [two*]}", "{value: null, models: [ten], optional: an example}")
     assert b'print("configured")' not in cut(upstream(), scoped(rest=text)).output["python/pkg/main.py"]
 
 

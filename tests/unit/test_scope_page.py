@@ -30,7 +30,7 @@ decisions:
     decision: It leaves | all of it.
     batches: [hip]
     statements: [pkg.platform.is_hip, roots.models]
-    keeps: [pkg.platform.is_cuda, {name: pkg.later, optional: came later}]
+    keeps: [pkg.platform.is_cuda, {name: pkg.later, optional: an example}]
     gates: [G005]
     tests: ["tests/unit/test_scope_page.py::test_a_row"]
 guarantees:

@@ -107,7 +107,7 @@ def test_a_pattern_in_another_unicode_form_is_told_as_such() -> None:
 
 
 def test_a_pattern_may_match_nothing_when_it_says_why() -> None:
-    rules = "keep: [python/, {path: gone/, optional: later upstreams lack it}]\nbatches: []\n"
+    rules = "keep: [python/, {path: gone/, optional: an example}]\nbatches: []\n"
     assert chosen(rules).problems == ()
 
 

@@ -1,0 +1,48 @@
+"""The versions between which a lift goes, for the ranges of the statements that it proposes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from builder.manifest import spans
+from builder.manifest.model import Manifest, Span
+from builder.pipeline.ranges import About, about
+from builder.upstream.model import Upstream
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+_NONE = "0.0.0.dev0"  # what a distribution is called whose upstream names no version
+
+
+def step(old: Upstream, new: Upstream, manifest: Manifest) -> Span:
+    """From the version of the old upstream (`until`) to that of the new one (`since`).
+
+    Commits of one branch may all say the same; then the new one is called the next in development.
+    """
+    then = about(old, manifest).version or old.version or _NONE
+    now = about(new, manifest).version or new.version or _NONE
+    before, after = spans.version(then), spans.version(now)
+    if before is not None and (after is None or after <= before) and new.commit != old.commit:
+        now = _next(before)
+    return Span(since=now, until=then)
+
+
+def known(new: Upstream, manifest: Manifest, between: Span) -> About:
+    """What is known of the new upstream: at least that it comes after the old one."""
+    found = about(new, manifest)
+    return found if found.version else replace(found, version=between.since)
+
+
+def pin_of(new: Upstream, manifest: Manifest) -> str | None:
+    """The name for a pin of the new upstream, so that the ranges are shown to be true; None for one that
+    is a pin, and for a release, whose digest nobody has checked."""
+    found = about(new, manifest)
+    return f"at-{new.commit[:9]}" if found.kind == "git" and found.pin is None and new.commit else None
+
+
+def _next(version: Version) -> str:
+    if version.dev is not None:
+        return f"{str(version.public).rpartition('.dev')[0]}.dev{version.dev + 1}"
+    return f"{version.base_version}.post{(version.post or 0) + 1}.dev0"

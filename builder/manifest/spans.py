@@ -1,0 +1,105 @@
+"""The versions of upstream that statements are made for: which they are, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from builder.errors import Problem
+from builder.manifest.model import Manifest, Pin, Span
+from builder.manifest.stated import Stated, name_of, stated
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+#: A reason that tells when something came or went, which `since` and `until` say better.
+_HISTORY = re.compile(
+    r"\d+\.\d+\.\d+"
+    r"|\bthe (?:seed|pin|release)\b|\bpins\b|\bsdists?\b|\bupstreams\b"
+    r"|\b(?:the|its) (?:old|new|other |earlier |later )?name\b"
+    r"|\bevery upstream\b|\bcame and went\b"
+    r"|\b(?:old|new|earli|lat)er (?:ones|upstreams?|releases|versions|commits)\b"
+    r"|\b(?:came|moved|left|gone|until|since|renamed) (?:after|before|later|with|at|in|here|since|by)\b",
+    re.IGNORECASE,
+)
+
+
+def version(text: str | None) -> Version | None:
+    """A version as it is compared; None for none, and for text that is none."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(text) if text else None
+    except InvalidVersion:
+        return None
+
+
+def within(span: Span, at: Version) -> bool:
+    """Does a version lie in a span?"""
+    since, until = version(span.since), version(span.until)
+    return (since is None or since <= at) and (until is None or at <= until)
+
+
+def version_of(pin: Pin) -> str | None:
+    """The version of a pin, as far as the manifest says it."""
+    return pin.version or pin.sdist
+
+
+def beyond(statement: Stated) -> Problem:
+    """R011 for a statement that matches at a pin which lies outside of its span."""
+    span = statement.span
+    at = version((span.beyond or "").rpartition("(")[2].rstrip(")"))
+    early = at is not None and span.since is not None and not within(Span(span.since), at)
+    key, said = ("since", span.since) if early else ("until", span.until)
+    message = f"`{name_of(statement)}` says `{key}: {said}`, and it matches at the pin {span.beyond} too."
+    return Problem("R011", message, statement.mark, hint=f"write `{key}: {at}`, or leave `{key}` away")
+
+
+def check(manifest: Manifest) -> Iterator[Problem]:
+    """M013 for each span that is none or that the pins do not show, and each reason that is a version's."""
+    pins = manifest.upstream.pins
+    for statement in {one.mark: one for one in reversed([*stated(manifest)])}.values():
+        if statement.span:
+            yield from _span(statement, pins)
+        if statement.optional and statement.span:
+            message = f"`{name_of(statement)}` has both a reason under `optional` and a range of versions."
+            yield Problem("M013", message, statement.mark, hint="leave one of them away")
+        elif statement.optional and _HISTORY.search(statement.optional) and not _of_all(statement):
+            message = f"The reason `{statement.optional}` of `{name_of(statement)}` is a matter of versions."
+            hint = "write `since: VERSION` or `until: VERSION`; or nothing, for what a release does not hold"
+            yield Problem("M013", message, statement.mark, hint=hint)
+
+
+def _of_all(statement: Stated) -> bool:
+    """Is the reason that of an exception from every guarantee, which may excuse nothing anywhere?"""
+    return getattr(statement, "why", None) == statement.optional
+
+
+def _span(statement: Stated, pins: Mapping[str, Pin]) -> Iterator[Problem]:
+    span, name = statement.span, name_of(statement)
+    stated_as = " and ".join(f"`{k}: {v}`" for k, v in (("since", span.since), ("until", span.until)) if v)
+    for text in (span.since, span.until):
+        if text and version(text) is None:
+            if text[0].isdigit():  # the schema has said so of any other
+                message = f"`{text}` is not a version."
+                yield Problem("M013", message, statement.mark, hint="write it as `0.5.9`")
+            return
+    since, until = version(span.since), version(span.until)
+    if since is not None and until is not None and since > until:
+        yield Problem("M013", f"`{name}` says {stated_as}: no version lies between.", statement.mark)
+        return
+    known = {pin.name: version(version_of(pin)) for pin in pins.values()}
+    if not known or any(at is None for at in known.values()):
+        return  # a pin whose version only its own files say may show anything
+    inside = [pin for pin, at in known.items() if at is not None and within(span, at)]
+    if not inside:
+        message = f"`{name}` says {stated_as}, and no pin lies in this range, so that nothing shows it true."
+        yield Problem("M013", message, statement.mark, hint=_say(known))
+    elif len(inside) == len(known):
+        message = f"`{name}` says {stated_as}, and every pin lies in this range, so that it says nothing."
+        yield Problem("M013", message, statement.mark, hint=f"leave it away; {_say(known)}")
+
+
+def _say(known: Mapping[str, Version | None]) -> str:
+    return "the pins are " + ", ".join(f"{name} ({at})" for name, at in known.items())

@@ -1,0 +1,136 @@
+"""Every statement of a manifest that upstream may or may not bear out, in one walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from builder.manifest.model import (
+    Absent,
+    AnchoredEdit,
+    Architecture,
+    DynamicEdge,
+    Edit,
+    Fact,
+    Kept,
+    KeptDependency,
+    Manifest,
+    Models,
+    Option,
+    Patch,
+    Rule,
+    Spared,
+    TextException,
+    TomlEdit,
+    WheelRule,
+    WholeFile,
+    Word,
+)
+
+Stated = (
+    Rule
+    | Models
+    | Option
+    | Fact
+    | Absent
+    | Edit
+    | WholeFile
+    | Patch
+    | TomlEdit
+    | AnchoredEdit
+    | DynamicEdge
+    | TextException
+    | KeptDependency
+    | Kept
+    | WheelRule
+    | Architecture
+    | Word
+    | Spared
+)
+_One = TypeVar("_One", bound=Stated)
+Change = Callable[[_One], _One]
+
+
+def stated(manifest: Manifest) -> Iterator[Stated]:
+    """The statements, the models of each directly behind it; several may share a mark."""
+    found: list[Stated] = []
+
+    def take(one: Any) -> Any:
+        found.append(one)
+        return one
+
+    changed(manifest, take)
+    yield from found
+
+
+def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:
+    """The manifest with every statement as `change` gives it back, a statement's own models included."""
+
+    def each(many: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(one(item) for item in many)
+
+    def one(item: Any) -> Any:
+        new = change(item)
+        models = getattr(new, "models", ())
+        return replace(new, models=each(models)) if models else new
+
+    batches = (
+        replace(
+            batch,
+            models=each(batch.models),
+            words=each(batch.words),
+            spared=each(batch.spared),
+            rules=each(batch.rules),
+            facts=each(batch.facts),
+            options=each(batch.options),
+            absent=each(batch.absent),
+            edits=each(batch.edits),
+            files=each(batch.files),
+            patches=each(batch.patches),
+            toml=each(batch.toml),
+            anchored=each(batch.anchored),
+        )
+        for batch in manifest.batches
+    )
+    promises = manifest.guarantees
+    guarantees = replace(
+        promises,
+        absent_text=tuple(replace(t, exceptions=each(t.exceptions)) for t in promises.absent_text),
+        dependencies=each(promises.dependencies),
+    )
+    kernel = manifest.kernel
+    if kernel is not None:
+        kernel = replace(kernel, remove=each(kernel.remove), architectures=each(kernel.architectures))
+    return replace(
+        manifest,
+        roots=replace(manifest.roots, dynamic=each(manifest.roots.dynamic)),
+        batches=tuple(batches),
+        guarantees=guarantees,
+        kernel=kernel,
+        scope=tuple(replace(item, keeps=each(item.keeps)) for item in manifest.scope),
+    )
+
+
+def name_of(statement: Stated) -> str:
+    """What a statement is about, in one word of the manifest."""
+    if isinstance(statement, (Rule, WheelRule)):
+        return statement.pattern
+    if isinstance(statement, Word):
+        return statement.text
+    if isinstance(statement, Spared):
+        return statement.pattern
+    if isinstance(statement, Edit):
+        return statement.target
+    if isinstance(statement, (WholeFile, TextException)):
+        return statement.path
+    if isinstance(statement, Patch):
+        return statement.overlay
+    if isinstance(statement, (TomlEdit, AnchoredEdit)):
+        return statement.file
+    if isinstance(statement, DynamicEdge):
+        return statement.source
+    if isinstance(statement, Option):
+        values = (*statement.values, *statement.parts, *statement.among)
+        return ", ".join(str(value) for value in values) or ", ".join(statement.names)
+    return statement.name

@@ -1,0 +1,169 @@
+"""Which statements of a manifest may match nothing at one upstream, and which must not match there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from builder.errors import Mark, Problem
+from builder.manifest import spans
+from builder.manifest.model import (
+    Absent,
+    AnchoredEdit,
+    DynamicEdge,
+    Edit,
+    Fact,
+    Kept,
+    KeptDependency,
+    Manifest,
+    Models,
+    Option,
+    Rule,
+    Span,
+    Spared,
+    TextException,
+    TomlEdit,
+    WholeFile,
+    Word,
+)
+from builder.manifest.stated import Stated, changed, stated
+from builder.select.rules import can_match
+from builder.upstream.model import Upstream
+
+#: What is compared with the output, or with upstream beside it.
+_GATED = (DynamicEdge, TextException, KeptDependency, Kept, Spared)
+_ELSEWHERE = "this upstream does not hold the place"
+_OTHER = "made for other versions"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is known of an upstream besides its files.
+
+    `version`: None where nobody states it. `pin`: the pin that it is. `kind`: a commit of the repository,
+    or a release, which holds only a part of it.
+    """
+
+    version: str | None = None
+    pin: str | None = None
+    kind: Literal["git", "release", "unknown"] = "unknown"
+
+
+UNKNOWN = About()
+
+
+def about(upstream: Upstream, manifest: Manifest, without: Collection[str] = ()) -> About:
+    """What is known of an upstream: of a pin by whatever name it was asked for, and of a release.
+
+    `without`: batches that are off. What they give back is no pin's any more, and shows no range untrue.
+    """
+    kind: Literal["git", "release"] = "release" if upstream.origin.startswith("release ") else "git"
+    pins = manifest.upstream.pins
+    pin = pins.get(upstream.spec) or next(
+        (p for p in pins.values() if p.commit and p.commit == upstream.commit), None
+    )
+    released = upstream.spec.removeprefix("pypi:") if upstream.spec.startswith("pypi:") else None
+    if pin is None and released is not None:
+        asked = spans.version(released)
+        pin = next((p for p in pins.values() if p.sdist and spans.version(p.sdist) == asked), None)
+    if pin is not None:
+        return About(spans.version_of(pin) or upstream.version, None if without else pin.name, kind)
+    return About(released, None, kind)
+
+
+def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest:
+    """The manifest as it is asked of one upstream.
+
+    A statement gets a reason why it may match nothing where its versions are others, where nobody knows
+    the version, and where its place is in none of the folders `within` that a partial upstream holds.
+    """
+    at = spans.version(known.version)
+
+    def asked(one: Any) -> Any:
+        if within and _elsewhere(one, manifest, within):
+            return _tolerant(one, _ELSEWHERE)
+        if not one.span or (at is not None and spans.within(one.span, at)):
+            return _tolerant(one, one.optional) if one.optional else one
+        if at is not None and known.pin is not None:
+            one = replace(one, span=Span(one.span.since, one.span.until, f"{known.pin} ({at})"))
+        return _tolerant(one, _OTHER)
+
+    return changed(manifest, asked)
+
+
+def _tolerant(one: Any, reason: str) -> Any:
+    models = getattr(one, "models", ())
+    if models:
+        one = replace(one, models=tuple(replace(m, optional=m.optional or reason) for m in models))
+    return replace(one, optional=one.optional or reason)
+
+
+def mistakes(problems: Iterable[Problem], manifest: Manifest) -> list[Problem]:
+    """The problems without those of statements that may match nothing, or that match by another name."""
+    problems = list(problems)
+    missed, excuses = missing(problems, manifest), {s.mark for s in stated(manifest) if s.optional}
+    return [p for p in problems if not p.nothing or (p.mark in missed and p.mark not in excuses)]
+
+
+def missing(problems: Iterable[Problem], manifest: Manifest) -> frozenset[Mark]:
+    """The marks of statements that matched nothing under any of their names."""
+    misses = Counter(p.mark for p in problems if p.nothing and p.mark is not None)
+    names = Counter(s.mark for s in stated(manifest) if isinstance(s, (Absent, Edit, Fact, TextException)))
+    return frozenset(mark for mark, count in misses.items() if count >= names.get(mark, 1))
+
+
+def holds(
+    asked: Manifest, left: Manifest, problems: Iterable[Problem], rules: Mapping[Rule, int]
+) -> frozenset[Mark]:
+    """The marks of what upstream bears out before anything is edited: rules, facts, absent names, models.
+
+    `left`: the manifest without what models that stay contradict; `rules`: how many paths each matches.
+    """
+    said = {s.mark for s in stated(asked) if isinstance(s, Models)}
+    said |= {s.mark for s in stated(left) if isinstance(s, (Fact, Option, Absent, Word))}
+    return frozenset(said - missing(problems, asked) | {rule.mark for rule, count in rules.items() if count})
+
+
+def beyond(manifest: Manifest, matched: Collection[Mark]) -> list[Problem]:
+    """R011 for the statements that match at a pin outside of their versions."""
+    found = {s.mark: s for s in stated(manifest) if s.span.beyond and s.mark in matched}
+    return [spans.beyond(statement) for statement in found.values()]
+
+
+def kept_to(problems: Sequence[Problem], manifest: Manifest) -> list[Problem]:
+    """What is wrong of what the gates found: what may match nothing is not, and what matches at a pin
+    outside of its versions is."""
+    said = {s.mark for s in stated(manifest) if isinstance(s, _GATED)}
+    return [*mistakes(problems, manifest), *beyond(manifest, said - missing(problems, manifest))]
+
+
+def _elsewhere(one: Stated, manifest: Manifest, within: Sequence[str]) -> bool:
+    """Is what a statement is about outside of the folders that upstream holds?"""
+    if isinstance(one, (Rule, TextException)):
+        return not can_match(one.pattern if isinstance(one, Rule) else one.path, within)
+    if isinstance(one, Spared):
+        return one.kind == "path" and not can_match(one.pattern, within)
+    if isinstance(one, (WholeFile, TomlEdit, AnchoredEdit)):
+        return not _holds(one.path if isinstance(one, WholeFile) else one.file, within)
+    if isinstance(one, Edit):
+        return not _has(one.target, manifest, within)
+    if isinstance(one, (Fact, Absent)):
+        return not _has(one.name, manifest, within)
+    if isinstance(one, DynamicEdge):
+        return not _has(one.source, manifest, within)
+    if isinstance(one, Kept):
+        return not (_holds(one.name, within) if "/" in one.name else _has(one.name, manifest, within))
+    return False
+
+
+def _holds(path: str, within: Sequence[str]) -> bool:
+    """A file at the root may come with any part of a repository."""
+    return "/" not in path or path.partition("/")[0] in within
+
+
+def _has(name: str, manifest: Manifest, within: Sequence[str]) -> bool:
+    """A name of no package may be anybody's."""
+    folder = manifest.packages.get(name.partition(".")[0])
+    return folder is None or _holds(f"{folder}/", within)

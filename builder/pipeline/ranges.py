@@ -143,6 +143,8 @@ def _elsewhere(one: Stated, manifest: Manifest, within: Sequence[str]) -> bool:
     """Is what a statement is about outside of the folders that upstream holds?"""
     if isinstance(one, (Rule, TextException)):
         return not can_match(one.pattern if isinstance(one, Rule) else one.path, within)
+    if isinstance(one, Word):
+        return True  # what it names may be in the part that upstream lacks
     if isinstance(one, Spared):
         return one.kind == "path" and not can_match(one.pattern, within)
     if isinstance(one, (WholeFile, TomlEdit, AnchoredEdit)):

@@ -393,7 +393,7 @@ def test_a_file_that_moved_is_known_by_its_bytes_without_a_history(later: Later)
 def test_a_new_folder_takes_its_licence_along_and_not_its_kernels(later: Later) -> None:
     inside = {"__init__.py": b"", "core.py": b"CORE = 1\n", "LICENSE": b"Permission.\n"}
     files = {**later.files, **{f"python/acme/wide/{name}": data for name, data in inside.items()}}
-    rule = "  - {path: python/acme/wide/, optional: it came later}\n"
+    rule = "  - {path: python/acme/wide/, optional: an example}\n"
     later.world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n" + rule)
     later.then("Wide (#1)", files)
     assert ids(later.lift()[1]) == ["path:python/acme/wide/"]

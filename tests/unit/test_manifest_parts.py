@@ -13,7 +13,7 @@ from manifest_text import HEAD, REPOSITORY, manifest, problems, schema
 from builder.errors import BuildError, Mark
 from builder.lift.insert import Proposal, apply_all
 from builder.manifest.load import load, read_texts
-from builder.manifest.model import Manifest
+from builder.manifest.model import Manifest, Span
 from builder.report import render
 
 BATCHES = """\
@@ -259,17 +259,17 @@ def test_a_proposal_changes_the_file_that_it_is_about() -> None:
         it.texts,
         it.file,
         [
-            Proposal("optional", "one", "gone", past.mark),
+            Proposal("until", "one", "gone", past.mark),
             Proposal("moved", "one", "moved here", stub.mark, text="pkg.n.gone"),
             Proposal("rule", "one", "came", key="remove", text="python/c/"),
-            Proposal("optional", "one", "gone", Mark("overlays/none/edits.yaml", 1, 1)),
+            Proposal("until", "one", "gone", Mark("overlays/none/edits.yaml", 1, 1)),
         ],
+        Span(since="0.5.10", until="0.5.9"),
     )
     assert [p.mark for p in left] == [Mark("overlays/none/edits.yaml", 1, 1)]
-    assert "drop: [{name: pkg.m.third, optional: gone}]" in texts[PAST]
-    copy = "  - {name: pkg.n.gone, why: It has nothing to call., optional: moved here}\n"
-    assert copy in texts[ONE]
-    assert "{path: python/c/, optional: came}" in texts["manifest.yaml"]
+    assert "drop: [{name: pkg.m.third, until: 0.5.9}]" in texts[PAST]
+    assert "  - {name: pkg.n.gone, why: It has nothing to call., since: 0.5.10}\n" in texts[ONE]
+    assert "{path: python/c/, since: 0.5.10}" in texts["manifest.yaml"]
     assert texts[ROWS] == SCOPE
 
 

@@ -9,6 +9,7 @@ from builder.errors import Mark, Problem
 from builder.gates import words
 from builder.gates.world import Explained, World
 from builder.manifest.model import AbsentText, Manifest, TextException
+from builder.select.patterns import literal_folder
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Places of one pattern that are listed one by one; the others are counted.
@@ -20,7 +21,7 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
     problems: list[Problem] = []
     lowered: dict[str, bytes] = {}
     for promise in manifest.guarantees.absent_text:
-        problems += _absent(promise, after.snapshot, lowered)
+        problems += _absent(promise, after.snapshot, lowered, may_lack=not _held(promise, before.snapshot))
     problems += words.check(after, manifest)
     kept = {(k.name, k.mark): True for item in manifest.scope for k in item.keeps}
     for (name, mark), may_lack in (dict.fromkeys(manifest.guarantees.present, False) | kept).items():
@@ -46,7 +47,16 @@ def _there(name: str, world: World) -> bool:
     return name in world.snapshot or world.index.locate(name) is not None
 
 
-def _absent(promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes]) -> list[Problem]:
+def _held(promise: AbsentText, upstream: Snapshot) -> bool:
+    """Does upstream hold one of the top-level folders that the guarantee is about?"""
+    folders = {path.partition("/")[0] for path in upstream}
+    tops = [(literal_folder(path) or "").partition("/")[0] for path in promise.paths]
+    return any(not top or top in folders for top in tops)
+
+
+def _absent(
+    promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes], may_lack: bool
+) -> list[Problem]:
     try:
         pattern = re.compile(promise.pattern)
         raw = re.compile(promise.pattern.encode(), re.MULTILINE)  # a line at a time, as below
@@ -103,7 +113,7 @@ def _absent(promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes]) 
                     nothing=True,
                 )
             )
-    if not paths:
+    if not paths and not may_lack:
         found.append(
             Problem("G007", f"the paths of {promise.pattern!r} match no file of the output", promise.mark)
         )

@@ -44,8 +44,12 @@ class Decided:
 
 def partial_paths(paths: Iterable[str]) -> tuple[str, ...]:
     """The top-level folders of an upstream that is only a part of the repository; () for a whole one."""
-    folders = tuple(sorted({path.partition("/")[0] for path in paths if "/" in path}))
-    return folders if folders == ("python",) else ()
+    paths = list(paths)
+    if {path.partition("/")[0] for path in paths if "/" in path} != {"python"}:
+        return ()
+    # a wheel holds nothing of python/ but the package
+    below = {"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1}
+    return (below.pop(),) if len(below) == 1 else ("python",)
 
 
 def chosen(snapshot: Snapshot, manifest: Manifest, within: Sequence[str] | None = None) -> Selection:

@@ -10,6 +10,7 @@ from builder.errors import Mark, Problem
 from builder.manifest.model import AnchoredEdit, Edit, Manifest, Rule, TomlEdit
 from builder.overlay import added, anchored, files, patch, structural, toml
 from builder.overlay.record import Record
+from builder.select.rules import holds_path
 from builder.source.parse import parse
 from builder.source.splice import splice
 from builder.tree import Snapshot
@@ -44,7 +45,7 @@ def overlay(
     current = {path: upstream[path] for path in kept}
 
     def there(path: str) -> bool:
-        return not within or path.partition("/")[0] in within or "/" not in path
+        return not within or holds_path(path, within)
 
     def put(path: str, data: bytes | None) -> None:
         done.contents[path] = data

@@ -29,7 +29,7 @@ from builder.manifest.model import (
     Word,
 )
 from builder.manifest.stated import Stated, changed, stated
-from builder.select.rules import can_match
+from builder.select.rules import can_match, holds_path
 from builder.upstream.model import Upstream
 
 #: What is compared with the output, or with upstream beside it.
@@ -148,7 +148,7 @@ def _elsewhere(one: Stated, manifest: Manifest, within: Sequence[str]) -> bool:
     if isinstance(one, Spared):
         return one.kind == "path" and not can_match(one.pattern, within)
     if isinstance(one, (WholeFile, TomlEdit, AnchoredEdit)):
-        return not _holds(one.path if isinstance(one, WholeFile) else one.file, within)
+        return not holds_path(one.path if isinstance(one, WholeFile) else one.file, within)
     if isinstance(one, Edit):
         return not _has(one.target, manifest, within)
     if isinstance(one, (Fact, Absent)):
@@ -156,16 +156,11 @@ def _elsewhere(one: Stated, manifest: Manifest, within: Sequence[str]) -> bool:
     if isinstance(one, DynamicEdge):
         return not _has(one.source, manifest, within)
     if isinstance(one, Kept):
-        return not (_holds(one.name, within) if "/" in one.name else _has(one.name, manifest, within))
+        return not (holds_path(one.name, within) if "/" in one.name else _has(one.name, manifest, within))
     return False
-
-
-def _holds(path: str, within: Sequence[str]) -> bool:
-    """A file at the root may come with any part of a repository."""
-    return "/" not in path or path.partition("/")[0] in within
 
 
 def _has(name: str, manifest: Manifest, within: Sequence[str]) -> bool:
     """A name of no package may be anybody's."""
     folder = manifest.packages.get(name.partition(".")[0])
-    return folder is None or _holds(f"{folder}/", within)
+    return folder is None or holds_path(f"{folder}/", within)

@@ -187,6 +187,18 @@ def _unmatched_pruning(
             yield Problem("R001", message, mark, hint=index.nearest(pattern))
 
 
+def holds_path(path: str, within: Sequence[str]) -> bool:
+    """Whether a file or folder lies in what an upstream with only these folders holds.
+
+    A file at the root, or beside what is held, may come with any part of a repository.
+    """
+    top, _, rest = path.partition("/")
+    return not rest or any(
+        f"{path}/".startswith(f"{folder}/") or (folder.startswith(f"{top}/") and "/" not in rest)
+        for folder in within
+    )
+
+
 def can_match(pattern: str, within: Sequence[str]) -> bool:
     """Whether a pattern could match in an upstream that has only these folders."""
     if not within:

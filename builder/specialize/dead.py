@@ -16,7 +16,7 @@ from builder.specialize.hierarchy import Class, Hierarchy
 from builder.specialize.links import Links
 from builder.specialize.reflection import Reflection
 from builder.specialize.scopes import Scope
-from builder.specialize.seek import first_line, no_names, refers, string_names
+from builder.specialize.seek import first_line, no_names, possible_names, refers, string_names
 from builder.specialize.words import Words, defines, words
 from builder.specialize.world import Unit, World
 
@@ -129,16 +129,23 @@ class Dead:
     ) -> Iterator[tuple[Unit, Definition]]:
         """Where a name to which nothing refers is defined. Not `proven`: only where the facts say that
         nothing else calls it."""
+        leaving: list[tuple[Unit, Definition]] = []
+        staying: list[tuple[Unit, Definition]] = []
         for path in sorted(self._places[encoded]):
             unit = world.unit(path)
             for item in definitions(unit).get(name, ()):
-                if self._stays and item.qualified(unit) in self._stays:
-                    continue
-                if item.node in unit.leaving:
-                    continue
-                stated = item.qualified(unit) in world.facts.uncalled
-                if stated or (proven and self._may_leave(world, unit, item)):
-                    yield unit, item
+                if item.node not in unit.leaving:
+                    leaves = self._leaves(world, unit, item, proven)
+                    (leaving if leaves else staying).append((unit, item))
+        # one that stays may mean another by the name that both have
+        if not any(_says(item.node, name) for _, item in staying):
+            yield from leaving
+
+    def _leaves(self, world: World, unit: Unit, item: Definition, proven: bool) -> bool:
+        qualified = item.qualified(unit)
+        if qualified in self._stays:
+            return False
+        return qualified in world.facts.uncalled or (proven and self._may_leave(world, unit, item))
 
     def _may_leave(self, world: World, unit: Unit, item: Definition) -> bool:
         """Does nothing need a definition to which no name refers?"""
@@ -231,7 +238,9 @@ class Dead:
         for path in self._words.holders(encoded):
             if self._words.of(path)[encoded] > places.get(path, 0):
                 unit = world.unit(path)
-                if refers(unit, name, no_names, False) if uncalled else refers(unit, name):
+                names = no_names if uncalled else possible_names
+                # where no definition of it can leave, what stands in one counts
+                if refers(unit, name, names, not uncalled, path not in places):
                     self._alive[encoded] = (path, world.files[path], unit.version)
                     return True
         return False
@@ -245,6 +254,20 @@ class Dead:
             units = (self._before_unit(path) for path in paths)
             self._used[name] = any(unit is not None and refers(unit, name, string_names) for unit in units)
         return self._used[name]
+
+
+def _says(node: ast.stmt, name: str) -> bool:
+    """Does a definition of a name read, import or look up that name?"""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and inner.id == name and isinstance(inner.ctx, ast.Load):
+            return True
+        if isinstance(inner, ast.Attribute) and inner.attr == name:
+            return True
+        if isinstance(inner, ast.alias) and name in (inner.asname, *inner.name.split(".")):
+            return True
+        if isinstance(inner, ast.Constant) and inner.value == name:
+            return True
+    return False
 
 
 def _visible(unit: Unit, low: int, high: int) -> bytes:

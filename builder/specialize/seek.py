@@ -138,12 +138,17 @@ def no_names(value: str) -> Sequence[str]:
 
 
 def refers(
-    unit: Unit, name: str, names: Callable[[str], Sequence[str]] = possible_names, imports: bool = True
+    unit: Unit,
+    name: str,
+    names: Callable[[str], Sequence[str]] = possible_names,
+    imports: bool = True,
+    inside: bool = False,
 ) -> bool:
     """Does the file refer to a name from outside the definition of that name?
 
     Reads, attributes, imports, `global`, and strings that may be `names` count; a definition does not.
-    Without `imports` one that binds the name as it is does not either.
+    Without `imports` one that binds the name as it is does not either. `inside`: what stands in a definition
+    of that name counts, too.
     """
     lines = sorted(lines_with(unit, [name.encode()]))
     stack: list[ast.AST] = [unit.module.tree] if lines else []
@@ -169,7 +174,7 @@ def refers(
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             if name in node.names:
                 return True
-        elif isinstance(node, DEFINITIONS) and node.name == name:
+        elif isinstance(node, DEFINITIONS) and node.name == name and not inside:
             stack.extend(node.decorator_list)
             continue
         stack.extend(children(node, lines))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from builder.errors import Mark, Problem
 from builder.graph.modules import module_of
@@ -12,6 +12,8 @@ from builder.specialize.leftovers import Leftover
 from builder.specialize.results import Specialized
 from builder.tree import Snapshot
 
+#: Places of one problem that are named; the others are counted.
+MAX_NAMED = 3
 _HINT = "State a fact that makes the use dead, or drop, stub or replace it with an edit."
 
 
@@ -23,11 +25,25 @@ def problems(
         place = Mark(wrong.path) if wrong.path else None
         yield Problem("G010", f"{wrong.path or 'The specialization'}: {wrong.sentence}.", upstream=place)
     causes = _causes(decided, manifest)
-    for left in result.leftovers:
-        because, mark = _because(left.gone, causes, result)
-        where, excerpt = _place(left, result.files.get(left.path) or laid[left.path], upstream)
-        message = f"`{left.name}` in {left.scope or 'the module'} is used, but {because}."
+    uses: dict[tuple[str, str], list[Leftover]] = {}
+    for left in result.leftovers:  # the uses of one thing are one problem
+        uses.setdefault((left.gone, left.name.partition(".")[0]), []).append(left)
+    for (gone, _), places in uses.items():
+        because, mark = _because(gone, causes, result)
+        first = places[0]
+        where, excerpt = _place(first, result.files.get(first.path) or laid[first.path], upstream)
+        message = f"`{first.name}` in {_named(places)} is used, but {because}."
         yield Problem("R008", message, mark, where, excerpt, _HINT)
+
+
+def _named(places: Sequence[Leftover]) -> str:
+    """Where a name is used: the first scopes, and how many more there are."""
+    scopes = list(dict.fromkeys(left.scope or "the module" for left in places))
+    files = len({left.path for left in places})
+    more = len(scopes) - MAX_NAMED
+    if more > 0:
+        return f"{', '.join(scopes[:MAX_NAMED])} and {more} more places of {files} file{'s' * (files > 1)}"
+    return " and ".join(filter(None, (", ".join(scopes[:-1]), scopes[-1])))
 
 
 def _causes(decided: Decided, manifest: Manifest) -> Mapping[str, tuple[str, Mark]]:

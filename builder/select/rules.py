@@ -193,7 +193,7 @@ def holds_path(path: str, within: Sequence[str]) -> bool:
     A file at the root, or beside what is held, may come with any part of a repository.
     """
     top, _, rest = path.partition("/")
-    return not rest or any(
+    return "/" not in path or any(
         f"{path}/".startswith(f"{folder}/") or (folder.startswith(f"{top}/") and "/" not in rest)
         for folder in within
     )

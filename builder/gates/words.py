@@ -39,8 +39,10 @@ def check(after: World, manifest: Manifest) -> list[Problem]:
         excuses, found = _Excuses(batch), []
         pattern = _pattern(batch.words)
         for path in paths:
+            seen = 0
             for line, name, text in _names(pattern, after.snapshot[path]):
-                if not excuses.excuse(path, name, text):
+                if not excuses.excuse(path, name, text) and line != seen:
+                    seen = line  # a line is one place
                     message = f"{path}:{line}: `{name}` is named by a word of batch {batch.id}"
                     place = Mark(path, line)
                     found.append(

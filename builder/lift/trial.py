@@ -14,7 +14,7 @@ from builder.pipeline.decide import chosen, partial_paths
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.verify import output_world, problems
 from builder.select.families import with_paths
-from builder.select.rules import Selection
+from builder.select.rules import Selection, holds_path
 from builder.tree import Snapshot
 
 
@@ -26,6 +26,10 @@ class Trial:
     problems: tuple[Problem, ...]
     cut: Cut | None
     after: World | None
+
+
+#: Gates that find undefined names, lost imports and attributes: what a use of something gone leaves, too.
+_AGAIN = frozenset(["G002", "G003", "G004"])
 
 
 def trial(
@@ -50,7 +54,14 @@ def trial(
         found += problems(done, after)
     except BuildError as error:
         found += error.problems
-    return Trial(selection, tuple(dict.fromkeys(found)), done, after)
+    return Trial(selection, tuple(_causes(dict.fromkeys(found))), done, after)
+
+
+def _causes(found: Iterable[Problem]) -> list[Problem]:
+    """The problems without those that only say again, of a file, what is open in it already."""
+    found = list(found)
+    open_in = {p.upstream.file for p in found if p.code == "R008" and p.upstream is not None}
+    return [p for p in found if p.code not in _AGAIN or p.upstream is None or p.upstream.file not in open_in]
 
 
 def matched(selection: Selection) -> Mapping[Rule, tuple[str, ...]]:
@@ -90,7 +101,7 @@ def _replaced(manifest: Manifest, upstream: Snapshot) -> tuple[Problem, ...]:
     """R006 for each whole file that replaces another blob than the manifest states."""
     within = partial_paths(upstream)
     items = [f for b in manifest.batches for f in b.files]
-    items = [f for f in items if not within or f.path.partition("/")[0] in within]
+    items = [f for f in items if not within or holds_path(f.path, within)]
     contents = {f.path: upstream[f.path] for f in items if f.path in upstream}
     found = place(items, manifest.overlays, upstream.tree, contents).problems
     return tuple(p for p in found if p.code == "R006" and p.upstream is not None)

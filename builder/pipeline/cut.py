@@ -217,10 +217,14 @@ def _reduced(laid: Snapshot, decided: Decided, at: _Setting) -> _Reduced:
     output, total = laid, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
     known: dict[tuple[str, str, int], Summary] = known_of(at.upstream, at.staying)
+    told: set[tuple[str, str, str]] = set()
     for number in range(1, _MOST_PASSES + 1):
         done, followed = _specialize(
             output, at.upstream, decided, at.manifest, at.ours, at.facts, at.opaque, at.recall
         )
+        # what an earlier pass left open is open still, and told already
+        done.leftovers = [use for use in done.leftovers if (use.path, use.scope, use.name) not in told]
+        told |= {(use.path, use.scope, use.name) for use in done.leftovers}
         at.stop(open_uses.problems(done, decided, at.manifest, output, at.upstream))
         at.stop(followed.problems)
         total = total.then(done)

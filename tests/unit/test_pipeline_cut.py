@@ -180,7 +180,8 @@ def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: 
 
 
 def test_an_upstream_of_one_folder_is_partial_and_any_other_is_whole() -> None:
-    assert partial_paths(["python/a.py", "python/b/c.py"]) == ("python",)
+    assert partial_paths(["python/a.py", "python/b/c.py", "python/d/e.py"]) == ("python",)
+    assert partial_paths(["python/a.toml", "python/b/c.py", "LICENSE"]) == ("python/b",)
     assert partial_paths(["python/a.py", "LICENSE"]) == ("python",)
     assert partial_paths(["python/a.py", "docs/x"]) == ()
     assert partial_paths([]) == ()

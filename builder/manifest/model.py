@@ -109,6 +109,12 @@ class Rule:
     mark: Mark
     optional: str | None = None  # why the pattern may match nothing
     span: Span = ALWAYS
+    word: str | None = None  # the word of the batch that is in the name of what the pattern matches
+
+    @property
+    def stated(self) -> str:
+        """What the manifest states: a pattern, or a word."""
+        return self.word or self.pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class _Attribution:
             if path.endswith(".py") and not _is_test(path):
                 for name in names.findall(self.cut.upstream[path]):
                     for number in wanted.pop(name, ()):
-                        self.settle(number, (Reason(rule.batch, rule.pattern, rule.mark),))
+                        self.settle(number, (Reason(rule.batch, rule.stated, rule.mark),))
 
     def read(self) -> None:
         """Take in the blocks of every file that was specialized, then those that edits took."""
@@ -261,7 +261,7 @@ def _modules(cut: Cut, manifest: Manifest) -> Iterator[tuple[str, Reason]]:
     """Module or symbol -> the rule, edit or declaration that took it."""
     for path, rule in cut.decided.removed.items():
         if module := _module(path, manifest):
-            yield module, Reason(rule.batch, rule.pattern, rule.mark)
+            yield module, Reason(rule.batch, rule.stated, rule.mark)
     for batch in manifest.batches:
         for edit in batch.edits:
             if edit.kind == "drop":
@@ -277,7 +277,7 @@ def _takers(cut: Cut) -> Iterator[tuple[str, Reason]]:
         if rule is not None and not _is_test(path):
             for found in summary.imports:
                 if found.name is not None:
-                    yield f"{found.target}.{found.name}", Reason(rule.batch, rule.pattern, rule.mark)
+                    yield f"{found.target}.{found.name}", Reason(rule.batch, rule.stated, rule.mark)
 
 
 def _is_test(path: str) -> bool:

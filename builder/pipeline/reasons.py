@@ -49,4 +49,4 @@ def _decided(cut: Cut, path: str) -> list[Reason]:
 
 
 def _of(rule: Rule) -> Reason:
-    return Reason(rule.batch, rule.pattern, rule.mark)
+    return Reason(rule.batch, rule.stated, rule.mark)

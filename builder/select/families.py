@@ -109,9 +109,10 @@ def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
         if named is not None:
             place, member = named
             rules = found.setdefault(member.batch, {})
-            rules.setdefault(
-                place, Rule(literal(place), "remove", member.batch, member.word.mark, _why(member))
+            rule = Rule(
+                literal(place), "remove", member.batch, member.word.mark, _why(member), word=member.word.text
             )
+            rules.setdefault(place, rule)
     return replace(manifest, batches=tuple(_with_rules(batch, found) for batch in manifest.batches))
 
 

@@ -21,7 +21,9 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
     problems: list[Problem] = []
     lowered: dict[str, bytes] = {}
     for promise in manifest.guarantees.absent_text:
-        problems += _absent(promise, after.snapshot, lowered, may_lack=not _held(promise, before.snapshot))
+        problems += _absent(
+            promise, after.snapshot, lowered, may_lack=_lacking(promise, before.snapshot, manifest)
+        )
     problems += words.check(after, manifest)
     kept = {(k.name, k.mark): True for item in manifest.scope for k in item.keeps}
     for (name, mark), may_lack in (dict.fromkeys(manifest.guarantees.present, False) | kept).items():
@@ -47,11 +49,11 @@ def _there(name: str, world: World) -> bool:
     return name in world.snapshot or world.index.locate(name) is not None
 
 
-def _held(promise: AbsentText, upstream: Snapshot) -> bool:
-    """Does upstream hold one of the top-level folders that the guarantee is about?"""
-    folders = {path.partition("/")[0] for path in upstream}
-    tops = [(literal_folder(path) or "").partition("/")[0] for path in promise.paths]
-    return any(not top or top in folders for top in tops)
+def _lacking(promise: AbsentText, upstream: Snapshot, manifest: Manifest) -> bool:
+    """Is the guarantee about packages only whose folders a partial upstream does not hold?"""
+    there = {path.partition("/")[0] for path in upstream}
+    absent = {folder.partition("/")[0] for folder in manifest.packages.values()} - there
+    return all((literal_folder(path) or "").partition("/")[0] in absent for path in promise.paths)
 
 
 def _absent(

@@ -1,8 +1,8 @@
 """G007: no code asks for what a family's words name, but for the exceptions.
 
 Looked at are names and short strings that are a word of a family by themselves (`npu`, `"NPU"`), or ask for
-it (`is_npu`). Names that only contain one (`npu_stream`), comments and messages are not: a reader of the
-report finds them there.
+it (`is_npu`). Names that only contain one (`npu_stream`), comments and messages are not: they ask for
+nothing.
 """
 
 from __future__ import annotations

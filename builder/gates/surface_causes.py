@@ -33,6 +33,7 @@ class Causes:
         self.edits = [e for b in manifest.batches for e in b.edits]
         self.patches = [p for b in manifest.batches for p in b.patches]
         self._named = dict(_named(manifest))
+        self._uncalled = dict(_uncalled(manifest))
         self._models = {o for b in manifest.batches for o in b.options if o.removed_models}
         self._words = {id(e): _strings(e.match) - _strings(e.by) for e in self.edits if e.match is not None}
 
@@ -154,6 +155,8 @@ class Causes:
             name = name.rpartition(".")[0]
         if not name:
             return None
+        if name in self._uncalled:
+            return self._uncalled[name]
         for caller in self._callers(place, name.rpartition(".")[2]):
             if cause := self.conditions.impossible(caller) or self.name(caller.qualified):
                 return Cause(cause.batch, f"only dead code called {name}: {cause.text}", cause.mark)
@@ -251,6 +254,13 @@ def _named(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
         for edit in batch.edits:
             if edit.kind in ("drop", "stub", "body"):
                 yield edit.target, _by(edit)
+
+
+def _uncalled(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
+    for batch in manifest.batches:
+        for fact in batch.facts:
+            if fact.kind == "uncalled":
+                yield fact.name, Cause(batch.id, f"{fact.name} has a word of the batch in its name", fact.mark)
 
 
 def _by(edit: Edit) -> Cause:

@@ -297,6 +297,13 @@ def test_a_dead_function_without_a_visible_user_is_explained_by_the_facts() -> N
     assert batches_of(one(before, {"a.py": ""}, proved={"pkg.a.f": "unused"})) == ["facts"]
 
 
+def test_a_dead_function_of_a_family_is_explained_by_the_word_of_its_batch() -> None:
+    before = {"a.py": "import os\ndef check_npu(): return os.getenv('A')\n"}
+    uncalled = Fact("uncalled", "pkg.a.check_npu", True, HERE, "npu")
+    found = one(before, {"a.py": ""}, batch("npu", facts=(uncalled,)), proved={"pkg.a.check_npu": "unused"})
+    assert batches_of(found) == ["npu"]
+
+
 # -- registries ---------------------------------------------------------------------------------------
 
 

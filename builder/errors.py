@@ -7,7 +7,7 @@ its problems and raises them together as one `BuildError`; nothing else leaves t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 OK = 0
 GATE_FAILED = 1
@@ -120,19 +120,39 @@ class Problem:
     excerpt: str | None = None  # lines of the upstream file, ready to print
     hint: str | None = None  # did-you-mean, or what to do
     nothing: bool = False  # a statement matched nothing, which is no mistake at every upstream
+    cause: str | None = None  # what it follows from; problems of one code and one cause are one problem
+    also: tuple[Problem, ...] = ()  # the others of the same cause
 
     @property
     def exit_status(self) -> int:
         return CODES[self.code][0]
 
 
+def by_cause(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems sorted by place, with those of one code and one cause as one: the first, which has the
+    others under `also`."""
+    listed = sorted(problems, key=_place)
+    groups: dict[object, list[Problem]] = {}
+    for number, problem in enumerate(listed):
+        key = number if problem.cause is None else (problem.code, problem.cause)
+        groups.setdefault(key, []).extend((problem, *problem.also))
+    return [_together(group) for group in groups.values()]
+
+
+def _together(group: list[Problem]) -> Problem:
+    first, *others = sorted(group, key=_place)
+    return replace(first, also=tuple(replace(other, also=()) for other in others))
+
+
+def _place(problem: Problem) -> tuple[str, Mark, Mark, str]:
+    return problem.code, problem.mark or Mark(""), problem.upstream or Mark(""), problem.message
+
+
 class BuildError(Exception):
     """One or more problems that stop the build, sorted by place."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems: tuple[Problem, ...] = tuple(
-            sorted(problems, key=lambda p: (p.code, p.mark or Mark(""), p.upstream or Mark(""), p.message))
-        )
+        self.problems: tuple[Problem, ...] = tuple(by_cause(problems))
         if not self.problems:
             raise ValueError("a BuildError needs at least one problem")
         super().__init__("; ".join(f"{p.code} {p.message}" for p in self.problems[:3]))

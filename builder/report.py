@@ -10,6 +10,8 @@ from builder.errors import CODES, Mark, Problem
 
 #: Columns of a source line that an excerpt shows.
 WIDTH = 100
+#: Further places of one problem that are named; the others are counted.
+MAX_PLACES = 6
 _RED, _BLUE, _CYAN, _BOLD, _RESET = "\x1b[1;31m", "\x1b[1;34m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
 
 
@@ -34,6 +36,8 @@ def render(problem: Problem, sources: Mapping[str, str], colour: bool = False) -
         lines.append(f"{gutter}{paint(':::', _BLUE)} upstream {clean(str(problem.upstream))}")
     if problem.excerpt:
         lines += [f"{gutter} {paint('|', _BLUE)} {clean(row)}" for row in problem.excerpt.splitlines()]
+    if problem.also:
+        lines.append(f"{gutter} {paint('= also:', _CYAN)} {clean(also(problem))}")
     if problem.hint:
         lines.append(f"{gutter} {paint('= help:', _CYAN)} {clean(problem.hint)}")
     return "\n".join(lines)
@@ -60,7 +64,15 @@ def as_dict(problem: Problem) -> dict[str, Any]:
         "upstream": _place(problem.upstream),
         "excerpt": problem.excerpt,
         "hint": problem.hint,
+        "also": [{"message": one.message, "upstream": _place(one.upstream)} for one in problem.also],
     }
+
+
+def also(problem: Problem) -> str:
+    """Where else a problem shows: the first places, and how many more there are."""
+    places = [str(one.upstream or one.message) for one in problem.also]
+    more = len(places) - MAX_PLACES
+    return ", ".join(places[:MAX_PLACES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def annotation(problem: Problem) -> str:
@@ -68,6 +80,8 @@ def annotation(problem: Problem) -> str:
     about = [problem.message]
     if problem.upstream:
         about.append(f"upstream: {problem.upstream}")
+    if problem.also:
+        about.append(f"also: {also(problem)}")
     if problem.hint:
         about.append(f"help: {problem.hint}")
     properties = {"title": problem.code}

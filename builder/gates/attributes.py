@@ -322,4 +322,5 @@ def _problem(path: str, use: Use, losses: Losses, manifest: Manifest, explained:
         upstream=Mark(path, use.line),
         excerpt=line_of(losses.after, path, use.line),
         hint=(None if reason else nearest(use.name, have)) or "edit this use, or keep what it names",
+        cause=f"{use.owner}{because(reason)}" if reason else None,
     )

@@ -12,9 +12,6 @@ from builder.manifest.model import AbsentText, Manifest, TextException
 from builder.select.patterns import literal_folder
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
-#: Places of one pattern that are listed one by one; the others are counted.
-SHOWN = 20
-
 
 def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
     """Problems for forbidden text, exceptions that excuse nothing, and missing paths or names."""
@@ -69,7 +66,6 @@ def _absent(
     excuses = [(e, _matcher((e.path,))) for e in promise.exceptions]
     used: set[TextException] = set()
     found: list[Problem] = []
-    count, files = 0, set()
     for path in paths:
         data = snapshot[path]
         if needles is not None:
@@ -86,23 +82,16 @@ def _absent(
             used.update(excused)
             if excused:
                 continue
-            count += 1
-            files.add(path)
-            if count <= SHOWN:
-                found.append(
-                    Problem(
-                        "G007",
-                        f"{path}:{line}: {promise.pattern!r} must not occur here",
-                        promise.mark,
-                        Mark(path, line),
-                        excerpt=text.strip()[:200],
-                    )
+            found.append(
+                Problem(
+                    "G007",
+                    f"{path}:{line}: {promise.pattern!r} must not occur here",
+                    promise.mark,
+                    Mark(path, line),
+                    excerpt=text.strip()[:200],
+                    cause=f"{promise.pattern} in {promise.paths}",
                 )
-    if count > SHOWN:
-        message = (
-            f"{promise.pattern!r} occurs {count} times in {len(files)} files; the first {SHOWN} are listed"
-        )
-        found.append(Problem("G007", message, promise.mark))
+            )
     for exception in promise.exceptions:
         if exception not in used:
             text = f" with {exception.text!r}" if exception.text is not None else ""

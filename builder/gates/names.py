@@ -84,6 +84,7 @@ def _problem(
         upstream=Mark(path, line),
         excerpt=line_of(after, path, line),
         hint=None if code == "F811" else "its uses must leave with it, or it must stay",
+        cause=f"{code} {symbol}{because(reason)}",
     )
 
 

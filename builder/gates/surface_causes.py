@@ -260,7 +260,10 @@ def _uncalled(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
     for batch in manifest.batches:
         for fact in batch.facts:
             if fact.kind == "uncalled":
-                yield fact.name, Cause(batch.id, f"{fact.name} has a word of the batch in its name", fact.mark)
+                yield (
+                    fact.name,
+                    Cause(batch.id, f"{fact.name} has a word of the batch in its name", fact.mark),
+                )
 
 
 def _by(edit: Edit) -> Cause:

@@ -18,8 +18,6 @@ from builder.graph.modules import module_of, python_paths
 from builder.manifest.model import Batch, Manifest, Spared, Word
 from builder.select.patterns import PatternSet
 
-#: Places of one batch that are listed one by one; the others are counted.
-MAX_SHOWN = 20
 _HINT = "remove it by a rule or an edit, or except it under `except` with a reason"
 _ASKS = "_*(?:is_)?"
 
@@ -36,7 +34,7 @@ def check(after: World, manifest: Manifest) -> list[Problem]:
     for batch in manifest.batches:
         if not batch.words:
             continue
-        excuses, found = _Excuses(batch), []
+        excuses = _Excuses(batch)
         pattern = _pattern(batch.words)
         for path in paths:
             seen = 0
@@ -45,7 +43,7 @@ def check(after: World, manifest: Manifest) -> list[Problem]:
                     seen = line  # a line is one place
                     message = f"{path}:{line}: `{name}` is named by a word of batch {batch.id}"
                     place = Mark(path, line)
-                    found.append(
+                    problems.append(
                         Problem(
                             "G007",
                             message,
@@ -53,12 +51,9 @@ def check(after: World, manifest: Manifest) -> list[Problem]:
                             place,
                             excerpt=text.strip()[:200],
                             hint=_HINT,
+                            cause=f"the words of batch {batch.id}",
                         )
                     )
-        problems += found[:MAX_SHOWN]
-        if len(found) > MAX_SHOWN:
-            message = f"names of batch {batch.id} occur {len(found)} times; the first {MAX_SHOWN} are listed"
-            problems.append(Problem("G007", message, batch.words[0].mark))
         problems += excuses.unused(after.snapshot)
     return problems
 

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.lift.importers import is_test
-from builder.manifest.model import Fact, Manifest, Rule
+from builder.manifest.model import Batch, Fact, Manifest, Rule
 
 _WORD = re.compile(r"[a-z0-9]+")
+_STRING = re.compile(r"""["']([a-z0-9_]+)["']""")
+_ORDINARY = frozenset(("type", "platform", "device", "true", "false", "none", "auto", "cpu"))
 #: Rules of one batch that must take paths with a word before the word says something.
 _ENOUGH = 2
 
@@ -32,6 +34,7 @@ class Markers:
 
     paths: Mapping[str, Marker]
     facts: Mapping[str, str]  # word -> batch
+    values: frozenset[str] = frozenset()  # those of them that are values of options: strings, and no names
 
     def of(self, path: str) -> Marker | None:
         """The most telling word of a path: one that a fact names, else the one that most paths have."""
@@ -42,7 +45,9 @@ class Markers:
         """(the word of a fact that most lines of code hold, how many do); None when none does."""
         counts: Counter[str] = Counter()
         for line in data.decode("utf-8", "replace").splitlines():
-            found = {w for w in _text_words(line.partition("#")[0].lower()) if w in self.facts}
+            code = line.partition("#")[0].lower()
+            found = {w for w in _text_words(code) if w in self.facts and w not in self.values}
+            found |= {w for w in _STRING.findall(code) if w in self.values}
             counts.update(found)
         if not counts:
             return None
@@ -74,7 +79,7 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
     for word, batch in stated.items():
         if word not in ordinary and word not in found:
             found[word] = Marker(word, batch, 0, True)
-    return Markers(found, facts)
+    return Markers(found, facts, frozenset(_values(manifest)) - frozenset(_names(manifest)))
 
 
 def words(path: str) -> set[str]:
@@ -95,15 +100,33 @@ def _text_words(line: str) -> set[str]:
 
 def _stated(manifest: Manifest) -> Iterator[tuple[str, str]]:
     """(word, batch) of the facts: absent values that are words, `is_X` that is false, absent modules."""
-    ordinary = {"type", "platform", "device", "true", "false", "none", "auto", "cpu"}
     for batch in reversed(manifest.batches):  # the first batch that names a word has it
-        names = [v for o in batch.options if "*" in o.names for v in o.values if isinstance(v, str)]
-        names += [_platform(f) for f in batch.facts if f.kind == "predicate" and f.value is False]
-        names += [a.name.partition(".")[0] for a in batch.absent if a.kind == "module" and "." not in a.name]
-        for name in names:
-            word = name.lower()
-            if re.fullmatch(r"[a-z][a-z0-9_]{2,}", word) and word not in ordinary:
-                yield word, batch.id
+        for word in (*_values_of(batch), *_names_of(batch)):
+            yield word, batch.id
+
+
+def _values(manifest: Manifest) -> Iterator[str]:
+    return (word for batch in manifest.batches for word in _values_of(batch))
+
+
+def _names(manifest: Manifest) -> Iterator[str]:
+    return (word for batch in manifest.batches for word in _names_of(batch))
+
+
+def _values_of(batch: Batch) -> Iterator[str]:
+    return _plain(v for o in batch.options if "*" in o.names for v in o.values if isinstance(v, str))
+
+
+def _names_of(batch: Batch) -> Iterator[str]:
+    yield from _plain(_platform(f) for f in batch.facts if f.kind == "predicate" and f.value is False)
+    modules = (a.name.partition(".")[0] for a in batch.absent if a.kind == "module" and "." not in a.name)
+    yield from _plain(modules)
+
+
+def _plain(names: Iterable[str]) -> Iterator[str]:
+    for word in map(str.lower, names):
+        if re.fullmatch(r"[a-z][a-z0-9_]{2,}", word) and word not in _ORDINARY:
+            yield word
 
 
 def _platform(fact: Fact) -> str:

@@ -12,7 +12,7 @@ from builder.lift.lost import Lost
 from builder.lift.overlays import Changed
 from builder.lift.predicates import NewFact
 from builder.lift.survey import Survey, uses
-from builder.report import as_dict, clean, ordered
+from builder.report import also, as_dict, clean, ordered
 from builder.upstream.model import Upstream
 
 #: Rows of a list that a page shows; report.json has all.
@@ -38,9 +38,9 @@ def markdown(found: Survey) -> str:
     parts += _section("Surface", [_surface(d) for d in found.surface])
     parts += _section("Dependencies", [_dependency(d) for d in found.dependencies])
     rest = [p for p in found.trial.problems if not _is_told(p, found)]
-    parts += _section("What else stops the build", _told(rest, found), most=None)
+    parts += _section("What else stops the build", [_row(p, found) for p in rest], most=None)
     if found.proposed is not None:
-        parts += _section("Left with the proposal", _told(found.proposed.problems, None))
+        parts += _section("Left with the proposal", [_row(p, None) for p in found.proposed.problems])
     parts += _details(found.overlays)
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -279,25 +279,11 @@ def _problem(problem: Problem) -> str:
     return f"**{problem.code}** {problem.message}" + (f" ({where})" if where else "")
 
 
-def _told(problems: Iterable[Problem], found: Survey | None) -> list[str]:
-    """A row for each problem; those of one rule about one file share a row."""
-    groups: dict[object, list[Problem]] = {}
-    for problem in problems:
-        file = problem.upstream.file if problem.upstream else None
-        alike = problem.code == "G007" and problem.mark is not None and file is not None
-        groups.setdefault((problem.code, problem.mark, file) if alike else problem, []).append(problem)
-    return [_row(same, found) for same in groups.values()]
-
-
-def _row(problems: Sequence[Problem], found: Survey | None) -> str:
-    first = problems[0]
-    text = _problem(first)
-    if len(problems) > 1:
-        lines = ", ".join(str(p.upstream.line) for p in problems[1:7] if p.upstream)
-        text += f" And {counted(len(problems) - 1, 'line')} more: {lines}" + (
-            ", ..." if len(problems) > 7 else "."
-        )
-    commits = {c: None for p in problems if found and (c := found.causes.get(p))}
+def _row(problem: Problem, found: Survey | None) -> str:
+    text = _problem(problem)
+    if problem.also:
+        text += f" Also {also(problem)}."
+    commits = {c: None for p in (problem, *problem.also) if found and (c := found.causes.get(p))}
     since = ", ".join(cited(c) for c in list(commits)[:3])
     return text + (f" Since {since}." if since else "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from builder.errors import BuildError, Problem
+from builder.errors import BuildError, Problem, by_cause
 from builder.gates.world import World
 from builder.manifest.model import BASE, Manifest, Rule, WholeFile
 from builder.overlay.files import place
@@ -54,7 +54,7 @@ def trial(
         found += problems(done, after)
     except BuildError as error:
         found += error.problems
-    return Trial(selection, tuple(_causes(dict.fromkeys(found))), done, after)
+    return Trial(selection, tuple(by_cause(_causes(dict.fromkeys(found)))), done, after)
 
 
 def _causes(found: Iterable[Problem]) -> list[Problem]:

@@ -171,7 +171,8 @@ def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rul
     for item in view.items(key):
         pattern = item.one("path")
         text, optional = findings.pattern(pattern, decides=True), item.optional_text("optional")
-        yield Rule(text, verdict, batch, pattern.mark, optional, item.span())
+        defines = item.optional_text("defines")
+        yield Rule(text, verdict, batch, pattern.mark, optional, item.span(), defines=defines)
 
 
 def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:

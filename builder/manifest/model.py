@@ -110,6 +110,7 @@ class Rule:
     optional: str | None = None  # why the pattern may match nothing
     span: Span = ALWAYS
     word: str | None = None  # the word of the batch that is in the name of what the pattern matches
+    defines: str | None = None  # of the files that match, only those are meant that bind this name
 
     @property
     def stated(self) -> str:

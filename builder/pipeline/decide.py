@@ -5,7 +5,7 @@ A pruned module, and a model that the roots do not keep, stays after all where a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from builder.graph.modules import Summary, module_of
@@ -71,6 +71,7 @@ def decide(
 
     `staying`: the summaries of the Python that no rule removes, and `index` over it.
     """
+    selection = selection.narrowed(_defining(staying), unreached_rule(manifest))
     verdict = {path: decision.verdict for path, decision in selection.decisions.items()}
     models = _models(manifest, index, verdict)
     needed = _needed(manifest, {*selection.prunable, *models}, index)
@@ -125,6 +126,18 @@ def _model_rule(manifest: Manifest) -> Rule:
     closed = (b.id for b in manifest.batches for option in b.options if option.removed_models)
     mark = manifest.mark("roots", "models", "keep")
     return Rule("roots.models does not keep it", "remove", next(closed, BASE), mark)
+
+
+def _defining(summaries: Mapping[str, Summary]) -> Callable[[str, str], bool]:
+    """Does the module at a path bind a name, at its top or in the body of a class?"""
+
+    def defines(path: str, name: str) -> bool:
+        summary = summaries.get(path)
+        return summary is not None and (
+            name in summary.names or any(member.endswith(f".{name}") for member in summary.members)
+        )
+
+    return defines
 
 
 def _models(manifest: Manifest, index: Index, verdict: Mapping[str, str]) -> set[str]:

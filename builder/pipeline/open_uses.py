@@ -33,7 +33,8 @@ def problems(
         first = places[0]
         where, excerpt = _place(first, result.files.get(first.path) or laid[first.path], upstream)
         message = f"`{first.name}` in {_named(places)} is used, but {because}."
-        yield Problem("R008", message, mark, where, excerpt, _HINT)
+        cause = because.rpartition(" is gone: ")[2] if mark else None
+        yield Problem("R008", message, mark, where, excerpt, _HINT, cause=cause)
 
 
 def _named(places: Sequence[Leftover]) -> str:

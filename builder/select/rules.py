@@ -9,8 +9,8 @@ off, and any other path without a rule is a problem.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from builder.errors import Problem
@@ -60,6 +60,18 @@ class Selection:
     def with_verdict(self, verdict: Verdict) -> tuple[str, ...]:
         """The paths with this verdict, sorted."""
         return tuple(path for path, decision in self.decisions.items() if decision.verdict == verdict)
+
+    def narrowed(self, defining: Callable[[str, str], bool], reach: Rule) -> Selection:
+        """The selection in which a file that a rule does not mean, for what it defines, goes by `reach`.
+
+        `defining`: does the file at this path bind this name?
+        """
+        left = {
+            path: Decision(path, "reach", reach)
+            for path, d in self.decisions.items()
+            if d.rule.defines is not None and not defining(path, d.rule.defines)
+        }
+        return replace(self, decisions={**self.decisions, **left}) if left else self
 
     def matches(self) -> Mapping[Rule, int]:
         """How many paths each rule matches, in the order of the rules."""

@@ -47,7 +47,7 @@ _PARSE = (
     + """
 import ast, warnings
 warnings.simplefilter("ignore")
-from builder.pipeline.decide import chosen
+from builder.pipeline.prune import chosen
 from builder.pipeline.surfaces import staying_python
 for path in staying_python(chosen(upstream, manifest)):
     ast.parse(upstream[path])

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from verification import asking, matrix, pack, run
+from verification import matrix, pack, probe_runner, run
 from verification.checks import forward, parts
 from verification.evidence import NAME, statement
 from verification.results import FAILED, NOT_RUN, Case, Check
@@ -53,11 +53,11 @@ def main() -> None:
     deadline = time.monotonic() + given.seconds
     work = folder_of(given.pack, given.work)
     output, trees = opened(given.pack, work / "trees")
-    asker = asking.Asker(
+    asker = probe_runner.ProbeRunner(
         Path(sys.executable),
         work / "runs",
         work / "kept",
-        asking.digest_of_answers(),
+        probe_runner.digest_of_answers(),
         _EACH,
         PASSED,
     )
@@ -71,7 +71,7 @@ def main() -> None:
     _tell(checks[-1:])
     left_out = {} if not given.only else {"forward: configurations": "only some were asked for"}
     harness = {
-        "digest": asking.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **machine(),
+        "digest": probe_runner.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **machine(),
         "command": " ".join(["python -m verification.gpu", *sys.argv[1:]]),
     }  # fmt: skip
     given.out.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def unpack(packs: Path, folder: Path) -> tuple[Output, tuple[Subject, Subject]]:
 
 
 def check(
-    asker: asking.Asker,
+    asker: probe_runner.ProbeRunner,
     upstream: Subject,
     ours: Subject,
     configurations: Iterable[matrix.Configuration],

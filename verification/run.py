@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from verification import asking, corpus, declared, environment, matrix, mutation, suite
+from verification import corpus, declared, environment, matrix, mutation, probe_runner, suite
 from verification.checks import arguments, forward, imports, launch, mutations, parts
 from verification.checks import suite as suites
 from verification.results import FAILED, PASSED, Case, Check
@@ -60,12 +60,15 @@ def run(
     Raises BuildError E003 when the harness's environment cannot be made.
     """
     python = environment.prepare(plan.cache, plan.python)
-    harness = asking.digest()
+    harness = probe_runner.digest()
     requirements = hashlib.sha256(environment.REQUIREMENTS.read_bytes()).hexdigest()
     with tempfile.TemporaryDirectory(prefix="verification-") as temporary:
         work = plan.work or Path(temporary)
-        asker = asking.Asker(
-            python, work.resolve(), plan.cache / "answers" / requirements[:16], asking.digest_of_answers()
+        asker = probe_runner.ProbeRunner(
+            python,
+            work.resolve(),
+            plan.cache / "answers" / requirements[:16],
+            probe_runner.digest_of_answers(),
         )
         results = []
         for name in CHECKS:
@@ -78,7 +81,7 @@ def run(
 def _one(
     name: str,
     plan: Plan,
-    asker: asking.Asker,
+    asker: probe_runner.ProbeRunner,
     output: Output,
     upstream: Subject,
     ours: Subject,

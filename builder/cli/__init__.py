@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from builder import __version__
-from builder.cli.signals import Ended, deaf, listen
+from builder.cli.signals import Ended, ignore_signals, listen
 from builder.errors import CODES, ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
 
 #: What a shell reports for a program whose output nobody reads any more.
@@ -131,7 +131,7 @@ def _run() -> None:
         cli.main(standalone_mode=False)
         _flush()
         # all is done: a late interruption must not kill Python while it shuts down
-        deaf()
+        ignore_signals()
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
@@ -165,7 +165,7 @@ def _prepare() -> None:
 
 def _leave(stop: BaseException) -> None:
     """Say that it was interrupted, once; what was to be cleaned has been."""
-    deaf()
+    ignore_signals()
     click.echo("\ninterrupted: an output folder holds the old output or the new one, whole", err=True)
     _silence()
     # click raises its own in the place of what interrupted

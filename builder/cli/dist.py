@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from builder.cli import options, output
-from builder.cli.recall import recalled
+from builder.cli.cache_file import recalled
 
 
 @click.command("dist", short_help="Build the distribution.")
@@ -35,24 +35,24 @@ def command(
     more = update_lock or paranoid or branch is not None
 
     from builder.emit import write
-    from builder.pipeline import question
+    from builder.pipeline import request_key
 
-    asking = question.digest(shared["manifest_path"], shared["upstream"] or "", shared["without"])
+    asking = request_key.digest(shared["manifest_path"], shared["upstream"] or "", shared["without"])
     if not more and asking and write.answers(out, asking):
         output.choose(shared["form"])
         output.note(f"{out} is up to date")
         return
     asked = options.ask(**shared)
 
-    from builder.pipeline import build, locked, tools
+    from builder.pipeline import build, lockfile, tools
 
     upstream = options.resolve(asked)
     versions = tools.versions()
     key = build.key(upstream, asked.manifest, asked.without, versions)
     if not more and write.unchanged(out, key):
-        known = locked.proof_of(out)
+        known = lockfile.proof_of(out)
         if known is not None:
-            locked.confirm(asked.root, asked.upstream, known, asked.without)
+            lockfile.confirm(asked.root, asked.upstream, known, asked.without)
             output.note(f"{out} is up to date")
             return
     write.check(out)
@@ -76,13 +76,13 @@ def command(
     after = verify(done, asked.manifest, twice=paranoid or update_lock)
     output.stage("packing")
     result, figures, proof = build.assemble(done, after, upstream, asked.manifest, asked.without, versions)
-    drift = None if update_lock else locked.confirm(asked.root, asked.upstream, proof, asked.without)
+    drift = None if update_lock else lockfile.confirm(asked.root, asked.upstream, proof, asked.without)
     output.stage("writing")
-    write.write(out, result, asked=asking if question.settled(asked.upstream, asked.manifest) else "")
+    write.write(out, result, asked=asking if request_key.settled(asked.upstream, asked.manifest) else "")
     if update_lock:
-        drift = locked.record(asked.root, asked.upstream, proof, asked.without)
+        drift = lockfile.record(asked.root, asked.upstream, proof, asked.without)
     if branch and repo:
-        from builder.pipeline.branched import write_branch
+        from builder.pipeline.git_branch import write_branch
 
         tip = write_branch(repo, branch, done, figures, upstream, asked.manifest)
         output.note(f"branch  {branch} {tip}")

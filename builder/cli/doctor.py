@@ -75,7 +75,7 @@ def _cache(given: Path | None) -> tuple[bool, str]:
     return at.is_dir() and os.access(at, os.W_OK), f"cache {cache}"
 
 
-def _upstream(asked: options.Asked, name: str) -> tuple[bool, str]:
+def _upstream(asked: options.Request, name: str) -> tuple[bool, str]:
     from dataclasses import replace
 
     try:

@@ -73,7 +73,7 @@ def command(
 
 
 def _lift(
-    asked: options.Asked,
+    asked: options.Request,
     origin: str | None,
     wanted: str,
     known: list[Decision] | None,
@@ -148,7 +148,7 @@ def _is(folder: Path, given: str) -> bool:
     return folders.read(folder).new == given
 
 
-def _nearest(asked: options.Asked, new: Upstream) -> str:
+def _nearest(asked: options.Request, new: Upstream) -> str:
     """The pin that the fewest commits lie behind the new upstream; the default pin without a history."""
     from builder.lift.history import distances
 

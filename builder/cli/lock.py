@@ -21,7 +21,7 @@ def command(**shared: Any) -> None:
 
     from builder.pipeline import build, tools
     from builder.pipeline.cut import cut
-    from builder.pipeline.locked import record
+    from builder.pipeline.lockfile import record
     from builder.pipeline.ranges import about
     from builder.pipeline.verify import verify
     from builder.upstream.model import snapshot

@@ -43,7 +43,7 @@ _UPSTREAM = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Request:
     """What the shared options ask for."""
 
     manifest: Manifest
@@ -85,7 +85,7 @@ def ask(
     mirror: Path | None = None,
     cache: Path | None = None,
     offline: bool = False,
-) -> Asked:
+) -> Request:
     """Read the manifest with batches switched off. Raises BuildError."""
     from builder.errors import BuildError
     from builder.manifest.load import load, read_texts, switch_off
@@ -101,7 +101,7 @@ def ask(
         output.remember(name, text)
     if without:
         manifest = switch_off(manifest, without)
-    return Asked(
+    return Request(
         manifest,
         without,
         upstream or manifest.upstream.default,
@@ -112,7 +112,7 @@ def ask(
     )
 
 
-def resolve(asked: Asked, quiet: bool = False) -> Upstream:
+def resolve(asked: Request, quiet: bool = False) -> Upstream:
     """The upstream that was asked for; where it was had is noted unless `quiet`. Raises BuildError."""
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources

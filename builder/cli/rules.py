@@ -13,7 +13,7 @@ from builder.errors import BuildError
 
 if TYPE_CHECKING:
     from builder.manifest.model import Manifest
-    from builder.pipeline.family_names import FamilyMatches
+    from builder.pipeline.expand_families import FamilyMatches
     from builder.pipeline.ranges import About
     from builder.upstream.model import Upstream
 
@@ -25,7 +25,7 @@ def command(names: bool, **shared: Any) -> None:
     """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
     asked = options.ask(**shared)
 
-    from builder.pipeline.decide import partial_paths
+    from builder.pipeline.prune import partial_paths
     from builder.pipeline.ranges import about, excused
     from builder.select.families import with_paths
     from builder.select.rules import select

@@ -15,6 +15,6 @@ def command(manifest_path: Path) -> None:
     """Print docs/scope.md, from the manifest and the figures of its lock; no upstream is needed."""
     from builder.emit.scope_page import scope_page
     from builder.manifest.load import load
-    from builder.pipeline.locked import known
+    from builder.pipeline.lockfile import known
 
     click.echo(scope_page(load(manifest_path), known(manifest_path.resolve().parent)), nl=False)

@@ -29,7 +29,7 @@ def listen() -> None:
     sys.unraisablehook = _unraisable
 
 
-def deaf() -> None:
+def ignore_signals() -> None:
     """Pass over what comes while Python shuts down."""
     for number in (*_requests(), signal.SIGALRM):
         if signal.getsignal(number) is not signal.SIG_DFL:

@@ -109,7 +109,7 @@ def _cache() -> Path:
     return default_cache()
 
 
-def _upstream(asked: options.Asked, said: Any, folder: Path | None, cache: Path) -> Any:
+def _upstream(asked: options.Request, said: Any, folder: Path | None, cache: Path) -> Any:
     from dataclasses import replace
 
     from verification import subjects

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from builder.cli import options, output
-from builder.cli.recall import recalled
+from builder.cli.cache_file import recalled
 from builder.errors import fail
 
 

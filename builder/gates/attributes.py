@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from builder.errors import Mark, Problem
 from builder.gates.imports import line_of
-from builder.gates.world import Explained, World, because, missing, nearest
+from builder.gates.world import Explained, IndexedTree, because, missing, nearest
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
@@ -37,7 +37,7 @@ class Use(NamedTuple):
     name: str
 
 
-def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
     """One problem for each (file, owner, name) that is used and no longer there."""
     losses = Losses(before, after)
     problems: list[Problem] = []
@@ -51,7 +51,7 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
 class Losses:
     """What upstream's modules and classes had and the output's have not."""
 
-    def __init__(self, before: World, after: World) -> None:
+    def __init__(self, before: IndexedTree, after: IndexedTree) -> None:
         self.before, self.after = before, after
         self._modules: dict[str, frozenset[str]] = {}
         self._names: dict[tuple[str, str], frozenset[str]] = {}

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from builder.errors import Mark
 from builder.manifest.model import Fact, Manifest, Option
-from builder.specialize.facts import Facts
+from builder.specialize.evaluating.facts import Facts
 from builder.surface.model import Condition, Place
 from builder.surface.values import Reader, Sources, suites
 
-_DEEPEST = 8
+_MAX_DEPTH = 8
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -95,7 +95,7 @@ class Conditions:
 
     def truth(self, node: ast.expr, reader: Reader, depth: int) -> Verdict | None:
         """What a condition is, if the facts decide it."""
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             found = self.truth(node.operand, reader, depth)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from builder.errors import Mark, Problem
 from builder.gates.distributions import provided_by, requirement_name
 from builder.gates.projects import Project
-from builder.gates.world import World
+from builder.gates.world import IndexedTree
 from builder.manifest.model import Manifest
 
 #: imported module -> (file, line, whether it may fail) of each place
@@ -16,7 +16,7 @@ Uses = Mapping[str, list[tuple[str, int, bool]]]
 
 
 def check(
-    project: Project, upstream: Project | None, before: World, after: World, manifest: Manifest
+    project: Project, upstream: Project | None, before: IndexedTree, after: IndexedTree, manifest: Manifest
 ) -> list[Problem]:
     """Requirements of one project that nothing imports, and imports that nothing required provides.
 
@@ -31,7 +31,7 @@ def check(
     return problems
 
 
-def externals(world: World, project: Project, manifest: Manifest) -> Uses:
+def externals(world: IndexedTree, project: Project, manifest: Manifest) -> Uses:
     """What the Python files of a project import, by statement or by constant name, that is not its own.
 
     Imports for type checkers alone do not count.

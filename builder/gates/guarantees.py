@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from builder.errors import Mark, Problem
 from builder.gates import words
-from builder.gates.world import Explained, World
+from builder.gates.world import Explained, IndexedTree
 from builder.manifest.model import AbsentText, Manifest, TextException
 from builder.select.patterns import literal_folder
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 
-def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
     """Problems for forbidden text, exceptions that excuse nothing, and missing paths or names."""
     problems: list[Problem] = []
     lowered: dict[str, bytes] = {}
@@ -39,7 +39,7 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
     return problems
 
 
-def _there(name: str, world: World) -> bool:
+def _there(name: str, world: IndexedTree) -> bool:
     if "/" in name:
         snapshot = world.snapshot
         return name in snapshot or (name.endswith("/") and any(p.startswith(name) for p in snapshot))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from builder.errors import Mark, Problem
-from builder.gates.world import Explained, World, because, missing, nearest
+from builder.gates.world import Explained, IndexedTree, because, missing, nearest
 from builder.graph.modules import Summary
 from builder.graph.resolve import Index, Origin
 from builder.manifest.model import Manifest
@@ -47,7 +47,7 @@ def dangling(summary: Summary, index: Index) -> Iterator[Dangling]:
             yield Dangling(summary.module, name, 0, "__all__")
 
 
-def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
     """One problem for each thing a file asks for in vain, that it got upstream (or did not ask for)."""
     problems: list[Problem] = []
     for path, summary in after.summaries.items():
@@ -67,7 +67,12 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
 
 
 def _problem(
-    path: str, item: Dangling, before: World, after: World, manifest: Manifest, explained: Explained
+    path: str,
+    item: Dangling,
+    before: IndexedTree,
+    after: IndexedTree,
+    manifest: Manifest,
+    explained: Explained,
 ) -> Problem:
     index = after.index
     origin = Origin(item.module, item.name)
@@ -100,7 +105,7 @@ def _candidates(item: Dangling, index: Index) -> frozenset[str]:
     return index.names(item.module) if item.name else frozenset(index.modules)
 
 
-def line_of(world: World, path: str, line: int) -> str | None:
+def line_of(world: IndexedTree, path: str, line: int) -> str | None:
     """The text of a line of a file of the tree, without its indentation; None for line 0."""
     lines = world.snapshot[path].splitlines() if line else []
     return lines[line - 1].decode("utf-8", "replace").strip() if 0 < line <= len(lines) else None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from builder import ruff
 from builder.errors import Mark, Problem
 from builder.gates.imports import line_of
-from builder.gates.world import Explained, World, because, missing
+from builder.gates.world import Explained, IndexedTree, because, missing
 from builder.graph.modules import python_paths
 from builder.manifest.model import Manifest
 from builder.source.encoding import readable
@@ -28,7 +28,7 @@ class Finding(NamedTuple):
     line: int
 
 
-def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
     """One problem for each (file, rule, symbol) that ruff finds in the output and not upstream.
 
     Files with upstream's own bytes have upstream's own findings, so only the others are read.
@@ -57,8 +57,8 @@ def _problem(
     code: str,
     symbol: str,
     line: int,
-    before: World,
-    after: World,
+    before: IndexedTree,
+    after: IndexedTree,
     explained: Explained,
     manifest: Manifest,
 ) -> Problem:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from builder.errors import Mark, Problem
 from builder.gates import dependencies
 from builder.gates.projects import Project, projects
-from builder.gates.world import Explained, World
+from builder.gates.world import Explained, IndexedTree
 from builder.manifest.model import Manifest
 from builder.tree import Snapshot
 
@@ -19,7 +19,7 @@ RUNTIME = (".cuh", ".cu", ".h", ".hpp", ".cpp", ".cc", ".json", ".jinja", ".yaml
 _TEST = re.compile(r"(?:^|/)test_[^/]*$|_test\.[a-z]+$")
 
 
-def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
     """Problems of each project's package data, dependencies and scripts.
 
     Data files are judged by the output alone (upstream's own wheel misses some when it is built
@@ -69,7 +69,9 @@ def _folders(project: Project, package: str) -> list[str]:
     return [folder + ("/" + rest.replace(".", "/") if rest else "")] if folder else []
 
 
-def _data(project: Project, upstream: Project | None, before: World, after: World) -> Iterator[Problem]:
+def _data(
+    project: Project, upstream: Project | None, before: IndexedTree, after: IndexedTree
+) -> Iterator[Problem]:
     if project.package_data is None:
         return
     matched = packaged(project, after.snapshot)
@@ -127,7 +129,9 @@ def _referenced(paths: Sequence[str], snapshot: Snapshot, folders: Sequence[str]
     return sorted(p for p, name in wanted.items() if seen.get(name, set()) - {p})
 
 
-def _scripts(project: Project, upstream: Project, before: World, after: World) -> Iterator[Problem]:
+def _scripts(
+    project: Project, upstream: Project, before: IndexedTree, after: IndexedTree
+) -> Iterator[Problem]:
     for script, target in sorted(project.scripts.items()):
         module, _, name = target.partition(":")
         dotted = f"{module.strip()}.{name.strip()}".rstrip(".")

@@ -10,7 +10,7 @@ from typing import Literal
 from builder.errors import Mark, Problem
 from builder.gates.conditions import Cause
 from builder.gates.surface_causes import Causes
-from builder.gates.world import Explained, World, nearest
+from builder.gates.world import Explained, IndexedTree, nearest
 from builder.manifest.model import Manifest
 from builder.surface.extract import Parsed, surface
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value, destination
@@ -61,14 +61,14 @@ def compare(
     return Surfaces(old, new, tuple(sorted(found, key=_order)))
 
 
-def problems(surfaces: Surfaces, after: World) -> list[Problem]:
+def problems(surfaces: Surfaces, after: IndexedTree) -> list[Problem]:
     """One problem for each difference that nothing in the manifest accounts for, and for each field that
     outlives the flag that fills it."""
     unexplained = [_problem(d, surfaces) for d in surfaces.differences if not d.causes]
     return [*unexplained, *_unfilled(surfaces, after)]
 
 
-def _unfilled(surfaces: Surfaces, after: World) -> Iterator[Problem]:
+def _unfilled(surfaces: Surfaces, after: IndexedTree) -> Iterator[Problem]:
     """Fields of a class that makes itself from all of its fields (`dataclasses.fields`), one of which no
     flag of its parser gives any more: reading the command line would fail."""
     given = {(item.key.group, _filled(item)) for item in surfaces.after.values()}

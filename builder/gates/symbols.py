@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 
 from builder.errors import Mark, Problem
-from builder.gates.world import Explained, World
+from builder.gates.world import Explained, IndexedTree
 from builder.graph.modules import Definition, Summary
 from builder.manifest.model import Manifest
 
 _HEADING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
 #: Share of a file's definitions whose loss is said first, as one problem about the file.
-MOST = 0.5
+MAX_SHARE_LOST = 0.5
 
 
-def check(before: World, after: World, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
     """One problem for each definition that left a kept file unexplained, and one more, first, for a
     file that lost more than half of its definitions unexplained.
 
@@ -34,7 +34,7 @@ def check(before: World, after: World, manifest: Manifest, explained: Explained)
         if not lost:
             continue
         total = sum(not new.error or d.kind in ("function", "class") for d in old.definitions.values())
-        if len(lost) > MOST * total:
+        if len(lost) > MAX_SHARE_LOST * total:
             problems.append(_mostly(path, old, before, after, len(lost), total))
         problems.extend(_problem(old, name, definition) for name, definition in _outermost(lost))
     return problems
@@ -76,7 +76,9 @@ def _outermost(lost: dict[str, Definition]) -> list[tuple[str, Definition]]:
     return sorted(rows, key=lambda row: (row[1].line, row[0]))
 
 
-def _mostly(path: str, old: Summary, before: World, after: World, lost: int, total: int) -> Problem:
+def _mostly(
+    path: str, old: Summary, before: IndexedTree, after: IndexedTree, lost: int, total: int
+) -> Problem:
     was, now = (w.snapshot[path].count(b"\n") for w in (before, after))
     return Problem(
         "G005",

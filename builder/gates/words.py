@@ -13,7 +13,7 @@ import tokenize
 from collections.abc import Iterable, Iterator
 
 from builder.errors import Mark, Problem
-from builder.gates.world import World
+from builder.gates.world import IndexedTree
 from builder.graph.modules import module_of, python_paths
 from builder.manifest.model import Batch, Manifest, Spared, Word
 from builder.select.patterns import PatternSet
@@ -22,7 +22,7 @@ _HINT = "remove it by a rule or an edit, or except it under `except` with a reas
 _ASKS = "_*(?:is_)?"
 
 
-def check(after: World, manifest: Manifest) -> list[Problem]:
+def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
     """Problems for names and strings that are left, and for exceptions that excuse nothing."""
     problems: list[Problem] = []
     everywhere = PatternSet([exception.path for exception in manifest.guarantees.everywhere])

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from builder.errors import Mark
-from builder.graph.modules import Known, Summary, path_of, summaries
+from builder.graph.modules import Summary, SummaryCache, path_of, summaries
 from builder.graph.resolve import Index, Origin
 from builder.manifest.model import Manifest, Rule
 from builder.tree import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class IndexedTree:
     """One tree, its Python summaries by path, and the index over them."""
 
     snapshot: Snapshot
@@ -22,10 +22,10 @@ class World:
     index: Index
 
 
-def world(snapshot: Snapshot, packages: Mapping[str, str], known: Known | None = None) -> World:
+def world(snapshot: Snapshot, packages: Mapping[str, str], known: SummaryCache | None = None) -> IndexedTree:
     """The world of a snapshot; files whose summaries are in `known` are not parsed again."""
     found = summaries(snapshot, packages, known)
-    return World(snapshot, found, Index(found, packages))
+    return IndexedTree(snapshot, found, Index(found, packages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,9 @@ def explain(
     return Explained(symbols, removed)
 
 
-def missing(world: World, origin: Origin, explained: Explained, packages: Mapping[str, str]) -> Reason | None:
+def missing(
+    world: IndexedTree, origin: Origin, explained: Explained, packages: Mapping[str, str]
+) -> Reason | None:
     """Why a module, or a name in it, is not in this world."""
     if not world.index.has_module(origin.module):
         return explained.module(origin.module, packages)

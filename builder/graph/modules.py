@@ -138,11 +138,11 @@ def summary_key(path: str, blob: str) -> tuple[str, str, int]:
     return path, blob, SUMMARY_VERSION
 
 
-Known = Mapping[tuple[str, str, int], Summary]
+SummaryCache = Mapping[tuple[str, str, int], Summary]
 
 
 def summaries(
-    snapshot: Snapshot, packages: Mapping[str, str], known: Known | None = None
+    snapshot: Snapshot, packages: Mapping[str, str], known: SummaryCache | None = None
 ) -> dict[str, Summary]:
     """The summary of every .py file of a snapshot, by path, in sorted order.
 

@@ -13,7 +13,7 @@ from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
 from builder.lift.trial import Trial
 from builder.manifest.model import BASE, Manifest, Rule
-from builder.pipeline.decide import Decided
+from builder.pipeline.prune import Pruned
 from builder.select.rules import Decision
 from builder.tree import Tree
 
@@ -69,7 +69,7 @@ def arrivals(
     old: Tree,
     new: Iterable[str],
     manifest: Manifest,
-    before: Decided,
+    before: Pruned,
     trial: Trial,
     markers: Markers,
     history: History,
@@ -113,7 +113,7 @@ class _Look:
         self,
         manifest: Manifest,
         old: Tree,
-        before: Decided,
+        before: Pruned,
         trial: Trial,
         markers: Markers,
         history: History,

@@ -15,7 +15,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 _STRING = re.compile(r"""["']([a-z0-9_]+)["']""")
 _ORDINARY = frozenset(("type", "platform", "device", "true", "false", "none", "auto", "cpu"))
 #: Rules of one batch that must take paths with a word before the word says something.
-_ENOUGH = 2
+_MIN_RULES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
         total, batches = sum(rules.values()), {rule.batch for rule in rules}
         if word in stated:
             found[word] = Marker(word, stated[word], total, True)
-        elif len(rules) >= _ENOUGH and len(batches) == 1 and not word.isdigit() and len(word) > 1:
+        elif len(rules) >= _MIN_RULES and len(batches) == 1 and not word.isdigit() and len(word) > 1:
             found[word] = Marker(word, min(batches), total, False)
     for word, batch in stated.items():
         if word not in ordinary and word not in found:

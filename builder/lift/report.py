@@ -16,9 +16,9 @@ from builder.report import also, as_dict, clean, ordered
 from builder.upstream.model import Upstream
 
 #: Rows of a list that a page shows; report.json has all.
-_MOST = 40
+_MAX_ROWS = 40
 #: Lines of a diff or a merge that a page shows.
-_LINES = 120
+_MAX_LINES = 120
 
 
 def markdown(found: Survey) -> str:
@@ -192,7 +192,7 @@ def named(upstream: Upstream) -> str:
     return short if short and upstream.commit and upstream.commit.startswith(asked) else f"{asked} ({short})"
 
 
-def _section(title: str, rows: Sequence[str], most: int | None = _MOST) -> Iterator[str]:
+def _section(title: str, rows: Sequence[str], most: int | None = _MAX_ROWS) -> Iterator[str]:
     if not rows:
         return
     yield f"## {title} ({len(rows):,})"
@@ -307,9 +307,9 @@ def _block(kind: str, text: str) -> Iterator[str]:
     rows = [clean(row) for row in text.splitlines()]
     fence = "`" * max(3, 1 + max((len(r) - len(r.lstrip("`")) for r in rows), default=0))
     yield f"{fence}{kind}"
-    yield from rows[:_LINES]
-    if len(rows) > _LINES:
-        yield f"... {len(rows) - _LINES:,} more lines"
+    yield from rows[:_MAX_LINES]
+    if len(rows) > _MAX_LINES:
+        yield f"... {len(rows) - _MAX_LINES:,} more lines"
     yield fence
     yield ""
 

@@ -25,8 +25,8 @@ from builder.lift.trial import Trial, matched, trial
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
 from builder.manifest.model import BASE, Manifest, Span
-from builder.pipeline.decide import Decided, chosen, decide, partial_paths
-from builder.pipeline.overlaid import overlay
+from builder.pipeline.overlay import overlay
+from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import About, about, excused
 from builder.pipeline.surfaces import staying_python, surface_files
 from builder.select.families import with_paths
@@ -127,13 +127,13 @@ def survey(
     )  # fmt: skip
 
 
-def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Decided, frozenset[Mark]]:
+def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Pruned, frozenset[Mark]]:
     """The decisions on the old upstream, and the edits that found something there."""
     within = partial_paths(old)
     asked = with_paths(excused(manifest, known, within), old.tree)
     selection = chosen(old, asked, within)
     staying = summaries(old.restrict(staying_python(selection)), manifest.packages)
-    decided = decide(selection, asked, Index(staying, manifest.packages), staying, old)
+    decided = prune(selection, asked, Index(staying, manifest.packages), staying, old)
     done = overlay(old, decided.kept, decided.removed, asked, within)
     return decided, frozenset(record.mark for record in done.records)
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from builder import __version__
 from builder.errors import BuildError, Problem
-from builder.forked import later
 from builder.lift.history import Commit
 from builder.lift.statements import statements
 from builder.manifest.model import Manifest
-from builder.pipeline.question import own_digest
+from builder.parallel import submit
+from builder.pipeline.request_key import own_digest
 
 if TYPE_CHECKING:
     from builder.pipeline.cut import Recalled
@@ -117,7 +117,7 @@ def attempt(job: Job, commit: Commit, recall: Recalled | None = None) -> Tried:
 
 def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
     """Neighbouring commits in a process of their own, so that what they leave in memory ends with it."""
-    return later(partial(_together, job, commits)).result()
+    return submit(partial(_together, job, commits)).result()
 
 
 def _together(job: Job, commits: Sequence[Commit]) -> list[Tried]:

@@ -14,7 +14,7 @@ _WIDTH, _LEFT, _RIGHT = 1000, 60, 20
 _PASS, _FAIL, _INK = "#0072b2", "#d55e00", "#333333"
 _BAR_TOP, _BAR, _PLOT_TOP, _PLOT = 34, 26, 84, 110
 #: Rules that the page lists.
-_MOST = 60
+_MAX_ROWS = 60
 
 
 def page(summary: Summary, spec: str, every: int, digest: str) -> str:
@@ -49,11 +49,11 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
     if summary.first:
         lines += ["## First failure of each rule", "", "| commit | day | code | rule | failing commits |",
                   "| --- | --- | --- | --- | ---: |"]  # fmt: skip
-        for code, rule, row, count in summary.first[:_MOST]:
+        for code, rule, row, count in summary.first[:_MAX_ROWS]:
             cell = rule.replace("|", "\\|").replace("\n", " ")
             lines.append(f"| `{_plain(row)}` | {_day(row.time)} | {code} | `{_short(cell)}` | {count:,} |")
-        if len(summary.first) > _MOST:
-            lines.append(f"\n{len(summary.first) - _MOST:,} more are in sweep.json.")
+        if len(summary.first) > _MAX_ROWS:
+            lines.append(f"\n{len(summary.first) - _MAX_ROWS:,} more are in sweep.json.")
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"
 

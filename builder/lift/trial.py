@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from builder.errors import BuildError, Problem, by_cause
-from builder.gates.world import World
+from builder.gates.world import IndexedTree
 from builder.manifest.model import BASE, Manifest, Rule, WholeFile
 from builder.overlay.files import place
 from builder.pipeline.cut import Cut, Recalled, cut
-from builder.pipeline.decide import chosen, partial_paths
+from builder.pipeline.prune import chosen, partial_paths
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.verify import output_world, problems
 from builder.select.families import with_paths
@@ -25,7 +25,7 @@ class Trial:
     selection: Selection
     problems: tuple[Problem, ...]
     cut: Cut | None
-    after: World | None
+    after: IndexedTree | None
 
 
 #: Gates that find undefined names, lost imports and attributes: what a use of something gone leaves, too.
@@ -47,7 +47,7 @@ def trial(
     found: list[Problem] = [p for p in selection.problems if p.code == "R003"]
     found += _replaced(asked, upstream)
     done: Cut | None = None
-    after: World | None = None
+    after: IndexedTree | None = None
     try:
         done = cut(upstream, relaxed, found.extend, recall, about)
         after = output_world(done, relaxed)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from builder.errors import Mark, Problem
 from builder.native import cpp, layout
 from builder.native.symbols import Binding, bindings, defined, symbols
-from builder.native.text import Cut, apply, blank, decode, encode
+from builder.native.text import TextEdit, apply, blank, decode, encode
 
 ROOT = "sgl-kernel"
 
@@ -49,7 +49,7 @@ def follow(
     """
     gone = {p: b for p, b in removed.items() if p.startswith(f"{root}/") and p not in current}
     kept = {p: current[p] for p in sorted(current) if p.startswith(f"{root}/")}
-    cuts: dict[str, list[Cut]] = {}
+    cuts: dict[str, list[TextEdit]] = {}
     found: list[Consequence] = []
     problems: list[Problem] = []
     for path in layout.cmakes(kept, root):
@@ -61,7 +61,7 @@ def follow(
         _note(
             path,
             kept[path],
-            [Cut(b.start, b.end) for b, _ in rows],
+            [TextEdit(b.start, b.end) for b, _ in rows],
             [_told(b, w) for b, w in rows],
             cuts,
             found,
@@ -85,9 +85,9 @@ def follow(
 def _note(
     path: str,
     data: bytes,
-    more: Iterable[Cut],
+    more: Iterable[TextEdit],
     what: Iterable[tuple[str, str, str]],
-    cuts: dict[str, list[Cut]],
+    cuts: dict[str, list[TextEdit]],
     found: list[Consequence],
 ) -> None:
     for cut, (kind, name, batch) in zip(more, what, strict=True):
@@ -103,9 +103,9 @@ def _told(binding: Binding, batch: str) -> tuple[str, str, str]:
 
 def _cmake(
     path: str, data: bytes, upstream: Mapping[str, bytes], gone: Mapping[str, str], root: str
-) -> tuple[list[Cut], list[tuple[str, str, str]], list[Problem]]:
+) -> tuple[list[TextEdit], list[tuple[str, str, str]], list[Problem]]:
     """Arguments that name removed files leave, and includes of removed CMake files."""
-    cuts: list[Cut] = []
+    cuts: list[TextEdit] = []
     what: list[tuple[str, str, str]] = []
     problems: list[Problem] = []
     local: dict[int, list[bool]] = {}
@@ -115,10 +115,10 @@ def _cmake(
         if one.command.name == "add_subdirectory":
             target = f"{one.path}/CMakeLists.txt"
         if target in gone and one.command.name in ("include", "add_subdirectory"):
-            cuts.append(Cut(one.command.start, one.command.end))
+            cuts.append(TextEdit(one.command.start, one.command.end))
             what.append(("include", target, gone[target]))
         elif target in gone:
-            cuts.append(Cut(one.token.start, one.token.end))
+            cuts.append(TextEdit(one.token.start, one.token.end))
             what.append(("source", target, gone[target]))
         if one.command.name not in ("include", "add_subdirectory") and target in upstream:
             local.setdefault(one.command.start, []).append(target in gone)
@@ -193,10 +193,10 @@ def _declarations(
     upstream: Mapping[str, bytes],
     loss: Mapping[str, str],
     root: str,
-) -> tuple[dict[str, tuple[list[Cut], list[tuple[str, str, str]]]], list[Problem]]:
+) -> tuple[dict[str, tuple[list[TextEdit], list[tuple[str, str, str]]]], list[Problem]]:
     """Declarations of functions that nothing of the package defines or uses any more."""
     problems: list[Problem] = []
-    out: dict[str, tuple[list[Cut], list[tuple[str, str, str]]]] = {}
+    out: dict[str, tuple[list[TextEdit], list[tuple[str, str, str]]]] = {}
     here = {name for data in left.values() for name in defined(decode(data))}
     wanted = {
         f.name for data in left.values() for f in symbols(decode(data)).functions if not f.defined
@@ -205,7 +205,7 @@ def _declarations(
     once = _uses({p: upstream[p] for p in layout.natives(upstream, root)}, wanted)
     for path in left:
         text = decode(kept[path])
-        cuts: list[Cut] = []
+        cuts: list[TextEdit] = []
         what: list[tuple[str, str, str]] = []
         for function in symbols(text).functions:
             if function.defined or function.name not in wanted:
@@ -214,7 +214,7 @@ def _declarations(
             if name in loss and name in used:
                 problems.append(_still_used(name, used[name], loss[name]))
             elif name not in used and (name in loss or name in once):
-                cuts.append(Cut(function.start, function.end))
+                cuts.append(TextEdit(function.start, function.end))
                 what.append(("declaration", name, loss.get(name, "")))
         for space in _emptied_spaces(text, cuts):
             cuts.append(space)
@@ -246,7 +246,7 @@ def _still_used(name: str, where: Mark, batch: str) -> Problem:
     )
 
 
-def _emptied_spaces(text: str, cuts: Iterable[Cut]) -> list[Cut]:
+def _emptied_spaces(text: str, cuts: Iterable[TextEdit]) -> list[TextEdit]:
     spans = [(c.start, c.end) for c in cuts]
     if not spans:
         return []
@@ -256,7 +256,7 @@ def _emptied_spaces(text: str, cuts: Iterable[Cut]) -> list[Cut]:
         if any(space.body <= a and b < space.end for a, b in spans):
             inside = code[space.body : space.end - 1]
             if not re.sub(r"\bnamespace\b[\w\s:]*|[{}]", "", inside).strip():
-                found.append(Cut(space.start, space.end))
+                found.append(TextEdit(space.start, space.end))
     return found
 
 

@@ -15,7 +15,7 @@ _VISIBLE = re.compile(r"[^\n]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Cut:
+class TextEdit:
     """The text between two offsets leaves; `by` takes its place."""
 
     start: int
@@ -73,7 +73,7 @@ def blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join(parts)
 
 
-def apply(scanned: Scanned, cuts: Iterable[Cut]) -> str:
+def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
     """The text after all cuts, tidied around those that put nothing in their place.
 
     A comment leaves when all the code that it heads has left; a line on which no code is left
@@ -92,9 +92,9 @@ def apply(scanned: Scanned, cuts: Iterable[Cut]) -> str:
     return _render(scanned, gone, [c for c in todo if c.by])
 
 
-def _disjoint(cuts: Iterable[Cut]) -> list[Cut]:
+def _disjoint(cuts: Iterable[TextEdit]) -> list[TextEdit]:
     """Cuts in order; one inside another is moot."""
-    kept: list[Cut] = []
+    kept: list[TextEdit] = []
     for cut in sorted(set(cuts), key=lambda c: (c.start, -c.end, c.by)):
         if kept and cut.start < kept[-1].end:
             if cut.end > kept[-1].end:
@@ -181,7 +181,7 @@ def _inside_comment(scanned: Scanned, at: int) -> bool:
     return bool(scanned.text[start:at].strip())
 
 
-def _render(scanned: Scanned, gone: bytearray, replacements: list[Cut]) -> str:
+def _render(scanned: Scanned, gone: bytearray, replacements: list[TextEdit]) -> str:
     text, starts = scanned.text, _lines(scanned.text)
     replaced = {
         bisect_right(starts, at) - 1 for c in replacements for at in (c.start, max(c.start, c.end - 1))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from builder.errors import Mark, Problem
 from builder.manifest.model import AnchoredEdit
 from builder.native import cmake, cpp
-from builder.native.text import Cut, Scanned, apply, decode, encode, wide
+from builder.native.text import Scanned, TextEdit, apply, decode, encode, wide
 from builder.overlay.record import Record, digest
 
 _SHOWN = 5  # places that a message lists
@@ -21,7 +21,7 @@ class _Match:
 
     start: int
     end: int
-    cuts: tuple[Cut, ...]
+    cuts: tuple[TextEdit, ...]
 
 
 def edit(path: str, data: bytes, edits: Sequence[AnchoredEdit]) -> tuple[bytes, list[Problem], list[Record]]:
@@ -87,7 +87,7 @@ def _matches(path: str, text: str, item: AnchoredEdit) -> tuple[Scanned, list[_M
 
 
 def _whole(span: tuple[int, int]) -> _Match:
-    return _Match(*span, (Cut(*span),))
+    return _Match(*span, (TextEdit(*span),))
 
 
 def _replacements(text: str, anchor: str, by: str) -> list[_Match]:
@@ -95,7 +95,7 @@ def _replacements(text: str, anchor: str, by: str) -> list[_Match]:
     if "\r\n" in text:
         anchor, by = anchor.replace("\n", "\r\n"), by.replace("\n", "\r\n")
     spans = [m.span() for m in re.finditer(re.escape(anchor), text)]
-    return [_Match(start, end, (Cut(start, end, by),)) for start, end in spans]
+    return [_Match(start, end, (TextEdit(start, end, by),)) for start, end in spans]
 
 
 def _cmake_blocks(listing: cmake.Listing, anchor: str) -> list[_Match]:
@@ -126,18 +126,18 @@ def _cmake_arm(scanned: Scanned, block: cmake.Block, index: int) -> _Match:
     head, after = block.heads[index], block.heads[index + 1 : index + 2]
     stop = after[0].start if after else block.last.start
     if index > 0:
-        return _Match(head.start, stop, (Cut(head.start, stop),))
+        return _Match(head.start, stop, (TextEdit(head.start, stop),))
     if not after:
         return _whole((head.start, block.last.end))
     if after[0].name == "elseif":
-        return _Match(head.start, stop, (Cut(head.start, stop + len("else")),))
+        return _Match(head.start, stop, (TextEdit(head.start, stop + len("else")),))
     other = after[0]
-    cuts = [Cut(head.start, other.end), Cut(block.last.start, block.last.end)]
+    cuts = [TextEdit(head.start, other.end), TextEdit(block.last.start, block.last.end)]
     cuts += _dedent(scanned, head.start, other.end, block.last.start)
     return _Match(head.start, block.last.end, tuple(cuts))
 
 
-def _dedent(scanned: Scanned, head: int, start: int, end: int) -> list[Cut]:
+def _dedent(scanned: Scanned, head: int, start: int, end: int) -> list[TextEdit]:
     """Cuts that move a body to the column of its if(); lines inside a string stay as they are."""
     text = scanned.text
     margin = len(text[text.rfind("\n", 0, head) + 1 : head])
@@ -150,7 +150,7 @@ def _dedent(scanned: Scanned, head: int, start: int, end: int) -> list[Cut]:
         at = text.find("\n", at) + 1
     lines = [(at, width) for at, width in lines if scanned.code[:at].count('"') % 2 == 0]
     step = max(0, min((width for _, width in lines), default=0) - margin)
-    return [Cut(at, at + step) for at, _ in lines if step]
+    return [TextEdit(at, at + step) for at, _ in lines if step]
 
 
 def _cpp_blocks(scanned: Scanned, anchor: str) -> list[_Match]:
@@ -169,15 +169,17 @@ def _cpp_blocks(scanned: Scanned, anchor: str) -> list[_Match]:
 def _cpp_arm(scanned: Scanned, block: cpp.Conditional, index: int) -> _Match:
     arm, after = block.arms[index], block.arms[index + 1 : index + 2]
     if index > 0:
-        return _Match(arm.start, arm.end, (Cut(arm.start, arm.end),))
+        return _Match(arm.start, arm.end, (TextEdit(arm.start, arm.end),))
     if not after:
         return _whole((arm.start, block.end))
     other = after[0]
     if other.keyword == "elif":
         sharp = scanned.text.index("elif", other.start)
-        return _Match(arm.start, other.start, (Cut(arm.start, other.start), Cut(sharp, sharp + len("el"))))
+        return _Match(
+            arm.start, other.start, (TextEdit(arm.start, other.start), TextEdit(sharp, sharp + len("el")))
+        )
     last = scanned.text.rfind("#", other.body, block.end)
-    cuts = (Cut(arm.start, max(arm.start, other.body - 1)), Cut(last, block.end))
+    cuts = (TextEdit(arm.start, max(arm.start, other.body - 1)), TextEdit(last, block.end))
     return _Match(arm.start, block.end, cuts)
 
 

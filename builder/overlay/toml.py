@@ -9,7 +9,7 @@ from typing import Any
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import TomlEdit
-from builder.native.text import Cut, apply, decode, encode
+from builder.native.text import TextEdit, apply, decode, encode
 from builder.overlay.locate import suggest
 from builder.overlay.record import Record, digest
 from builder.overlay.tomlspans import Layout, Pair, Path, Table, items, scan, split_key
@@ -90,12 +90,12 @@ def _edit(
     return changed, expected, (line, gone or None, come or None)
 
 
-def _remove_key(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
+def _remove_key(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[TextEdit], Any]:
     _lookup(data, key, item)
-    cuts: list[Cut] = []
+    cuts: list[TextEdit] = []
     for table in layout.tables:
         if table.path[: len(key)] == key:
-            cuts.append(Cut(table.start, _table_end(layout, table)))
+            cuts.append(TextEdit(table.start, _table_end(layout, table)))
     for pair in layout.pairs:
         if pair.path[: len(key)] == key and not any(c.start <= pair.start < c.end for c in cuts):
             cuts.append(_pair_cut(layout, pair))
@@ -121,22 +121,22 @@ def _table_end(layout: Layout, table: Table) -> int:
     return table.body + len(layout.scanned.bare[table.body : table.end].rstrip())
 
 
-def _pair_cut(layout: Layout, pair: Pair) -> Cut:
+def _pair_cut(layout: Layout, pair: Pair) -> TextEdit:
     outer = [p for p in layout.pairs if p.value < pair.start and pair.end < p.end]
-    return _member(layout, pair.start, pair.end) if outer else Cut(pair.start, pair.end)
+    return _member(layout, pair.start, pair.end) if outer else TextEdit(pair.start, pair.end)
 
 
-def _member(layout: Layout, start: int, end: int) -> Cut:
+def _member(layout: Layout, start: int, end: int) -> TextEdit:
     """The cut of one member of an inline table, with the comma that belongs to it."""
     text = layout.scanned.bare
     after = end + len(text[end:]) - len(text[end:].lstrip())
     if text[after] == ",":
-        return Cut(start, after + 1 + len(text[after + 1 :]) - len(text[after + 1 :].lstrip()))
+        return TextEdit(start, after + 1 + len(text[after + 1 :]) - len(text[after + 1 :].lstrip()))
     before = len(text[:start].rstrip())
-    return Cut(before - 1, end) if text[before - 1] == "," else Cut(start, end)
+    return TextEdit(before - 1, end) if text[before - 1] == "," else TextEdit(start, end)
 
 
-def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
+def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[TextEdit], Any]:
     array = _array(data, key, item)
     pair = _pair(layout, key, item)
     doomed = {index for index, value in enumerate(array) if _is_item(value, item.value)}
@@ -148,31 +148,31 @@ def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple
     if item.by is not None:
         _array(expected, key, item)[:] = [item.by if i in doomed else v for i, v in enumerate(array)]
         rendered = _render(item, item.by)
-        return [Cut(*spans[index], rendered) for index in sorted(doomed)], expected
+        return [TextEdit(*spans[index], rendered) for index in sorted(doomed)], expected
     _array(expected, key, item)[:] = [v for i, v in enumerate(array) if i not in doomed]
     return _item_cuts(layout, spans, doomed), expected
 
 
-def _item_cuts(layout: Layout, spans: list[tuple[int, int]], doomed: set[int]) -> list[Cut]:
+def _item_cuts(layout: Layout, spans: list[tuple[int, int]], doomed: set[int]) -> list[TextEdit]:
     """Items leave with the comma behind them; those at the end of a line with the comma before."""
     code, text = layout.scanned.code, layout.scanned.text
-    cuts: list[Cut] = []
+    cuts: list[TextEdit] = []
     last = max((i for i in range(len(spans)) if i not in doomed), default=-1)
     for index in sorted(doomed):
         start, end = spans[index]
         if index + 1 < len(spans):
             following = spans[index + 1][0]
             if not text[end:following].strip(", \t"):
-                cuts.append(Cut(start, following))
+                cuts.append(TextEdit(start, following))
                 continue
-        cuts.append(Cut(start, end))
+        cuts.append(TextEdit(start, end))
         comma = end + len(code[end:]) - len(code[end:].lstrip())
         if code[comma] == ",":
-            cuts.append(Cut(comma, comma + 1))
+            cuts.append(TextEdit(comma, comma + 1))
     tail = spans[last][1], spans[-1][1]
     closed = code[tail[1] :].lstrip().startswith(",")
     if 0 <= last < len(spans) - 1 and not closed and "\n" not in text[tail[0] : tail[1]]:
-        cuts = [c for c in cuts if c.start < tail[0]] + [Cut(*tail)]
+        cuts = [c for c in cuts if c.start < tail[0]] + [TextEdit(*tail)]
     return cuts
 
 
@@ -196,7 +196,7 @@ def _requirement(value: str) -> str | None:
         return None
 
 
-def _add(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
+def _add(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[TextEdit], Any]:
     array = _array(data, key, item)
     if any(type(v) is type(item.value) and v == item.value for v in array):
         raise _Wrong("R004", f"`{item.key}` holds `{item.value}` already.")
@@ -205,29 +205,29 @@ def _add(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut
     expected = copy.deepcopy(data)
     _array(expected, key, item).append(copy.deepcopy(item.value))
     if not spans:
-        return [Cut(pair.value + 1, pair.value + 1, rendered)], expected
+        return [TextEdit(pair.value + 1, pair.value + 1, rendered)], expected
     start, end = spans[-1]
     line = text.rfind("\n", 0, start) + 1
     bare = layout.scanned.bare
     comma = bare[end:].lstrip().startswith(",")
     if line <= pair.value or text[line:start].strip():
         at = bare.index(",", end) + 1 if comma else end
-        return [Cut(at, at, f" {rendered}" if comma else f", {rendered}")], expected
+        return [TextEdit(at, at, f" {rendered}" if comma else f", {rendered}")], expected
     newline = "\r\n" if "\r\n" in text else "\n"
     stop = text.index("\n", end)
     stop -= text[stop - 1] == "\r"
-    cuts = [] if comma else [Cut(end, end, ",")]
+    cuts = [] if comma else [TextEdit(end, end, ",")]
     if stop >= pair.end:  # the closing bracket stands behind the last item
         stop = bare.index(",", end) + 1 if comma else end
         cuts = []
         newline = newline if comma else f",{newline}"
     more = f"{newline}{text[line:start]}{rendered}{',' if comma else ''}"
     if cuts and stop == end:
-        return [Cut(end, end, "," + more)], expected
-    return [*cuts, Cut(stop, stop, more)], expected
+        return [TextEdit(end, end, "," + more)], expected
+    return [*cuts, TextEdit(stop, stop, more)], expected
 
 
-def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut], Any]:
+def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[TextEdit], Any]:
     expected, rendered = copy.deepcopy(data), _render(item, item.value)
     parent = _lookup(expected, key[:-1], item) if len(key) > 1 else expected
     if not isinstance(parent, dict):
@@ -236,7 +236,7 @@ def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut
     parent[key[-1]] = copy.deepcopy(item.value)
     if known:
         pair = _pair(layout, key, item)
-        return [Cut(pair.value, pair.end, rendered)], expected
+        return [TextEdit(pair.value, pair.end, rendered)], expected
     homes = [t for t in layout.tables if t.path == key[:-1] and not t.array]
     if not homes:
         message = f"`{'.'.join(key[:-1])}` has no header of its own, so that no key can be added."
@@ -249,7 +249,7 @@ def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Cut
     at -= text[at - 1 : at] == "\r"
     name = key[-1] if re.fullmatch(r"[A-Za-z0-9_-]+", key[-1]) else f'"{key[-1]}"'
     line = f"{newline if text[:at].strip() else ''}{name} = {rendered}"
-    return [Cut(at, at, line if text[:at].strip() else line + newline)], expected
+    return [TextEdit(at, at, line if text[:at].strip() else line + newline)], expected
 
 
 def _render(item: TomlEdit, value: object) -> str:

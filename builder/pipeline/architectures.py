@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from builder.manifest.model import Manifest
-from builder.pipeline.decide import Decided
+from builder.pipeline.prune import Pruned
 from builder.source.parse import parse
-from builder.specialize.facts import Facts
+from builder.specialize.evaluating.facts import Facts
 from builder.tree import Snapshot
 
 
-def facts_of(manifest: Manifest, upstream: Snapshot, decided: Decided) -> Facts:
+def facts_of(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Facts:
     """The manifest's facts, with the architectures that left as absent values where it says so."""
     facts = Facts.of(manifest)
     if not any(option.removed_models for option in facts.options):

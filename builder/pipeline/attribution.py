@@ -16,10 +16,10 @@ from builder.emit.ledger import Reason
 from builder.graph.modules import module_of, path_of
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
-from builder.pipeline.vanished import Block, vanished
-from builder.specialize.outline import absolute
+from builder.pipeline.removed_blocks import Block, removed_blocks
+from builder.specialize.text_index.outline import absolute
 
-_MOST_ROUNDS = 40
+_MAX_ROUNDS = 40
 _LITERALS = frozenset(["True", "False"])
 
 Reasons = tuple[Reason, ...]
@@ -62,7 +62,7 @@ class _Attribution:
 
     def follow(self) -> None:
         """Settle, round by round, what can be told from what is settled; who used what comes last."""
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             open_ = [n for n in range(len(self.places)) if n not in self.reasons]
             found = {n: why for n in open_ if (why := self.why(n))}
             found = found or {n: why for n in open_ if (why := self.used(n))}
@@ -96,12 +96,12 @@ class _Attribution:
                 why = Reason(record.batch, f"{record.kind}: {record.why}", record.mark)
                 hands[record.file].append((record.line, why))
         for path in self.paths:
-            for block in vanished(cut.laid[path], cut.specialized.files[path]):
+            for block in removed_blocks(cut.laid[path], cut.specialized.files[path]):
                 self.add(_Place(path, block))
         for path, records in sorted(hands.items()):
             if path not in cut.upstream or path not in cut.laid:
                 continue
-            for block in vanished(cut.upstream[path], cut.laid[path]):
+            for block in removed_blocks(cut.upstream[path], cut.laid[path]):
                 _, why = min(records, key=lambda r: (abs(r[0] - block.line) if r[0] else 0, r[1].mark))
                 self.add(_Place(path, block, counts=False))
                 self.settle(len(self.places) - 1, (why,))

@@ -19,12 +19,12 @@ from builder.emit.surface_json import as_counts, surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
 from builder.errors import BuildError, Problem
-from builder.gates.world import World
+from builder.gates.world import IndexedTree
 from builder.manifest.model import Manifest
 from builder.native.units import units
 from builder.pipeline.cut import Cut
-from builder.pipeline.question import own_digest
 from builder.pipeline.reasons import reasons
+from builder.pipeline.request_key import own_digest
 from builder.pipeline.uncertain import NAME, uncertain
 from builder.upstream.model import Upstream
 
@@ -73,7 +73,7 @@ def _is_release(upstream: Upstream, manifest: Manifest) -> bool:
 
 def assemble(
     cut: Cut,
-    after: World,
+    after: IndexedTree,
     upstream: Upstream,
     manifest: Manifest,
     without: Sequence[str],

@@ -6,45 +6,45 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from builder.errors import BuildError, Problem
-from builder.forked import later
 from builder.gates.surface import Surfaces
-from builder.gates.world import World
-from builder.graph.modules import Known, Summary, known_of, python_paths, summaries
+from builder.gates.world import IndexedTree
+from builder.graph.modules import Summary, SummaryCache, known_of, python_paths, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.native import gate as native
 from builder.native import lockstep
 from builder.overlay.record import Record
-from builder.pipeline import family_names, open_uses
-from builder.pipeline.accountable import unmentioned
+from builder.parallel import submit
+from builder.pipeline import expand_families, unresolved_uses
 from builder.pipeline.architectures import facts_of
-from builder.pipeline.decide import Decided, chosen, decide, partial_paths, python_modules
-from builder.pipeline.emptied import emptied
-from builder.pipeline.family_names import FamilyMatches
+from builder.pipeline.empty_modules import empty_modules
+from builder.pipeline.expand_families import FamilyMatches
+from builder.pipeline.expand_patterns import expand_patterns
 from builder.pipeline.model_scope import follow_models
-from builder.pipeline.named import with_names
-from builder.pipeline.needed import settle
-from builder.pipeline.overlaid import overlay
+from builder.pipeline.overlay import overlay
+from builder.pipeline.prune import Pruned, chosen, partial_paths, prune, python_modules
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, holds, mistakes
+from builder.pipeline.requirements import decide_requirements
 from builder.pipeline.surfaces import staying_python, surface_files, surfaces, with_tables
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
 from builder.pipeline.unreached import blamed, narrowed, output_summaries
+from builder.pipeline.unused_facts import unused_facts
 from builder.select.families import with_paths
 from builder.select.patterns import PatternSet
 from builder.select.rules import Selection
-from builder.specialize.facts import Facts
+from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
-from builder.specialize.recall import Remembered
+from builder.specialize.fold_cache import FoldRecord
 from builder.specialize.results import Specialized
-from builder.specialize.tops import Tops
+from builder.specialize.text_index.module_bindings import ModuleBindings
 from builder.surface.extract import surface
 from builder.surface.model import Surface
 from builder.tree import Snapshot
 
 #: How often an output is specialized again without what no root reached in it. Two or three times are usual;
 #: what would leave later stays.
-_MOST_PASSES = 8
+_MAX_PASSES = 8
 #: Takes the problems of a stage.
 Stop = Callable[[Iterable[Problem]], None]
 
@@ -70,8 +70,8 @@ class Recalled:
 
     summaries: dict[tuple[str, str, int], Summary] = field(default_factory=dict)
     told: dict[str, Told] = field(default_factory=dict)
-    folds: dict[str, Remembered] = field(default_factory=dict)
-    tops: dict[str, Tops] = field(default_factory=dict)
+    folds: dict[str, FoldRecord] = field(default_factory=dict)
+    tops: dict[str, ModuleBindings] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class Cut:
     """The output of one build before it is verified and written."""
 
     upstream: Snapshot
-    before: World
-    decided: Decided
+    before: IndexedTree
+    decided: Pruned
     output: Snapshot
     specialized: Specialized
     records: tuple[Record, ...]
@@ -93,7 +93,7 @@ class Cut:
     facts: Facts
     laid: Snapshot  # the kept files with the overlays applied, before specialization
     families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
-    summaries: Known = field(default_factory=dict)  # of upstream's Python and the output's
+    summaries: SummaryCache = field(default_factory=dict)  # of upstream's Python and the output's
 
 
 def cut(
@@ -118,23 +118,23 @@ def cut(
     known = recall.summaries if recall else {}
     sides = f"{compared.tree.id} {upstream.tree.id} {sorted(manifest.packages.items())}"
     told = recall.told.get(sides) if recall else None
-    meanwhile = later(lambda: _aside(upstream, compared, selection, manifest, known, told))
+    meanwhile = submit(lambda: _aside(upstream, compared, selection, manifest, known, told))
     staying = summaries(upstream.restrict(staying_python(selection)), manifest.packages, known)
     index = Index(staying, manifest.packages)
-    decided = decide(selection, manifest, index, staying, upstream)
+    decided = prune(selection, manifest, index, staying, upstream)
     scoped = follow_models(manifest, upstream, decided)
     if scoped.off:
         return cut(upstream, stated.without(scoped.off), stop, recall, replace(about, pin=None))
     asked = manifest
     staying_files = upstream.restrict(p for p in decided.kept if p in staying)
-    manifest, family, unused = family_names.with_names(
+    manifest, family, unused = expand_families.expand_families(
         scoped.manifest,
         upstream,
         staying_files,
         Index({p: staying[p] for p in staying_files}, manifest.packages),
     )
-    manifest, unmatched = with_names(manifest, index)
-    misses = [*scoped.problems, *unused, *unmatched, *unmentioned(upstream, manifest)]
+    manifest, unmatched = expand_patterns(manifest, index)
+    misses = [*scoped.problems, *unused, *unmatched, *unused_facts(upstream, manifest)]
     holding = holds(asked, scoped.manifest, misses, selection.matches())
     stop([*selection.problems, *mistakes(misses, asked), *beyond(asked, holding)])
 
@@ -153,13 +153,13 @@ def cut(
     done = _reduced(laid, decided, once)
     decided, specialized, output = done.decided, done.specialized, done.output
     laid = laid.restrict([path for path in laid if path not in decided.removed])
-    settled = settle(output, overlaid.waiting, manifest)
+    settled = decide_requirements(output, overlaid.waiting, manifest)
     stop([*settled.problems, *beyond(asked, {record.mark for record in settled.records})])
     laid, output = laid.replace(settled.files), output.replace(settled.files)
 
     aside = meanwhile.result()
     everything = {**staying, **aside.summaries}
-    before = World(upstream, everything, Index(everything, manifest.packages))
+    before = IndexedTree(upstream, everything, Index(everything, manifest.packages))
     decided = blamed(decided, before.index, manifest)
     if recall:
         for one, summary in known_of(upstream, everything).items():
@@ -206,36 +206,36 @@ class _Reduced:
     """An output in which everything is reached, and how it came to be."""
 
     output: Snapshot
-    decided: Decided
+    decided: Pruned
     specialized: Specialized
     consequences: tuple[lockstep.Consequence, ...]
-    summaries: Known
+    summaries: SummaryCache
 
 
-def _reduced(laid: Snapshot, decided: Decided, at: _Setting) -> _Reduced:
+def _reduced(laid: Snapshot, decided: Pruned, at: _Setting) -> _Reduced:
     """Specialize, let go what nothing reaches any more, and begin again without it, until nothing leaves."""
     output, total = laid, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
     known: dict[tuple[str, str, int], Summary] = known_of(at.upstream, at.staying)
     told: set[tuple[str, str, str]] = set()
-    for number in range(1, _MOST_PASSES + 1):
+    for number in range(1, _MAX_PASSES + 1):
         done, followed = _specialize(
             output, at.upstream, decided, at.manifest, at.ours, at.facts, at.opaque, at.recall
         )
         # what an earlier pass left open is open still, and told already
         done.leftovers = [use for use in done.leftovers if (use.path, use.scope, use.name) not in told]
         told |= {(use.path, use.scope, use.name) for use in done.leftovers}
-        at.stop(open_uses.problems(done, decided, at.manifest, output, at.upstream))
+        at.stop(unresolved_uses.problems(done, decided, at.manifest, output, at.upstream))
         at.stop(followed.problems)
         total = total.then(done)
         consequences += followed.consequences
         output = output.replace({**done.files, **followed.files})
-        left = emptied(output, done.emptied, total.files, at.staying, at.manifest)
+        left = empty_modules(output, done.emptied, total.files, at.staying, at.manifest)
         total.lost.update(dict.fromkeys(left.values(), "nothing is left in it"))
         output = output.replace(dict.fromkeys(left))
         found = output_summaries(output, at.manifest, known)
         known |= known_of(output, found)
-        if number == _MOST_PASSES:
+        if number == _MAX_PASSES:
             break
         fewer = narrowed(output, found, decided, at.manifest, at.upstream)
         gone = [path for path in fewer.removed if path not in decided.removed]
@@ -252,7 +252,7 @@ def _aside(
     compared: Snapshot,
     selection: Selection,
     manifest: Manifest,
-    known: Known,
+    known: SummaryCache,
     told: Told | None,
 ) -> Aside:
     leaving = sorted({*python_modules(upstream, manifest.packages)} - {*staying_python(selection)})
@@ -274,7 +274,7 @@ def again(done: Cut, manifest: Manifest) -> Snapshot:
 def _specialize(
     files: Snapshot,
     upstream: Snapshot,
-    decided: Decided,
+    decided: Pruned,
     manifest: Manifest,
     ours: frozenset[str],
     facts: Facts,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.emit.ledger import Reason
-from builder.gates.world import World, world
+from builder.gates.world import IndexedTree, world
 from builder.gates.world import explain as explained
 from builder.graph.modules import known_of, module_of, path_of
 from builder.graph.reach import Step, why
@@ -18,7 +18,7 @@ from builder.pipeline.cut import Cut
 from builder.pipeline.reasons import reasons
 from builder.pipeline.starts import edges_of
 
-_MOST = 10
+_MAX_PATHS = 10
 _STATES = {
     "kept": "is kept as upstream has it",
     "edited": "is kept and edited",
@@ -144,12 +144,12 @@ def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
     return "", ""
 
 
-def _after(cut: Cut, manifest: Manifest) -> World:
+def _after(cut: Cut, manifest: Manifest) -> IndexedTree:
     known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
     return world(cut.output, manifest.packages, known)
 
 
-def _path(cut: Cut, after: World, manifest: Manifest, path: str, symbol: Symbol | None) -> Explanation:
+def _path(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol: Symbol | None) -> Explanation:
     said = tuple(dict.fromkeys(reasons(cut).get(path, ())))
     module = module_of(path, manifest.packages)
     if path not in cut.output.tree:
@@ -197,7 +197,7 @@ def _reached(cut: Cut, index: Index, manifest: Manifest, module: str) -> tuple[t
     return None, "a root"
 
 
-def _symbol(cut: Cut, after: World, manifest: Manifest, path: str, symbol: str) -> Symbol | None:
+def _symbol(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol: str) -> Symbol | None:
     """What became of a name in a file; None when neither side has it."""
     module = module_of(path, manifest.packages)
     name = f"{module}.{symbol}"
@@ -230,5 +230,5 @@ def _listed(heading: str, paths: Iterable[str]) -> list[str]:
     paths = list(paths)
     if not paths:
         return []
-    more = [f"    ... and {len(paths) - _MOST:,} more"] if len(paths) > _MOST else []
-    return [heading, *(f"    {p}" for p in paths[:_MOST]), *more]
+    more = [f"    ... and {len(paths) - _MAX_PATHS:,} more"] if len(paths) > _MAX_PATHS else []
+    return [heading, *(f"    {p}" for p in paths[:_MAX_PATHS]), *more]

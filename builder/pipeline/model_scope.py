@@ -13,7 +13,7 @@ from builder.graph.modules import module_of, path_of
 from builder.manifest.model import Absent, Batch, Edit, Fact, Manifest, Models, Option, TomlEdit
 from builder.manifest.schema import nearest
 from builder.pipeline.architectures import architectures
-from builder.pipeline.decide import Decided
+from builder.pipeline.prune import Pruned
 from builder.source.parse import parse
 from builder.tree import Snapshot
 
@@ -30,7 +30,7 @@ class Scoped:
     problems: tuple[Problem, ...]
 
 
-def follow_models(manifest: Manifest, upstream: Snapshot, decided: Decided) -> Scoped:
+def follow_models(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Scoped:
     """Withdraw each statement, and switch off each batch, because of whose `models` it does not hold.
 
     R009 for a model, a part of an architecture's name or a list of architectures that upstream does not
@@ -45,7 +45,7 @@ def follow_models(manifest: Manifest, upstream: Snapshot, decided: Decided) -> S
 class _Scope:
     """The models of one upstream and which of them stay."""
 
-    def __init__(self, manifest: Manifest, upstream: Snapshot, decided: Decided) -> None:
+    def __init__(self, manifest: Manifest, upstream: Snapshot, decided: Pruned) -> None:
         self.manifest = manifest
         self.upstream = upstream
         self.problems: list[Problem] = []

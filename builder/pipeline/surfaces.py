@@ -7,7 +7,7 @@ from builder.errors import BuildError, Problem
 from builder.gates.surface import Surfaces, compare
 from builder.gates.world import explain
 from builder.manifest.model import Manifest
-from builder.pipeline.decide import Decided, python_modules
+from builder.pipeline.prune import Pruned, python_modules
 from builder.select.rules import Selection
 from builder.surface.model import Surface
 from builder.tree import Snapshot
@@ -33,7 +33,7 @@ def surfaces(
     before: Snapshot,
     old: Surface,
     output: Snapshot,
-    decided: Decided,
+    decided: Pruned,
     proved: dict[str, str],
     manifest: Manifest,
 ) -> Surfaces:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from builder.emit.figures import lines_of
 from builder.errors import Problem
-from builder.gates.world import World
+from builder.gates.world import IndexedTree
 from builder.graph.reach import undeclared
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
@@ -36,12 +36,12 @@ class Uncertain:
         return (json.dumps(record, indent=2) + "\n").encode()
 
 
-def reached(cut: Cut, after: World, manifest: Manifest) -> frozenset[str]:
+def reached(cut: Cut, after: IndexedTree, manifest: Manifest) -> frozenset[str]:
     """The modules of the output that a root reaches."""
     return frozenset(cut.decided.starts.reach(edges_of(after.index, manifest), rules=False))
 
 
-def uncertain(cut: Cut, after: World, manifest: Manifest) -> Uncertain:
+def uncertain(cut: Cut, after: IndexedTree, manifest: Manifest) -> Uncertain:
     """What the output holds without a proof that it must."""
     found = reached(cut, after, manifest)
     modules = tuple(
@@ -52,6 +52,6 @@ def uncertain(cut: Cut, after: World, manifest: Manifest) -> Uncertain:
     return Uncertain(modules, tuple(cut.specialized.uncertain))
 
 
-def dynamic_imports(cut: Cut, after: World, manifest: Manifest) -> list[Problem]:
+def dynamic_imports(cut: Cut, after: IndexedTree, manifest: Manifest) -> list[Problem]:
     """R010 for every import by value that the manifest does not declare, in reached modules."""
     return undeclared(after.index, manifest.roots.dynamic, reached(cut, after, manifest))

@@ -15,9 +15,9 @@ from builder.errors import Mark, Problem
 from builder.gates.parse import does_not_parse
 from builder.graph.modules import Summary, module_of, python_paths, summarise
 from builder.manifest.model import Manifest
-from builder.pipeline.decide import Decided
-from builder.specialize.facts import Facts
-from builder.specialize.outline import absolute, imports, package_of
+from builder.pipeline.prune import Pruned
+from builder.specialize.evaluating.facts import Facts
+from builder.specialize.text_index.outline import absolute, imports, package_of
 from builder.tree import Snapshot
 
 Errors = Mapping[str, tuple[int, str]]
@@ -41,7 +41,7 @@ def unparsed(files: Snapshot, upstream: Snapshot, staying: Mapping[str, Summary]
 
 
 def problems(
-    errors: Errors, files: Snapshot, staying: Mapping[str, Summary], decided: Decided, manifest: Manifest
+    errors: Errors, files: Snapshot, staying: Mapping[str, Summary], decided: Pruned, manifest: Manifest
 ) -> Iterator[Problem]:
     """G001 for each of these files that upstream has otherwise, or of which the manifest asks something."""
     facts = Facts.of(manifest)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from builder.graph.modules import Known, Summary, summaries
+from builder.graph.modules import Summary, SummaryCache, summaries
 from builder.graph.reach import graph
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
-from builder.pipeline.decide import UNREACHED, Decided, unreached_rule, with_followers
+from builder.pipeline.prune import UNREACHED, Pruned, unreached_rule, with_followers
 from builder.pipeline.starts import edges_of
 from builder.tree import Snapshot
 
 
-def output_summaries(output: Snapshot, manifest: Manifest, known: Known) -> dict[str, Summary]:
+def output_summaries(output: Snapshot, manifest: Manifest, known: SummaryCache) -> dict[str, Summary]:
     """The summaries of an output's Python in the packages."""
     folders = tuple(folder.rstrip("/") + "/" for folder in manifest.packages.values())
     inside = output.restrict([path for path in output if path.startswith(folders)])
@@ -24,10 +24,10 @@ def output_summaries(output: Snapshot, manifest: Manifest, known: Known) -> dict
 def narrowed(
     output: Snapshot,
     found: Mapping[str, Summary],
-    decided: Decided,
+    decided: Pruned,
     manifest: Manifest,
     upstream: Snapshot,
-) -> Decided:
+) -> Pruned:
     """The decisions without the modules that reach decides about and that no root reaches in the output,
     and without the data files that followed them. `found`: the summaries of the output."""
     index = Index(found, manifest.packages)
@@ -38,7 +38,7 @@ def narrowed(
     return with_followers(left, manifest, upstream, [s for p, s in found.items() if p not in gone])
 
 
-def blamed(decided: Decided, index: Index, manifest: Manifest) -> Decided:
+def blamed(decided: Pruned, index: Index, manifest: Manifest) -> Pruned:
     """The decisions with each module that no root reaches laid to the batch that removed all that reached
     it, where that is one batch. `index`: over all of upstream."""
     unreached = {path for path, rule in decided.removed.items() if rule.verdict == "reach"}
@@ -66,7 +66,7 @@ def _blame(
     module: str,
     users: Mapping[str, Iterable[str]],
     unreached: set[str],
-    decided: Decided,
+    decided: Pruned,
     index: Index,
     manifest: Manifest,
 ) -> Rule:

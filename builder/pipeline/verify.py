@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from builder.errors import BuildError, Problem
 from builder.gates import surface
-from builder.gates.every import check
 from builder.gates.idempotence import compare
-from builder.gates.world import World, explain, world
+from builder.gates.registry import check
+from builder.gates.world import IndexedTree, explain, world
 from builder.graph.modules import known_of
 from builder.manifest.model import Manifest
 from builder.native import gate as native
@@ -15,13 +15,13 @@ from builder.pipeline.ranges import kept_to
 from builder.pipeline.uncertain import dynamic_imports
 
 
-def output_world(cut: Cut, manifest: Manifest) -> World:
+def output_world(cut: Cut, manifest: Manifest) -> IndexedTree:
     """The output's Python, indexed; files as upstream has them are not parsed again."""
     known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
     return world(cut.output, manifest.packages, known)
 
 
-def problems(cut: Cut, after: World, twice: bool = False) -> list[Problem]:
+def problems(cut: Cut, after: IndexedTree, twice: bool = False) -> list[Problem]:
     """What the static gates find in the output and not upstream.
 
     `twice`: specialize the output once more and compare (G009); it costs about a third of the cut, so
@@ -39,7 +39,7 @@ def problems(cut: Cut, after: World, twice: bool = False) -> list[Problem]:
     return found
 
 
-def verify(cut: Cut, manifest: Manifest, twice: bool = False) -> World:
+def verify(cut: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:
     """The indexed output. Raises BuildError with every finding of every gate."""
     after = output_world(cut, manifest)
     found = problems(cut, after, twice)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 #: edits after which Myers gives up and the stretch is shown as replaced: bounds time and memory
-_MOST_EDITS = 300
+_MAX_EDITS = 300
 _CONTEXT = 3
 
 
@@ -85,13 +85,13 @@ def _unique(text: Sequence[bytes], start: int, end: int) -> dict[bytes, int]:
 
 
 def _myers(a: Sequence[bytes], b: Sequence[bytes], i: int, j: int) -> list[Run]:
-    """The greedy O(ND) algorithm; no runs at all when the texts differ by more than `_MOST_EDITS`."""
+    """The greedy O(ND) algorithm; no runs at all when the texts differ by more than `_MAX_EDITS`."""
     if not set(a) & set(b):
         return []
     n, m = len(a), len(b)
     furthest = {1: 0}
     history: list[dict[int, int]] = []
-    for edits in range(min(n + m, _MOST_EDITS) + 1):
+    for edits in range(min(n + m, _MAX_EDITS) + 1):
         history.append(dict(furthest))
         for k in range(-edits, edits + 1, 2):
             down = k == -edits or (k != edits and furthest[k - 1] < furthest[k + 1])

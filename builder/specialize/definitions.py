@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from builder.specialize.scopes import Binding, Scope
+from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.world import Unit
 
 

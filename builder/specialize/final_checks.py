@@ -10,19 +10,19 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from builder.specialize.evaluate import Evaluator
-from builder.specialize.hierarchy import Class, Hierarchy, defines_method
+from builder.specialize.dead_code.hierarchy import Class, Hierarchy, defines_method
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.leftovers import Leftover
-from builder.specialize.names import names_of, text
-from builder.specialize.seek import nodes_on
-from builder.specialize.world import Unit, World
+from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.world import SpecializerWorld, Unit
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _COPIES = frozenset(["list", "set", "sorted", "tuple"])
 
 
 def hidden_uses(
-    world: World, hierarchy: Hierarchy, before: Callable[[str], Unit | None]
+    world: SpecializerWorld, hierarchy: Hierarchy, before: Callable[[str], Unit | None]
 ) -> Iterator[Leftover]:
     """Every such use. `before`: a file as upstream has it."""
     for name in sorted(world.facts.symbols):
@@ -35,13 +35,15 @@ def hidden_uses(
     yield from _exported(world)
 
 
-def _exposed(world: World, hierarchy: Hierarchy, cls: Class, method: str, name: str) -> Iterator[Leftover]:
+def _exposed(
+    world: SpecializerWorld, hierarchy: Hierarchy, cls: Class, method: str, name: str
+) -> Iterator[Leftover]:
     inherited = (base for base in hierarchy.lineage(cls).classes if base.node is not cls.node)
     if any(defines_method(base.node, method) for base in inherited) and _is_called(world, method):
         yield _use(cls.unit, cls.node, f"{cls.node.name}.{method}", name, cls.scope.qualname)
 
 
-def _is_called(world: World, method: str) -> bool:
+def _is_called(world: SpecializerWorld, method: str) -> bool:
     holders = world.words.holders(method.encode())
     return any(method.encode() in world.outline(path).attributes for path in holders)
 
@@ -50,7 +52,7 @@ def _is_called(world: World, method: str) -> bool:
 
 
 def _given_by_position(
-    world: World,
+    world: SpecializerWorld,
     hierarchy: Hierarchy,
     cls: Class,
     field: str,
@@ -115,7 +117,7 @@ def _names(evaluator: Evaluator, node: ast.AST, qualified: str) -> bool:
 # -- exports ----------------------------------------------------------------------------------------
 
 
-def _exported(world: World) -> Iterator[Leftover]:
+def _exported(world: SpecializerWorld) -> Iterator[Leftover]:
     """Names that are gone and that a string of a module says whose `__all__` is no plain list."""
     lost: dict[str, set[str]] = {}
     for name in world.memory.gone:

@@ -5,35 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from builder.forked import divided
+from builder.parallel import map_parallel
 from builder.source.agreement import agrees, first_difference
 from builder.source.encoding import encoded, readable
 from builder.source.ops import Op
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
-from builder.specialize import import_effects, positions, rebinding
-from builder.specialize.cleanup import Cleaner
+from builder.specialize import rebinding
+from builder.specialize.dead_code import import_effects
+from builder.specialize.dead_code.cleanup import Cleaner
+from builder.specialize.dead_code.empty_module import is_empty_module
+from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.definitions import defined, vanishing
-from builder.specialize.facts import Facts, Known
+from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.final_checks import hidden_uses
-from builder.specialize.fold import Folded, fold
-from builder.specialize.glance import Glances
-from builder.specialize.hierarchy import Hierarchy
-from builder.specialize.hits import import_hits
-from builder.specialize.hollow import hollow
+from builder.specialize.fold_cache import Answer, FoldRecord, Question, Recall, RecordingWorld, digest, key
+from builder.specialize.folding import positions
+from builder.specialize.folding.fold import Folded, fold
+from builder.specialize.format_edits import format_edits, format_files
 from builder.specialize.leftovers import Leftover, leftovers
-from builder.specialize.links import Links
-from builder.specialize.outline import Outline, package_of
-from builder.specialize.polish import format_files, polish
 from builder.specialize.rebinding import only_defined
-from builder.specialize.recall import Answer, Asked, Question, Recall, Remembered, digest, key
 from builder.specialize.results import Mismatch, Round, Specialized
-from builder.specialize.tops import Kept
-from builder.specialize.tops import Known as KnownTops
-from builder.specialize.words import Words, holding
-from builder.specialize.world import Memory, Unit, World
+from builder.specialize.text_index.glance import Glances
+from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
+from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.text_index.module_bindings import BindingsCache, Kept
+from builder.specialize.text_index.outline import Outline, package_of
+from builder.specialize.text_index.relevant_lines import import_hits
+from builder.specialize.world import Memory, SpecializerWorld, Unit
 
-MOST_ROUNDS = 40
+MAX_ROUNDS = 40
 #: where the questions are defined that a world answers
 QUESTIONS_OF = (import_effects, positions, rebinding)
 
@@ -107,9 +108,9 @@ class _Fixpoint:
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
         self.outlines: dict[str, Outline] = {}
-        self.tops = KnownTops(tops)
-        self.words = Words(files)
-        self.links = Links(files, names, self.words)
+        self.tops = BindingsCache(tops)
+        self.words = IdentifierIndex(files)
+        self.links = ImportIndex(files, names, self.words)
         self.cleaner = Cleaner(
             upstream, files, names, may_prune, extra, self.words, self.links, frozen, stays
         )
@@ -122,13 +123,13 @@ class _Fixpoint:
         self.unused: set[str] = set()
         self.told: set[str] = set()  # names whose news the files that see them were folded for
         self.wanted: dict[str, set[str]] = {}  # path -> identifiers that mean one of these names
-        self.methods: dict[str, dict[str, Known | None]] = {}
+        self.methods: dict[str, dict[str, KnownValue | None]] = {}
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
         self.broken: set[Leftover] = set()  # what no fold could keep as it is
         self.hindrances: dict[str, frozenset[tuple[str, ...]]] = {}
 
-    def world(self) -> World:
-        return World(
+    def world(self) -> SpecializerWorld:
+        return SpecializerWorld(
             self.files, self.names, self.removed, self.facts, self.memory,
             self.units, self.outlines, self.tops, self.words,
             self.removed_files,
@@ -142,8 +143,8 @@ class _Fixpoint:
         dirty.update(dict.fromkeys(first))
         try:
             cleaned = -1  # the edits when everything was clean
-            while self.result.rounds < MOST_ROUNDS:
-                while dirty and self.result.rounds < MOST_ROUNDS:
+            while self.result.rounds < MAX_ROUNDS:
+                while dirty and self.result.rounds < MAX_ROUNDS:
                     dirty = self.fold_round(dirty)
                 if self.edits == cleaned:  # nothing can be dead that was not before
                     break
@@ -153,7 +154,7 @@ class _Fixpoint:
             self.mismatch(error.filename or "", f"the edits do not give Python: {error}")
             return self.result
         if dirty:
-            self.mismatch("", f"no fixpoint after {MOST_ROUNDS} rounds")
+            self.mismatch("", f"no fixpoint after {MAX_ROUNDS} rounds")
         self.finish()
         return self.result
 
@@ -304,14 +305,14 @@ class _Fixpoint:
                     if path in self.unconfirmed:
                         self.confirm(world.unit(path))
         todo = sorted(dirty.keys() - found.keys())
-        for made in divided(todo, lambda paths: self.round(paths, dirty), self.size):
+        for made in map_parallel(todo, lambda paths: self.round(paths, dirty), self.size):
             path = made.folded.path
             found[path] = replace(made, answers=())
             if self.recall is not None and not made.mismatches:
-                self.recall[keys[path]] = Remembered(made.answers, found[path])
+                self.recall[keys[path]] = FoldRecord(made.answers, found[path])
         return [found[path] for path in sorted(dirty)]
 
-    def key(self, world: World, path: str, only: set[str] | None) -> str:
+    def key(self, world: SpecializerWorld, path: str, only: set[str] | None) -> str:
         """What a fold depends on, but for its questions: words that the file lacks are not part of it."""
         words = self.words.of(path)
         more = {*self.memory.methods, *self.wanted.get(path, ())} if only is None else only
@@ -326,7 +327,7 @@ class _Fixpoint:
             needles = dirty[path]
             if needles is None:
                 needles = set(self.needles(path))
-            asked = Asked(world) if self.recall is not None else None
+            asked = RecordingWorld(world) if self.recall is not None else None
             folded = fold(world.unit(path), asked or world, needles, self.upstream.get(path, b""))
             results.append((folded, tuple(asked.answers.items()) if asked is not None else ()))
         return [self.edit(world.unit(folded.path), folded, answers) for folded, answers in results]
@@ -367,7 +368,7 @@ class _Fixpoint:
 
     def learn_methods(self) -> None:
         """A method that returns the same known value in every class is a predicate."""
-        found: dict[str, list[Known | None]] = {}
+        found: dict[str, list[KnownValue | None]] = {}
         for methods in self.methods.values():
             for qualified, known in methods.items():
                 found.setdefault(qualified.rpartition(".")[2], []).append(known)
@@ -429,7 +430,7 @@ class _Fixpoint:
         # what the manifest's own edits wrote is laid out like the rest
         changed = sorted({*self.edited(), *(p for p, d in self.files.items() if d != self.first[p])})
         for path, (data, empty, mismatches) in zip(
-            changed, divided(changed, self.finals, self.size), strict=True
+            changed, map_parallel(changed, self.finals, self.size), strict=True
         ):
             self.result.mismatches += mismatches
             if self.files[path] == self.first[path]:
@@ -445,7 +446,7 @@ class _Fixpoint:
         names = {name.rpartition(".")[2] for name in self.facts.symbols}
         suspects = self.files_with(names) | set(self.memory.local) | self.wanted.keys()
         asked = sorted(path for path in suspects - self.frozen if path in self.files)
-        for found in divided(asked, lambda paths: self.leftovers(paths, names), self.size):
+        for found in map_parallel(asked, lambda paths: self.leftovers(paths, names), self.size):
             self.result.leftovers += found
         world = self.world()
         hierarchy = Hierarchy(world, self.words, self.links, Glances())
@@ -475,7 +476,7 @@ class _Fixpoint:
         for path in paths:
             known = len(self.result.mismatches)
             data = self.final(path, self.files[path], formatted.get(path, self.files[path]))
-            empty = self.parses(path, data) and hollow(parse(data, path).tree)
+            empty = self.parses(path, data) and is_empty_module(parse(data, path).tree)
             found.append((data, empty, self.result.mismatches[known:]))
             del self.result.mismatches[known:]
         return found
@@ -490,7 +491,7 @@ class _Fixpoint:
 
     def final(self, path: str, data: bytes, formatted: bytes) -> bytes:
         """The text of a file, in the formatter's layout where we edited it if that is the same program."""
-        better = polish(self.upstream.get(path, self.first[path]), data, formatted)
+        better = format_edits(self.upstream.get(path, self.first[path]), data, formatted)
         last = self.unconfirmed.pop(path, None)
         if last is None and better == data:
             return data

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from builder.specialize.evaluate import Evaluator
-from builder.specialize.facts import Gone
-from builder.specialize.hits import Hits, import_hits
-from builder.specialize.scopes import Comprehension, Function, Scope
-from builder.specialize.seek import Lines, children, statements, touches
-from builder.specialize.world import Unit, World
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.facts import Gone
+from builder.specialize.evaluating.scopes import Comprehension, Function, Scope
+from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
+from builder.specialize.text_index.text_search import Lines, children, statements, touches
+from builder.specialize.world import SpecializerWorld, Unit
 
 _SCOPED = (*Function, *Comprehension, ast.ClassDef)
 
@@ -28,15 +28,15 @@ class Leftover:
     scope: str
 
 
-def leftovers(unit: Unit, world: World, names: Iterable[str]) -> list[Leftover]:
+def leftovers(unit: Unit, world: SpecializerWorld, names: Iterable[str]) -> list[Leftover]:
     """Every use in one file of something that is gone; `names`: what such a use is called somewhere."""
     local = {name for _, name in world.local(unit.path)}
     offsets = import_hits(world.files[unit.path], unit.package, lambda m: world.module_gone(m) is not None)
-    return sorted(_Finder(unit, world, Hits(unit, {*names, *local}, offsets)).find())
+    return sorted(_Finder(unit, world, RelevantLines(unit, {*names, *local}, offsets)).find())
 
 
 class _Finder:
-    def __init__(self, unit: Unit, world: World, hits: Hits) -> None:
+    def __init__(self, unit: Unit, world: SpecializerWorld, hits: RelevantLines) -> None:
         self.unit = unit
         self.world = world
         self.lines: Lines = hits.lines

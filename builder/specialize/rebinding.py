@@ -14,14 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from builder.specialize.names import names_of, text
-from builder.specialize.outline import absolute
-from builder.specialize.seek import nodes_on
-from builder.specialize.world import Unit, World, question
+from builder.specialize.evaluating.names import names_of, text
+from builder.specialize.text_index.outline import absolute
+from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.world import SpecializerWorld, Unit, question
 
 if TYPE_CHECKING:
-    from builder.specialize.evaluate import Evaluator
-    from builder.specialize.scopes import Scope
+    from builder.specialize.evaluating.evaluate import Evaluator
+    from builder.specialize.evaluating.scopes import Scope
 
 #: One of these words must be in a file that writes names in another way than by a statement.
 _REFLECTION = tuple(b"setattr delattr __setattr__ patch globals locals vars __dict__ exec eval".split())
@@ -44,7 +44,7 @@ class Write:
 
 
 @question
-def rebound(world: World, qualified: str) -> bool:
+def rebound(world: SpecializerWorld, qualified: str) -> bool:
     """May a module-level name be written by anything but the statements of its own module?"""
     module, _, name = qualified.rpartition(".")
     if any(w.owner in (module, ANY) and w.name in (name, ANY) for w in _reflected(world, name)):
@@ -65,7 +65,7 @@ def rebound(world: World, qualified: str) -> bool:
     return any(_is_handed_over(world, path, module, name) for path in world.words.holders(name.encode()))
 
 
-def _is_handed_over(world: World, path: str, module: str, name: str) -> bool:
+def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
     """Does a call in a file get the module itself together with a text that is the name?"""
     if name.encode() not in world.outline(path).quoted:
         return False
@@ -86,14 +86,14 @@ def _is_handed_over(world: World, path: str, module: str, name: str) -> bool:
 
 
 @question
-def attribute_rebound(world: World, name: str) -> bool:
+def attribute_rebound(world: SpecializerWorld, name: str) -> bool:
     """May an attribute of this name be set on an instance or a class, other than by a `def` in a class?"""
     if any(w.name == name or (w.name == ANY and w.owner == ANY) for w in _reflected(world, name)):
         return True
     return next(_attribute_stores(world, name), None) is not None
 
 
-def only_defined(world: World, name: str, count: int) -> bool:
+def only_defined(world: SpecializerWorld, name: str, count: int) -> bool:
     """Is a name bound by so many `def` statements, and else only read as an attribute?"""
     word, definitions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b"), 0
     for path in world.words.holders(name.encode()):
@@ -108,7 +108,7 @@ def only_defined(world: World, name: str, count: int) -> bool:
 
 
 @question
-def star_may_bind(world: World, module: str, name: str) -> bool:
+def star_may_bind(world: SpecializerWorld, module: str, name: str) -> bool:
     """May `from module import *` bind this name?"""
     if module in world.paths:
         return world.defines(module, name)
@@ -118,13 +118,13 @@ def star_may_bind(world: World, module: str, name: str) -> bool:
 
 
 @question
-def is_enumeration(world: World, qualified: str) -> bool:
+def is_enumeration(world: SpecializerWorld, qualified: str) -> bool:
     """Is this a class of the tree whose bases are enumerations?"""
     return any(base.endswith(("Enum", "Flag")) for base in _bases(world, qualified))
 
 
 @question
-def cache_inspected(world: World, qualified: str) -> bool:
+def cache_inspected(world: SpecializerWorld, qualified: str) -> bool:
     """May a file ask how often a cached function was called?"""
     name = qualified.rpartition(".")[2].encode()
     inspecting = world.words.holding([b"cache_info", b"cache_clear", b"cache_parameters"])
@@ -132,7 +132,7 @@ def cache_inspected(world: World, qualified: str) -> bool:
 
 
 @question
-def attribute_named(world: World, name: str) -> bool:
+def attribute_named(world: SpecializerWorld, name: str) -> bool:
     """May a file ask whether an object has an attribute, take it away, or read it of what a call gives?"""
     encoded = name.encode()
     asking = world.words.holding([b"hasattr", b"setattr", b"delattr", b"attrgetter"])
@@ -143,7 +143,7 @@ def attribute_named(world: World, name: str) -> bool:
     return any(_read_with_effect(world, path, name) for path in world.words.holders(encoded))
 
 
-def _read_with_effect(world: World, path: str, name: str) -> bool:
+def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
     """Does a file read an attribute of what an effect gives? No value can take the place of such a read."""
     unit = _parsed(world, path)
     if unit is None:
@@ -163,7 +163,7 @@ def _read_with_effect(world: World, path: str, name: str) -> bool:
 
 
 @question
-def part_of_value(world: World, value: str, *names: str) -> bool:
+def part_of_value(world: SpecializerWorld, value: str, *names: str) -> bool:
     """Is there a longer text in the program that holds this one and that the option `names` may have?"""
     encoded = value.encode()
     longer = (word for word in world.words.every() if encoded in word and word != encoded)
@@ -175,7 +175,7 @@ def part_of_value(world: World, value: str, *names: str) -> bool:
 
 
 @question
-def is_alias(world: World, module: str, name: str) -> bool:
+def is_alias(world: SpecializerWorld, module: str, name: str) -> bool:
     """Is a name of a removed module only another name for something that exists all the same?"""
     for binding in _removed_names(world, module).get(name, ()):
         if isinstance(binding, ast.ImportFrom):
@@ -196,7 +196,7 @@ def is_alias(world: World, module: str, name: str) -> bool:
     return False
 
 
-def _removed_names(world: World, module: str) -> Mapping[str, list[ast.AST]]:
+def _removed_names(world: SpecializerWorld, module: str) -> Mapping[str, list[ast.AST]]:
     """What the statements at the top of a removed module bind: imports, and what is assigned."""
     data = world.removed_files.get(module, b"")
     if data not in _NAMES_OF:
@@ -218,13 +218,13 @@ def _removed_names(world: World, module: str) -> Mapping[str, list[ast.AST]]:
 
 
 @question
-def annotations_inspected(world: World, name: str) -> bool:
+def annotations_inspected(world: SpecializerWorld, name: str) -> bool:
     """May a file that names a function or class ask for its annotations?"""
     inspecting = world.words.holding([b"__annotations__", b"get_type_hints", b"get_annotations"])
     return any(name.encode() in world.words.of(path) for path in inspecting)
 
 
-def _bases(world: World, qualified: str) -> Iterator[str]:
+def _bases(world: SpecializerWorld, qualified: str) -> Iterator[str]:
     """The last names of the bases of a class at the top level of a file."""
     module, _, name = qualified.rpartition(".")
     path = world.paths.get(module)
@@ -233,7 +233,7 @@ def _bases(world: World, qualified: str) -> Iterator[str]:
             yield from ((names_of(base) or ("",))[0] for base in binding.node.bases)
 
 
-def _attribute_stores(world: World, name: str) -> Iterator[tuple[Unit, ast.Attribute]]:
+def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.Attribute]]:
     encoded = name.encode()
     for path in world.words.holders(encoded):
         if encoded in world.outline(path).attributes:
@@ -243,7 +243,7 @@ def _attribute_stores(world: World, name: str) -> Iterator[tuple[Unit, ast.Attri
                     yield unit, node  # type: ignore[misc]
 
 
-def _reflected(world: World, name: str) -> Iterator[Write]:
+def _reflected(world: SpecializerWorld, name: str) -> Iterator[Write]:
     """The writes that are no statements and may mean this name."""
     encoded = name.encode()
     for path in sorted(world.words.holding(_REFLECTION)):
@@ -254,7 +254,7 @@ def _reflected(world: World, name: str) -> Iterator[Write]:
                 yield write  # a dynamic name, in a file that has this one in a string
 
 
-def _writes(world: World, path: str) -> tuple[Write, ...]:
+def _writes(world: SpecializerWorld, path: str) -> tuple[Write, ...]:
     """What a file writes by reflection."""
     unit = _parsed(world, path)
     if unit is None:
@@ -339,7 +339,7 @@ class _Writes:
         return named if isinstance(named, str) and world.is_module(named) else ANY
 
 
-def _may_be_module(world: World, unit: Unit, owner: ast.expr, module: str) -> bool:
+def _may_be_module(world: SpecializerWorld, unit: Unit, owner: ast.expr, module: str) -> bool:
     """May the owner of an attribute be this module? What is visibly another module or a class is not."""
     scope = unit.scope_of(owner)
     named = _evaluator(world, unit).qualified(owner, scope)
@@ -354,14 +354,14 @@ def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
-def _parsed(world: World, path: str) -> Unit | None:
+def _parsed(world: SpecializerWorld, path: str) -> Unit | None:
     try:
         return world.unit(path)
     except SyntaxError:
         return None
 
 
-def _evaluator(world: World, unit: Unit) -> Evaluator:
-    from builder.specialize.evaluate import Evaluator  # it asks these questions itself
+def _evaluator(world: SpecializerWorld, unit: Unit) -> Evaluator:
+    from builder.specialize.evaluating.evaluate import Evaluator  # it asks these questions itself
 
     return Evaluator(world, unit)

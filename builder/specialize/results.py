@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from builder.specialize.assign import Folded
+from builder.specialize.fold_cache import Answer, Question
+from builder.specialize.folding.assignments import Folded
 from builder.specialize.leftovers import Leftover
-from builder.specialize.recall import Answer, Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,17 @@ from functools import cached_property
 from typing import TypeVar
 
 from builder.source.parse import Module, parse
-from builder.specialize.facts import Facts, Gone, Known
-from builder.specialize.outline import Outline, package_of
-from builder.specialize.scopes import Binding, Comprehension, Scope, Scopes
-from builder.specialize.tops import Imported, Tops, imported, tops
-from builder.specialize.tops import Known as KnownTops
-from builder.specialize.words import Words
+from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
+from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope, Scopes
+from builder.specialize.text_index.identifier_index import IdentifierIndex
+from builder.specialize.text_index.module_bindings import (
+    BindingsCache,
+    Imported,
+    ModuleBindings,
+    imported,
+    module_bindings,
+)
+from builder.specialize.text_index.outline import Outline, package_of
 
 #: name -> a question about the whole program whose answer is a function of its files
 QUESTIONS: dict[str, Callable[..., bool]] = {}
@@ -28,7 +33,7 @@ Q = TypeVar("Q", bound=Callable[..., bool])
 
 
 def question(function: Q) -> Q:
-    """Registers a question that `World.ask` answers; its arguments after the world are strings."""
+    """Registers a question that `SpecializerWorld.ask` answers; its arguments after the world are strings."""
     QUESTIONS[function.__name__] = function
     return function
 
@@ -92,16 +97,16 @@ class Unit:
 class Memory:
     """What earlier rounds found out; it only grows."""
 
-    constants: dict[str, Known] = field(default_factory=dict)  # module.name
-    functions: dict[str, Known] = field(default_factory=dict)  # module.function: what every call returns
-    methods: dict[str, Known] = field(default_factory=dict)  # bare name, same in every class
+    constants: dict[str, KnownValue] = field(default_factory=dict)  # module.name
+    functions: dict[str, KnownValue] = field(default_factory=dict)  # module.function: what every call returns
+    methods: dict[str, KnownValue] = field(default_factory=dict)  # bare name, same in every class
     gone: dict[str, str] = field(default_factory=dict)  # qualified name -> why
     local: dict[str, dict[tuple[str, str], str]] = field(
         default_factory=dict
     )  # path -> (scope, name) -> gone
 
 
-class World:
+class SpecializerWorld:
     """The files of one round with the facts and the memory of the rounds before."""
 
     def __init__(
@@ -113,8 +118,8 @@ class World:
         memory: Memory,
         units: dict[str, Unit],
         outlines: dict[str, Outline],
-        known: KnownTops | None = None,
-        words: Words | None = None,
+        known: BindingsCache | None = None,
+        words: IdentifierIndex | None = None,
         removed_files: Mapping[str, bytes] | None = None,
     ) -> None:
         """`names`: path -> module; `removed`: module -> why it is gone; `units`, `outlines`, `known`: of the
@@ -129,8 +134,8 @@ class World:
         self.memory = memory
         self._units = units
         self._outlines = outlines
-        self._known = known if known is not None else KnownTops()
-        self.words = words if words is not None else Words(files)
+        self._known = known if known is not None else BindingsCache()
+        self.words = words if words is not None else IdentifierIndex(files)
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._assigned: dict[tuple[str, str], bool] = {}
@@ -153,12 +158,12 @@ class World:
             found = self._outlines[path] = Outline(self.files[path])
         return found
 
-    def tops(self, path: str) -> Tops:
+    def module_bindings(self, path: str) -> ModuleBindings:
         """What a file binds at its top level; raises SyntaxError."""
 
-        def find() -> Tops:
+        def find() -> ModuleBindings:
             unit = self.unit(path)
-            return tops(unit.scopes.root, unit.absolute)
+            return module_bindings(unit.scopes.root, unit.absolute)
 
         return self._known.of(path, package_of(path, self.names[path]), self.files[path], find)
 
@@ -225,7 +230,7 @@ class World:
 
     def _bound(self, path: str, name: str) -> str | Gone | None:
         """What the name refers to that a file binds at its top level; None when it binds none."""
-        bound, full = self.tops(path), f"{self.names[path]}.{name}"
+        bound, full = self.module_bindings(path), f"{self.names[path]}.{name}"
         if name in bound.names:
             imports = bound.names[name]
             if imports is None:
@@ -264,7 +269,7 @@ class World:
         binds = self.outline(path).binds(name)
         if binds is not None:
             return binds
-        bound = self.tops(path)
+        bound = self.module_bindings(path)
         return name in bound.names or any(
             self.defines(source, name, seen | {module}) for source in bound.stars
         )
@@ -297,15 +302,15 @@ class World:
         """Is a name declared absent, or gone since?"""
         return qualified in self.facts.symbols or qualified in self.memory.gone
 
-    def constant(self, qualified: str) -> Known | None:
+    def constant(self, qualified: str) -> KnownValue | None:
         """The derived value of a module-level name, found in an earlier round."""
         return self.memory.constants.get(qualified)
 
-    def function(self, qualified: str) -> Known | None:
+    def function(self, qualified: str) -> KnownValue | None:
         """What every call of a function returns."""
         return self.memory.functions.get(qualified)
 
-    def method(self, name: str) -> Known | None:
+    def method(self, name: str) -> KnownValue | None:
         """What every method of this name returns."""
         return self.memory.methods.get(name)
 
@@ -341,7 +346,9 @@ class World:
         bindings = self.unit(path).scopes.root.names.get(name, ())
         return bool(bindings) and all(b.kind in ("def", "class") for b in bindings)
 
-    def elsewhere(self, qualified: str, find: Callable[[World], Known | None]) -> Known | None:
+    def elsewhere(
+        self, qualified: str, find: Callable[[SpecializerWorld], KnownValue | None]
+    ) -> KnownValue | None:
         """What `find` says of a name of another file."""
         return find(self)
 

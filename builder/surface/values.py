@@ -20,7 +20,7 @@ Bindings: TypeAlias = "dict[str, ast.expr | ast.stmt | None]"
 #: The file in which an expression or definition stands, and the expression or definition.
 Bound: TypeAlias = "tuple[Reader, ast.expr | ast.stmt]"
 
-_DEEPEST = 12
+_MAX_DEPTH = 12
 _LISTS = (ast.List, ast.Tuple, ast.Set)
 _CALLED = frozenset(["list", "tuple", "sorted", "set", "frozenset"])
 
@@ -104,7 +104,7 @@ class Reader:
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
         """What an expression gives; an `Expression` where only running it would tell."""
-        found = self._value(node, depth) if depth < _DEEPEST else None
+        found = self._value(node, depth) if depth < _MAX_DEPTH else None
         return Expression(self.text(node)) if found is None else found[0]
 
     def _value(self, node: ast.expr, depth: int) -> tuple[Value] | None:
@@ -204,7 +204,7 @@ class Reader:
 
     def origins(self, node: ast.expr, depth: int = 0) -> list[str]:
         """The qualified names through which an expression is read, outermost first."""
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return []
         if isinstance(node, (ast.Name, ast.Attribute)):
             found = self.find(node)
@@ -254,7 +254,7 @@ class Reader:
 
         A name that is assigned twice stands for nothing.
         """
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return None
         if isinstance(node, ast.Name):
             if self.function is not None and node.id in (local := self.bindings(self.function)):
@@ -271,7 +271,7 @@ class Reader:
 
     def global_name(self, name: str, depth: int = 0) -> Bound | None:
         """The same for a name of the module."""
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return None
         whole = self.sources.parsed(self.path)
         if whole is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import BuildError, Mark
-from builder.gates.world import World, world
+from builder.gates.world import IndexedTree, world
 from builder.manifest.model import Pin
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
@@ -49,5 +49,5 @@ def upstream_snapshot() -> Snapshot:
 
 
 @pytest.fixture(scope="session")
-def upstream_world(upstream_snapshot: Snapshot) -> World:
+def upstream_world(upstream_snapshot: Snapshot) -> IndexedTree:
     return world(upstream_snapshot, PACKAGES)

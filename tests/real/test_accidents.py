@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from builder.errors import Mark, Problem
-from builder.gates.every import GATES, check
-from builder.gates.world import Explained, World, world
+from builder.gates.registry import GATES, check
+from builder.gates.world import Explained, IndexedTree, world
 from builder.graph.modules import summary_key
 from builder.manifest.model import Manifest, Roots, Rule, Upstream
 
@@ -21,7 +21,7 @@ MANIFEST = Manifest("manifest.yaml", "x", "x", Upstream("r", {}, "d"), PACKAGES,
 STATIC = ("G001", "G002", "G003", "G004", "G005")
 
 
-def cut(before: World, changes: Mapping[str, bytes | None], pattern: str = "") -> list[Problem]:
+def cut(before: IndexedTree, changes: Mapping[str, bytes | None], pattern: str = "") -> list[Problem]:
     """The findings of the gates on upstream with these files changed or, for None, removed."""
     after = before.snapshot.replace(changes)
     known = {summary_key(p, before.snapshot.tree[p].blob): s for p, s in before.summaries.items()}
@@ -42,7 +42,7 @@ def without(data: bytes, name: str) -> bytes:
     return b"".join(lines[: node.lineno - 1] + lines[node.end_lineno or 0 :])
 
 
-def test_upstream_itself_has_no_findings_but_those_of_its_packaging(upstream_world: World) -> None:
+def test_upstream_itself_has_no_findings_but_those_of_its_packaging(upstream_world: IndexedTree) -> None:
     found = check(upstream_world, upstream_world, MANIFEST, Explained())
     assert {p.code for p in found} <= {"G008"}
     # what upstream's own pyproject.toml leaves out of the wheel, or requires without importing it
@@ -51,7 +51,7 @@ def test_upstream_itself_has_no_findings_but_those_of_its_packaging(upstream_wor
 
 
 @pytest.mark.parametrize("clean", [False, True], ids=["inside a statement", "at the end of a function"])
-def test_a_truncated_parallel_state_is_found(upstream_world: World, clean: bool) -> None:
+def test_a_truncated_parallel_state_is_found(upstream_world: IndexedTree, clean: bool) -> None:
     path = SRT + "distributed/parallel_state.py"
     lines = upstream_world.snapshot[path].splitlines(keepends=True)
     keep = len(lines) - 1716
@@ -69,7 +69,7 @@ def test_a_truncated_parallel_state_is_found(upstream_world: World, clean: bool)
     assert said(found, "does not parse") if not clean else said(found, "cannot import name 'get_tp_group'")
 
 
-def test_a_deleted_column_parallel_linear_is_found(upstream_world: World) -> None:
+def test_a_deleted_column_parallel_linear_is_found(upstream_world: IndexedTree) -> None:
     path = SRT + "layers/linear.py"
     found = cut(upstream_world, {path: without(upstream_world.snapshot[path], "ColumnParallelLinear")})
     (lost,) = (p for p in found if p.code == "G005")
@@ -81,7 +81,7 @@ def test_a_deleted_column_parallel_linear_is_found(upstream_world: World) -> Non
     assert all(p.upstream is not None and p.upstream.line for p in users)
 
 
-def test_configs_removed_without_the_second_ring_are_found_ring_by_ring(upstream_world: World) -> None:
+def test_configs_removed_without_the_second_ring_are_found_ring_by_ring(upstream_world: IndexedTree) -> None:
     folder = SRT + "configs/"
     names = ("chatglm", "dbrx", "exaone", "kimi_vl")
     gone: dict[str, bytes | None] = {f"{folder}{name}.py": None for name in names}
@@ -106,7 +106,7 @@ def test_configs_removed_without_the_second_ring_are_found_ring_by_ring(upstream
     assert "ChatGLMConfig" in hub[0].excerpt
 
 
-def test_nsa_removed_without_its_imports_is_found(upstream_world: World) -> None:
+def test_nsa_removed_without_its_imports_is_found(upstream_world: IndexedTree) -> None:
     folder = SRT + "layers/attention/nsa/"
     found = cut(
         upstream_world,
@@ -120,7 +120,7 @@ def test_nsa_removed_without_its_imports_is_found(upstream_world: World) -> None
     assert all("sglang.srt.layers.attention.nsa" in p.message and p.code == "G002" for p in found)
 
 
-def test_awq_removed_without_its_users_is_found(upstream_world: World) -> None:
+def test_awq_removed_without_its_users_is_found(upstream_world: IndexedTree) -> None:
     path = SRT + "layers/quantization/awq.py"
     found = cut(upstream_world, {path: None}, "**/awq.py")
     assert said(found, SRT + "layers/quantization/__init__.py:", "sglang.srt.layers.quantization.awq")
@@ -128,7 +128,9 @@ def test_awq_removed_without_its_users_is_found(upstream_world: World) -> None:
     assert {p.mark for p in found} == {RULE}
 
 
-def test_a_removed_enum_member_and_a_removed_field_are_found_at_their_uses(upstream_world: World) -> None:
+def test_a_removed_enum_member_and_a_removed_field_are_found_at_their_uses(
+    upstream_world: IndexedTree,
+) -> None:
     formats, args = SRT + "configs/load_config.py", SRT + "server_args.py"
     text = upstream_world.snapshot
     lines = [x for x in text[args].splitlines(keepends=True) if not x.startswith(b"    grpc_mode:")]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from builder.manifest.load import load
-from builder.pipeline.decide import python_modules
-from builder.specialize.facts import Facts
+from builder.pipeline.prune import python_modules
+from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot

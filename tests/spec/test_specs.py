@@ -11,7 +11,7 @@ import pytest
 from pages import Section, sections
 
 from builder.manifest.load import parse, read_schema
-from builder.specialize.facts import Facts
+from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
 from builder.specialize.results import Specialized
 

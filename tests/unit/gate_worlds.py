@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from textwrap import dedent
 
 from builder.errors import Mark
-from builder.gates.world import World, world
+from builder.gates.world import IndexedTree, world
 from builder.manifest.model import Guarantees, Manifest, Roots, Rule, Upstream
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
@@ -25,7 +25,7 @@ def package(files: Mapping[str, str | bytes]) -> Snapshot:
     return snapshot({f"python/pkg/{p}": d for p, d in files.items()})
 
 
-def worlds(before: Mapping[str, str], after: Mapping[str, str | None]) -> tuple[World, World]:
+def worlds(before: Mapping[str, str], after: Mapping[str, str | None]) -> tuple[IndexedTree, IndexedTree]:
     """A package before, and with some files replaced, added or (None) removed."""
     old = package(before)
     changes = {f"python/pkg/{p}": None if d is None else dedent(d).encode() for p, d in after.items()}

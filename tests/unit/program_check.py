@@ -14,7 +14,7 @@ from program_run import run
 from random_program import Program
 
 from builder.specialize import fixpoint
-from builder.specialize.facts import Facts
+from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
 from builder.specialize.results import Specialized
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from textwrap import dedent
 
-from builder.specialize.facts import Facts, Known
+from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fixpoint import specialize
-from builder.specialize.recall import Recall
+from builder.specialize.fold_cache import Recall
 from builder.specialize.results import Specialized
-from builder.specialize.tops import Kept
+from builder.specialize.text_index.module_bindings import Kept
 
 #: `pkg.platform` is where the predicates of the tests are defined
 PLATFORM = """
     def is_npu():
         return probe("npu")
 """
-FACTS = Facts(predicates={"pkg.platform.is_npu": Known(False)})
+FACTS = Facts(predicates={"pkg.platform.is_npu": KnownValue(False)})
 
 
 def sources(texts: Mapping[str, str]) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ from manifest_text import manifest
 from builder.pipeline.attribution import attribute
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.reasons import reasons
-from builder.pipeline.vanished import vanished
+from builder.pipeline.removed_blocks import removed_blocks
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 MANIFEST = """\
@@ -131,24 +131,24 @@ def test_the_batch_of_most_lines_comes_first() -> None:
 
 def test_lines_that_only_moved_to_another_column_did_not_leave() -> None:
     before = b"if is_hip():\n    a = 1\nelse:\n    b = 2\n    c = 3\n"
-    blocks = vanished(before, b"b = 2\nc = 3\n")
+    blocks = removed_blocks(before, b"b = 2\nc = 3\n")
     assert [(b.line, b.lines, b.head) for b in blocks] == [(1, 2, ("if", "is_hip")), (3, 1, ("else",))]
     assert [b.arm for b in blocks] == [False, True]
 
 
 def test_a_line_of_an_import_is_an_import_of_its_name() -> None:
     before = b"from .a import (\n    x,\n    is_hip as y,  # why\n)\nfoo(\n    x,\n    y,\n)\n"
-    blocks = vanished(before, b"from .a import (\n    x,\n)\nfoo(\n    x,\n)\n")
+    blocks = removed_blocks(before, b"from .a import (\n    x,\n)\nfoo(\n    x,\n)\n")
     assert [(b.imports, b.defines) for b in blocks] == [(((".a", ("is_hip",)),), ("y",)), ((), ())]
 
 
 def test_a_decorator_and_the_end_of_a_signature_belong_to_their_function() -> None:
     before = b"@register(\n    'awq'\n)\n@cache\ndef f(\n    a,\n) -> int:\n    return g(a)\n\n\nx = 1\n"
-    (block,) = vanished(before, b"x = 1\n")
+    (block,) = removed_blocks(before, b"x = 1\n")
     assert block.definition and block.defines == ("f",) and block.lines == 10
     assert block.head[:2] == ("register", '"awq') and "g" not in block.head and "g" in block.body
 
 
 def test_words_that_stay_in_a_changed_line_did_not_leave() -> None:
-    (block,) = vanished(b"if is_cuda() or is_hip():\n    x = 1\n", b"if is_cuda():\n    x = 1\n")
+    (block,) = removed_blocks(b"if is_cuda() or is_hip():\n    x = 1\n", b"if is_cuda():\n    x = 1\n")
     assert block.head == ("or", "is_hip")

@@ -23,7 +23,7 @@ CALLS = (
     "builder.pipeline.cut:lockstep.follow",
     "builder.pipeline.verify:check",
     "builder.pipeline.build:build_wheel",
-    "builder.pipeline.locked:confirm",
+    "builder.pipeline.lockfile:confirm",
 )
 
 #: runs the command line with a signal to itself at one place; the exchange of folders can be forbidden

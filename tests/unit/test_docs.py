@@ -18,7 +18,7 @@ from builder.emit.scope_page import scope_page
 from builder.manifest.documents import HISTORY
 from builder.manifest.load import load
 from builder.manifest.reference import markdown
-from builder.pipeline.locked import known
+from builder.pipeline.lockfile import known
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 

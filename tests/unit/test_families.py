@@ -12,7 +12,7 @@ from builder.errors import BuildError, Problem
 from builder.gates import words as gate
 from builder.gates.world import world
 from builder.pipeline.cut import Cut, cut
-from builder.pipeline.family_names import FamilyMatches
+from builder.pipeline.expand_families import FamilyMatches
 from builder.select.families import Families, words_of
 from builder.tree import Entry, Snapshot, Tree, blob_id
 

@@ -8,8 +8,8 @@ from gate_worlds import PACKAGES, manifest, package, rule, worlds
 
 from builder.errors import BuildError, Mark
 from builder.gates import attributes, idempotence, imports, names, parse, symbols
-from builder.gates.every import GATES
-from builder.gates.every import check as check_all
+from builder.gates.registry import GATES
+from builder.gates.registry import check as check_all
 from builder.gates.world import Explained, Reason, explain
 from builder.manifest.model import Absent, Batch, Edit, WholeFile
 

@@ -19,8 +19,8 @@ from builder.errors import BuildError, Mark
 from builder.manifest.load import load, parse, switch_off
 from builder.manifest.model import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
 from builder.report import render
-from builder.specialize.facts import Facts
-from builder.specialize.recall import digest
+from builder.specialize.evaluating.facts import Facts
+from builder.specialize.fold_cache import digest
 
 #: HEAD has 11 lines: what follows it starts on line 12.
 NEXT = HEAD.count("\n") + 1

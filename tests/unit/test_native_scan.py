@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from builder.native import cmake, cpp
 from builder.native.symbols import bindings, defined, symbols
-from builder.native.text import Cut, apply
+from builder.native.text import TextEdit, apply
 
 SOURCE = r"""
 #include <x>
@@ -120,7 +120,7 @@ def test_cuts_remove_exactly_the_code_that_they_name(lines: list[str], data: st.
     calls = [m.span() for name in "fghki" for m in cpp.pattern(f"{name}(").finditer(scanned.bare)]
     spans = [s for start, _ in calls if (s := cpp.statement(scanned, start))]
     gone = data.draw(st.lists(st.sampled_from(spans), unique=True)) if spans else []
-    out = apply(scanned, [Cut(*span) for span in gone])
+    out = apply(scanned, [TextEdit(*span) for span in gone])
     left = "".join(c for at, c in enumerate(scanned.bare) if not any(a <= at < b for a, b in gone))
     assert cpp.scan(out).bare.split() == left.split()
     if not gone:
@@ -137,4 +137,4 @@ def _blank_runs(text: str) -> list[str]:
 
 def test_two_cuts_that_overlap_are_a_mistake_of_the_builder() -> None:
     with pytest.raises(ValueError, match="overlap"):
-        apply(cpp.scan("abcdef"), [Cut(0, 3), Cut(2, 5)])
+        apply(cpp.scan("abcdef"), [TextEdit(0, 3), TextEdit(2, 5)])

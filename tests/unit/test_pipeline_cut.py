@@ -16,8 +16,8 @@ from builder.gates.projects import projects
 from builder.manifest.load import load, switch_off
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, again, cut
-from builder.pipeline.decide import partial_paths
 from builder.pipeline.explanation import explain
+from builder.pipeline.prune import partial_paths
 from builder.pipeline.reasons import reasons
 from builder.pipeline.verify import verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
@@ -30,7 +30,7 @@ def world(tmp_path: Path) -> World:
 
 
 def resolved(world: World, manifest: Manifest, spec: str = "seed") -> Upstream:
-    asked = options.Asked(manifest, (), spec, world.repository.path, world.home / "cache", True, world.home)
+    asked = options.Request(manifest, (), spec, world.repository.path, world.home / "cache", True, world.home)
     return options.resolve(asked, quiet=True)
 
 

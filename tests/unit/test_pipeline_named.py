@@ -6,7 +6,7 @@ from manifest_text import manifest
 
 from builder.graph.modules import summarise
 from builder.graph.resolve import Index
-from builder.pipeline.named import with_names
+from builder.pipeline.expand_patterns import expand_patterns
 from builder.pipeline.ranges import mistakes
 
 PLATFORMS = b"""
@@ -35,7 +35,7 @@ def index() -> Index:
 
 
 def names(symbols: str) -> list[str]:
-    found, problems = with_names(manifest(BATCH % symbols), index())
+    found, problems = expand_patterns(manifest(BATCH % symbols), index())
     assert not problems
     return [a.name for b in found.batches for a in b.absent]
 
@@ -57,8 +57,8 @@ def test_a_name_without_a_star_is_taken_as_it_is_and_once() -> None:
 
 
 def test_a_pattern_that_matches_nothing_is_told_unless_it_says_why() -> None:
-    _, problems = with_names(manifest(BATCH % "pkg.*.TPU*"), index())
+    _, problems = expand_patterns(manifest(BATCH % "pkg.*.TPU*"), index())
     assert [(p.code, "pkg.*.TPU*" in p.message) for p in problems] == [("R009", True)]
     optional = "{name: pkg.*.TPU*, optional: an example}"
     asked = manifest(BATCH % optional)
-    assert mistakes(with_names(asked, index())[1], asked) == []
+    assert mistakes(expand_patterns(asked, index())[1], asked) == []

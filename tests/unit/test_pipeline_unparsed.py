@@ -24,7 +24,9 @@ def made(folder: Path, files: dict[str, bytes | tuple[str, bytes]]) -> Cut:
     kept = "  - {path: python/acme/newer.py, optional: not in every one}\n"  # nothing imports it
     world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n" + kept)
     manifest = load(world.manifest)
-    asked = options.Asked(manifest, (), "seed", world.repository.path, world.home / "cache", True, world.home)
+    asked = options.Request(
+        manifest, (), "seed", world.repository.path, world.home / "cache", True, world.home
+    )
     done = cut(snapshot(options.resolve(asked, quiet=True)), manifest)
     assert compare(done.output.tree, again(done, manifest).tree) == []
     verify(done, manifest)
@@ -71,7 +73,9 @@ def test_an_overlay_that_does_not_parse_is_the_only_problem(tmp_path: Path) -> N
     world = small_world(tmp_path)
     (world.home / "overlays/parser/parser.py").write_bytes(b"def broken(:\n")
     manifest = load(world.manifest)
-    asked = options.Asked(manifest, (), "seed", world.repository.path, world.home / "cache", True, world.home)
+    asked = options.Request(
+        manifest, (), "seed", world.repository.path, world.home / "cache", True, world.home
+    )
     with pytest.raises(BuildError) as caught:
         cut(snapshot(options.resolve(asked, quiet=True)), manifest)
     assert [p.code for p in caught.value.problems] == ["G001"]

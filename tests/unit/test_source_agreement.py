@@ -17,7 +17,7 @@ from builder.source.ops import Body, Decide, DropGuard, DropItem, Op, Remove, Re
 from builder.source.oracle import agree, expected
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
-from builder.specialize.polish import format_files, polish
+from builder.specialize.format_edits import format_edits, format_files
 
 LONG = settings.get_current_profile_name() == "long"
 
@@ -83,7 +83,7 @@ def test_what_is_left_of_formatted_files_is_formatted() -> None:
         module = parse(data, path)
         edited[path] = splice(module, random_ops(module, Random(int(path)), 0.05))
     formatted = format_files(edited)
-    polished = {path: polish(first[path], data, formatted[path]) for path, data in edited.items()}
+    polished = {path: format_edits(first[path], data, formatted[path]) for path, data in edited.items()}
     assert format_files(polished) == polished
 
 
@@ -91,8 +91,8 @@ def test_a_hunk_that_only_another_one_makes_necessary_is_taken_in_the_same_run()
     before = b"class A:\n\n    def f(self):\n        assert x, (\n            'long'\n        )\n"
     after = b"class A:\n\n    def f(self):\n        assert x, ('long')\n"
     formatted = b"class A:\n    def f(self):\n        assert x, 'long'\n"
-    once = polish(before, after, formatted)
-    assert polish(before, once, formatted) == once
+    once = format_edits(before, after, formatted)
+    assert format_edits(before, once, formatted) == once
 
 
 def edited(source: str, choose: Callable[[ast.Module], list[Op]]) -> str:

@@ -10,11 +10,12 @@ from builder.source.encoding import declared, decoded, encoded, encoding_line
 from builder.source.ops import Remove, Replace
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
-from builder.specialize.facts import Facts, Known
+from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fixpoint import specialize
 
 FACTS = Facts(
-    predicates={"plat.is_hip": Known(False), "plat.word": Known("né €")}, quiet_imports=frozenset(["plat"])
+    predicates={"plat.is_hip": KnownValue(False), "plat.word": KnownValue("né €")},
+    quiet_imports=frozenset(["plat"]),
 )
 
 

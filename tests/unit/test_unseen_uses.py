@@ -7,9 +7,9 @@ from textwrap import dedent
 import pytest
 from small_package import FACTS, output
 
-from builder.specialize.dynamic_names import FormedNames, fits, formed, runs_text
-from builder.specialize.facts import Facts
-from builder.specialize.seek import possible_names
+from builder.specialize.dead_code.dynamic_names import FormedNames, fits, formed, runs_text
+from builder.specialize.evaluating.facts import Facts
+from builder.specialize.text_index.text_search import possible_names
 
 METHOD = """
     from pkg.platform import is_npu

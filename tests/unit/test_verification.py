@@ -10,10 +10,10 @@ import pytest
 
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
 from verification import corpus, declared, matrix, subjects
-from verification.asking import Answer, Asker
 from verification.checks import arguments, forward, imports, launch
 from verification.corpus import Command
 from verification.evidence import statement
+from verification.probe_runner import Answer, ProbeRunner
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check, passed
 from verification.subjects import Output, Subject
 
@@ -246,7 +246,7 @@ class TestSubjects:
 
 class TestAsking:
     @pytest.fixture
-    def asker(self, tmp_path: Path) -> Asker:
+    def asker(self, tmp_path: Path) -> ProbeRunner:
         """A Python that answers any probe with the number of times that it was asked."""
         count, program = tmp_path / "count", tmp_path / "python"
         program.write_text(
@@ -255,23 +255,27 @@ class TestAsking:
             f"""echo "{{\\"count\\": $(wc -l < {count})}}" > "$2"\n"""
         )
         program.chmod(0o755)
-        return Asker(program, tmp_path / "work", tmp_path / "kept", "h")
+        return ProbeRunner(program, tmp_path / "work", tmp_path / "kept", "h")
 
-    def test_upstreams_answers_are_kept_and_ours_are_not(self, asker: Asker) -> None:
+    def test_upstreams_answers_are_kept_and_ours_are_not(self, asker: ProbeRunner) -> None:
         for subject, counts in ((THEIRS, [1, 1]), (OURS, [2, 3])):
             found = [asker.ask("p", subject, "n", {"q": 1}).values for _ in range(2)]
             assert found == [{"count": count} for count in counts]
 
-    def test_an_answer_that_a_busy_machine_decided_is_not_kept(self, asker: Asker, tmp_path: Path) -> None:
+    def test_an_answer_that_a_busy_machine_decided_is_not_kept(
+        self, asker: ProbeRunner, tmp_path: Path
+    ) -> None:
         program = tmp_path / "python"
         program.write_text(program.read_text().replace("count", "unsettled"))
         assert not any(asker.ask("p", THEIRS, "n", {"q": 1}).kept for _ in range(2))
 
-    def test_another_question_is_asked_anew(self, asker: Asker) -> None:
+    def test_another_question_is_asked_anew(self, asker: ProbeRunner) -> None:
         found = [asker.ask("p", THEIRS, "n", {"q": number}).values for number in (1, 2)]
         assert found == [{"count": 1}, {"count": 2}]
 
-    def test_the_end_of_the_log_tells_why_there_is_no_answer(self, asker: Asker, tmp_path: Path) -> None:
+    def test_the_end_of_the_log_tells_why_there_is_no_answer(
+        self, asker: ProbeRunner, tmp_path: Path
+    ) -> None:
         (tmp_path / "broken").touch()
         answer = asker.ask("p", THEIRS, "n", {})
         assert (answer.values, answer.lines) == (None, ("Boom",))

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verification import corpus
-from verification.asking import Asker
 from verification.corpus import MACHINES, Command
 from verification.declared import Declared
+from verification.probe_runner import ProbeRunner
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
@@ -17,7 +17,7 @@ _DEVICES = 8
 
 
 def check(
-    asker: Asker, upstream: Subject, ours: Subject, commands: Sequence[Command], declared: Declared
+    asker: ProbeRunner, upstream: Subject, ours: Subject, commands: Sequence[Command], declared: Declared
 ) -> Check:
     """Parse every command with both trees on every machine that it is for."""
     cases: list[Case] = []

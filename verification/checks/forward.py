@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from verification.asking import Answer, Asker
 from verification.matrix import Configuration
+from verification.probe_runner import Answer, ProbeRunner
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
@@ -16,7 +16,7 @@ _WIDTH = 400  # characters of an event that are shown
 
 
 def check(
-    asker: Asker, upstream: Subject, ours: Subject, configurations: Iterable[Configuration], jobs: int
+    asker: ProbeRunner, upstream: Subject, ours: Subject, configurations: Iterable[Configuration], jobs: int
 ) -> Check:
     """Run both trees in every configuration, `jobs` processes at a time."""
 

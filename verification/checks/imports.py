@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from verification.asking import Asker
+from verification.probe_runner import ProbeRunner
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
@@ -19,7 +19,7 @@ HUBS = (
 _MACHINE = {"capability": [9, 0], "devices": 8}
 
 
-def check(asker: Asker, upstream: Subject, ours: Subject, fresh: bool = False) -> Check:
+def check(asker: ProbeRunner, upstream: Subject, ours: Subject, fresh: bool = False) -> Check:
     """Compare imports. `fresh`: each module in a process that has imported nothing of the tree (minutes)."""
     modules = ours.modules()
     question = {**_MACHINE, "modules": modules, "hubs": list(HUBS), "fresh": fresh}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from verification.asking import Asker
+from verification.probe_runner import ProbeRunner
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
@@ -23,7 +23,7 @@ PROGRAMS = (
 )
 
 
-def check(asker: Asker, upstream: Subject, ours: Subject, jobs: int) -> Check:
+def check(asker: ProbeRunner, upstream: Subject, ours: Subject, jobs: int) -> Check:
     """Every program of both trees prints its help, `jobs` processes at a time."""
 
     def one(program: str) -> Case:

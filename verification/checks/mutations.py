@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from verification import corpus
-from verification.asking import Asker
 from verification.checks import arguments, forward, imports, parts
 from verification.declared import Declared
 from verification.matrix import NUMBERS, Configuration
 from verification.mutation import Copy, Mutation
+from verification.probe_runner import ProbeRunner
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
@@ -25,7 +25,7 @@ class Trial:
 
 
 def check(
-    asker: Asker,
+    asker: ProbeRunner,
     upstream: Subject,
     ours: Subject,
     mutations: Iterable[Mutation],
@@ -71,7 +71,7 @@ def one(mutation: Mutation, copy: Copy, trials: Sequence[Trial]) -> Case:
 
 
 def _trials(
-    asker: Asker, upstream: Subject, declared: Declared, configurations: Iterable[Configuration]
+    asker: ProbeRunner, upstream: Subject, declared: Declared, configurations: Iterable[Configuration]
 ) -> list[Trial]:
     """The checks, those that find most for their time first."""
 

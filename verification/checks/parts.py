@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from verification.asking import Asker
+from verification.probe_runner import ProbeRunner
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
@@ -31,7 +31,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
 }
 
 
-def check(asker: Asker, upstream: Subject, ours: Subject, mode: str = "numbers") -> Check:
+def check(asker: ProbeRunner, upstream: Subject, ours: Subject, mode: str = "numbers") -> Check:
     """Ask both trees for every part, in a world with numbers."""
     question = {"mode": mode, "capability": [9, 0], "devices": 1}
     answers = [asker.ask("parts", subject, "parts", question) for subject in (upstream, ours)]

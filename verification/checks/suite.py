@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from verification.asking import Asker
 from verification.declared import Declared
+from verification.probe_runner import ProbeRunner
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 from verification.suite import File
@@ -16,7 +16,9 @@ from verification.suite import File
 GOOD = ("passed", "skipped")
 
 
-def check(asker: Asker, upstream: Subject, ours: Subject, files: Iterable[File], declared: Declared) -> Check:
+def check(
+    asker: ProbeRunner, upstream: Subject, ours: Subject, files: Iterable[File], declared: Declared
+) -> Check:
     """Run the files against both trees; `upstream`'s folder must have them."""
     listed = [asdict(file) for file in files]
     question = {

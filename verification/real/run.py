@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from verification import asking, gpu
+from verification import gpu, probe_runner
 from verification.evidence import statement
 from verification.real import compare, gains, models, pair, server
 from verification.real.matrix import CONFIGURATIONS, V3, Configuration
@@ -76,7 +76,7 @@ def main() -> None:
         if each.gpus <= gpus and (not given.only or each.name.startswith(tuple(given.only)))
     ]  # fmt: skip
     harness = {
-        "digest": asking.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **gpu.machine(),
+        "digest": probe_runner.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **gpu.machine(),
         "absent": " ".join((*absent(), *(f"{p.role}: {name}" for p in places for name in p.left_out))),
         "kernel wheels": json.dumps(_kernels(given.pack)),
         "command": " ".join(["python -m verification.real.run", *sys.argv[1:]]),

@@ -1,0 +1,101 @@
+"""Work that a second process does meanwhile: a forked copy of this one computes a value and sends it back.
+
+What it gives never depends on it: where there is no fork, or the child was killed, the work is done here.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class Future(Generic[T]):
+    """A value that may still be on its way."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self._value: T | None = None
+        self._pending = False
+        if hasattr(os, "fork"):
+            self._start()
+
+    def _start(self) -> None:
+        reading, writing = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns when other threads exist
+            child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                os.close(reading)
+                with os.fdopen(writing, "wb") as pipe:
+                    pipe.write(pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL))
+                status = 0
+            except BaseException:  # whatever it is, the parent meets it when it does the work itself
+                pass
+            finally:
+                os._exit(status)  # no exit handlers, no flushing of the parent's buffers
+        os.close(writing)
+        self._child, self._reading, self._pending = child, reading, True
+        self._unused = weakref.finalize(self, _end, child, reading)
+
+    def result(self) -> T:
+        """The value; raises what the work raises."""
+        if self._pending:
+            self._pending = False
+            self._unused.detach()
+            with os.fdopen(self._reading, "rb") as pipe:
+                data = pipe.read()
+            _, status = os.waitpid(self._child, 0)
+            # a child that was killed (memory) costs time, not the build
+            self._value = pickle.loads(data) if status == 0 else self._work()
+        elif self._value is None:
+            self._value = self._work()
+        return self._value
+
+
+def _end(child: int, reading: int) -> None:
+    """Nobody asks any more, an error for example ended the build: neither does the child go on."""
+    os.close(reading)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def submit(work: Callable[[], T]) -> Future[T]:
+    """Begin to work out a value beside this process. The work must read nothing but memory, and give
+    something that can be pickled."""
+    return Future(work)
+
+
+#: Below this many items, a second process costs more than it saves.
+FORK_FROM = 24
+
+
+def map_parallel(
+    items: Sequence[A], work: Callable[[Sequence[A]], Sequence[T]], weigh: Callable[[A], int]
+) -> list[T]:
+    """`work(items)`, half of it done beside this process; the results are in the order of the items.
+
+    `work` gives one result for each item, and its results do not depend on the other items; `weigh`: what
+    an item costs, in any unit.
+    """
+    if len(items) < FORK_FROM:
+        return list(work(items))
+    shares: tuple[list[int], list[int]] = ([], [])
+    weights = [0, 0]
+    for index in sorted(range(len(items)), key=lambda index: (-weigh(items[index]), index)):
+        lighter = weights.index(min(weights))
+        shares[lighter].append(index)
+        weights[lighter] += weigh(items[index])
+    theirs = submit(lambda: work([items[index] for index in shares[1]]))
+    found = dict(zip(shares[0], work([items[index] for index in shares[0]]), strict=True))
+    found.update(zip(shares[1], theirs.result(), strict=True))
+    return [found[index] for index in range(len(items))]

@@ -1,0 +1,51 @@
+"""Modules in which specialization left nothing: they leave, as what was in them did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from builder.graph.modules import Summary, module_of, summarise
+from builder.graph.reach import graph
+from builder.graph.resolve import Index
+from builder.manifest.model import Manifest
+from builder.pipeline.starts import roots
+from builder.select.patterns import PatternSet
+from builder.specialize.text_index.identifier_index import holding
+from builder.tree import Snapshot
+
+
+def empty_modules(
+    output: Snapshot,
+    hollow: Iterable[str],
+    changed: Iterable[str],
+    before: Mapping[str, Summary],
+    manifest: Manifest,
+) -> dict[str, str]:
+    """path -> module of those among `hollow` that nothing in the output imports or names any more.
+
+    They leave where the manifest lets dead definitions leave; a package's `__init__.py` stays. `changed`:
+    the Python files that specialization changed; `before`: the summaries of upstream's files.
+    """
+    may_leave = PatternSet(manifest.symbols_pruned)
+    found = {
+        path: module
+        for path in hollow
+        if may_leave.any(path) and not path.endswith("/__init__.py")
+        if (module := module_of(path, manifest.packages))
+    }
+    if not found:
+        return {}
+    known = {path: summary for path, summary in before.items() if path in output.tree}
+    texts = {path: output[path] for path in changed if path in output}
+    # of what was changed, only files that hold the last name of one of the modules can import it
+    naming = holding(texts, (module.rpartition(".")[2] for module in found.values())) | found.keys()
+    for path in texts:
+        known.pop(path, None)
+        if path in naming:
+            module = module_of(path, manifest.packages) or ""
+            known[path] = summarise(output[path], path, module, tuple(sorted(manifest.packages)))
+    index = Index(known, manifest.packages)
+    needed = set(roots(index, manifest))
+    for edges in graph(index, manifest.roots.dynamic).values():
+        needed.update(edge.target for edge in edges if edge.kind != "parent")
+    return {path: module for path, module in sorted(found.items()) if module not in needed}

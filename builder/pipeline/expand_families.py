@@ -1,0 +1,264 @@
+"""What the words of a family stand for at one upstream: a fact or an absent name for each name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from builder.errors import Problem
+from builder.graph.modules import path_of
+from builder.graph.resolve import Index
+from builder.manifest.model import Absent, Batch, Fact, FactKind, Manifest, Option
+from builder.select.families import Families, Member
+from builder.tree import Snapshot
+
+#: Asked before something is done: what has such a name is true or false.
+_QUESTION = re.compile(
+    r"_*(?:is|are|use|uses|using|has|have|enable|enables|enabled|support|supports|should|can)_"
+)
+_SWITCH = re.compile(r"(?:^|_)(?:IS|USE|ENABLE|ENABLED)(?:_|$)")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_STRING = re.compile(rb"[\"']((?:--)?[A-Za-z_][\w:-]*)[\"']")
+_ATTRIBUTE = re.compile(rb"\.([A-Za-z_]\w*)")
+_LOOKED_UP = re.compile(rb"\b(?:hasattr|getattr)\(\s*([A-Za-z_][\w.]*)\s*,\s*[\"']([A-Za-z_]\w*)[\"']")
+_AVAILABLE = re.compile(rb"\b((?:[A-Za-z_]\w*\.)+([A-Za-z_]\w*)\.is_available)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyMatches:
+    """What the words of a batch matched: kind (path, predicate, value, ...) -> names, sorted."""
+
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """How many names of each kind there are, and a digest of all of them."""
+        counts = ", ".join(f"{kind} {len(names)}" for kind, names in self.names.items())
+        text = json.dumps({kind: list(names) for kind, names in self.names.items()}, sort_keys=True)
+        return f"{counts or 'nothing'}; sha256 {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def expand_families(
+    manifest: Manifest, upstream: Snapshot, staying: Snapshot, index: Index
+) -> tuple[Manifest, Mapping[str, FamilyMatches], list[Problem]]:
+    """The manifest with a fact or an absent name for each name of a family in the files that stay.
+
+    `staying`: the Python that no rule removes; `index` is over it. A name for which the manifest states
+    something by itself is left alone. R009 for a word that nothing of upstream is named by.
+    """
+    families = Families(manifest.batches)
+    if not families:
+        return manifest, {}, []
+    found = _Expansion(manifest, families, upstream, index)
+    found.definitions()
+    found.imports()
+    for path in staying:
+        found.text(path, staying[path])
+    batches = tuple(found.batch(batch) for batch in manifest.batches)
+    return replace(manifest, batches=batches), found.matches(), list(found.unmatched())
+
+
+class _Expansion:
+    """Collects the statements, by batch."""
+
+    def __init__(self, manifest: Manifest, families: Families, upstream: Snapshot, index: Index) -> None:
+        self._manifest = manifest
+        self._families = families
+        self._upstream = upstream
+        self._index = index
+        self._stated: set[tuple[FactKind, str]] = {
+            (f.kind, f.name) for b in manifest.batches for f in b.facts
+        }
+        self._members: dict[str, Member | None] = {}
+        self._facts: dict[tuple[FactKind, str], Fact] = {}
+        self._absent: dict[tuple[str, str], Absent] = {}
+        self._values: dict[tuple[str, str], Member] = {}  # ("*" or a name of options, value)
+        members = [
+            (name.rpartition(".")[2], item)
+            for summary in index.modules.values()
+            for name, item in summary.members.items()
+        ]
+        self._methods = {name for name, item in members if item.kind == "function"}
+        self._fields = {name for name, item in members if item.kind == "constant" and not name.isupper()}
+        self._stored = {
+            name
+            for summary in index.modules.values()
+            for names in (*summary.attributes.values(), summary.stores)
+            for name in names
+        }
+
+    def _member(self, name: str) -> Member | None:
+        if name not in self._members:
+            self._members[name] = self._families.member(name)
+        return self._members[name]
+
+    def definitions(self) -> None:
+        """Functions, classes, constants and members of classes."""
+        for module, summary in sorted(self._index.modules.items()):
+            for name, item in summary.definitions.items():
+                owner, _, last = name.rpartition(".")
+                member = self._member(last)
+                if member is None or self._families.spares(member.batch, summary.path):
+                    continue
+                if any(self._member(part) for part in owner.split(".") if part):
+                    continue  # it leaves with its class
+                qualified = f"{module}.{name}"
+                if _QUESTION.match(last):
+                    self._question(member, item.kind, module, owner, last)
+                elif item.kind in ("function", "class"):
+                    # it may be called, or inherited from, by code that does not ask for the platform
+                    self._fact("uncalled", member, qualified, True)
+                elif owner and last.isupper():  # a member of an enumeration
+                    self._symbol(member, qualified)
+
+    def _question(self, member: Member, kind: str, module: str, owner: str, name: str) -> None:
+        """What is asked before something is done for the family: the answer is no."""
+        qualified = ".".join(part for part in (module, owner, name) if part)
+        if kind == "function":
+            self._fact("predicate", member, f"*.{name}" if owner else qualified, False)
+        elif owner:
+            self._fact("value", member, f"*.{name}", False)
+            self._symbol(member, qualified)
+        else:
+            self._fact("value", member, qualified, False)
+
+    def imports(self) -> None:
+        """Modules that are no part of what stays, and what is asked of modules that leave."""
+        for summary in self._index.modules.values():
+            for item in summary.imports:
+                member = self._member(item.name) if item.name else None
+                if item.name and member is not None and _QUESTION.match(item.name):
+                    self._fact("predicate", member, f"{item.target}.{item.name}", False)
+                parts = item.target.split(".")
+                for number, part in enumerate(parts, 1):
+                    module = ".".join(parts[:number])
+                    member = self._member(part) if part else None
+                    if member is None or module in self._index.modules or module in self._index.folders:
+                        continue
+                    if any(path in self._upstream for path in path_of(module, self._manifest.packages) or ()):
+                        break  # a rule decides about the file
+                    self._absent.setdefault(
+                        ("module", module), Absent("module", module, member.word.mark, member.batch)
+                    )
+                    break
+
+    def text(self, path: str, data: bytes) -> None:
+        """Strings and attributes in the text of a file."""
+        lowered = data.lower()
+        if not any(needle.encode() in lowered for needle in self._families.needles):
+            return
+        for match in set(_STRING.findall(data)):
+            name = match.decode()
+            member = self._member(name)
+            if member is None:
+                continue
+            if _VARIABLE.fullmatch(name):
+                self._variable(name, member)
+            elif name.startswith("--"):
+                self._values.setdefault(("add_argument", name), member)
+                self._parsed(path, member, name[2:].replace("-", "_"))
+            elif name not in self._fields or name == member.word.text:
+                self._values.setdefault(("*", name), member)
+        for match in set(_ATTRIBUTE.findall(data)):
+            name = match.decode()
+            member = self._member(name)
+            if member is None:
+                continue
+            if _VARIABLE.fullmatch(name):
+                self._variable(name, member)
+            elif _QUESTION.match(name):
+                self._fact("value", member, f"*.{name}", False)
+            elif name in self._stored and name not in self._methods:
+                self._fact("value", member, f"*.{name}", None)
+
+        for owner, match in set(_LOOKED_UP.findall(data)):
+            member = self._member(match.decode())
+            if member is not None and owner != b"self":
+                self._fact("attribute", member, f"{owner.decode()}.{match.decode()}", False)
+        for asked, match in set(_AVAILABLE.findall(data)):
+            member = self._member(match.decode())
+            if member is not None:
+                self._fact("predicate", member, asked.decode(), False)
+
+    def _parsed(self, path: str, member: Member, name: str) -> None:
+        """A flag leaves: what it would have filled is false, and leaves where the flag is declared."""
+        self._fact("value", member, f"*.{name}", False, exact=False)
+        for module, summary in self._index.modules.items():
+            if summary.path == path:
+                for field_name in summary.members:
+                    if field_name.rpartition(".")[2] == name:
+                        self._symbol(member, f"{module}.{field_name}")
+
+    def _variable(self, name: str, member: Member) -> None:
+        self._fact("environment", member, name, False if _SWITCH.search(name) else None)
+
+    def _symbol(self, member: Member, name: str) -> None:
+        self._absent.setdefault(("symbol", name), Absent("symbol", name, member.word.mark, member.batch))
+
+    def _fact(
+        self, kind: FactKind, member: Member, name: str, value: bool | None, exact: bool = True
+    ) -> None:
+        if (kind, name) not in self._stated:
+            fact = Fact(kind, name, value, member.word.mark, member.batch, exact)
+            self._facts.setdefault((kind, name), fact)
+
+    def batch(self, batch: Batch) -> Batch:
+        """The batch with what its words stand for."""
+        if not batch.words:
+            return batch
+        values: dict[str, list[str]] = {}
+        for (names, value), member in sorted(self._values.items()):
+            if member.batch == batch.id:
+                values.setdefault(names, []).append(value)
+        mark = batch.words[0].mark
+        options = tuple(Option((names,), tuple(found), mark, batch.id) for names, found in values.items())
+        stated = {(a.kind, a.name) for a in batch.absent}
+        return replace(
+            batch,
+            facts=(*batch.facts, *(f for _, f in sorted(self._facts.items()) if f.batch == batch.id)),
+            options=(*batch.options, *options),
+            absent=(
+                *batch.absent,
+                *(a for k, a in sorted(self._absent.items()) if a.batch == batch.id and k not in stated),
+            ),
+        )
+
+    def matches(self) -> Mapping[str, FamilyMatches]:
+        """What the words of each batch matched."""
+        return {
+            batch.id: FamilyMatches(self._names(batch)) for batch in self._manifest.batches if batch.words
+        }
+
+    def _names(self, batch: Batch) -> dict[str, tuple[str, ...]]:
+        marks = {word.mark for word in batch.words}
+        found: dict[str, list[str]] = {}
+        for rule in batch.rules:
+            if rule.mark in marks:
+                found.setdefault("path", []).append(rule.pattern.removeprefix("/"))
+        for (kind, name), fact in self._facts.items():
+            if fact.batch == batch.id:
+                found.setdefault(kind, []).append(name)
+        for (what, name), absent in self._absent.items():
+            if absent.batch == batch.id:
+                found.setdefault(what, []).append(name)
+        for (names, value), member in self._values.items():
+            if member.batch == batch.id:
+                found.setdefault("option value" if names == "*" else "flag", []).append(value)
+        return {kind: tuple(sorted(set(names))) for kind, names in sorted(found.items())}
+
+    def unmatched(self) -> Iterator[Problem]:
+        """R009 for each word that nothing is named by."""
+        used = {member.word for member in self._members.values() if member is not None}
+        marks = {rule.mark for batch in self._manifest.batches for rule in batch.rules}
+        for batch in self._manifest.batches:
+            for word in batch.words:
+                if word not in used and word.mark not in marks:
+                    yield Problem(
+                        "R009",
+                        f"Nothing of upstream is named by the word `{word.text}` (batch {batch.id}).",
+                        word.mark,
+                        hint="Remove it, or say `since` or `until` which version it is there.",
+                        nothing=True,
+                    )

@@ -1,0 +1,189 @@
+"""Which paths stay: rules decide, and where they say nothing, whether a root reaches a module.
+
+A pruned module, and a model that the roots do not keep, stays after all where a kept model needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from builder.graph.modules import Summary, module_of
+from builder.graph.reach import import_targets
+from builder.graph.resolve import Index
+from builder.manifest.model import BASE, Manifest, Rule
+from builder.pipeline.follow import followed
+from builder.pipeline.starts import Starts, edges_of, entrances, programs
+from builder.select.rules import Selection, select
+from builder.tree import Snapshot
+
+UNREACHED = "no root reaches it"
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """The selection carried out. `needed`: paths that stay because a model needs them, and which;
+    `follows`: data files that stay with a module, and its path."""
+
+    selection: Selection
+    kept: tuple[str, ...]
+    removed: Mapping[str, Rule]
+    needed: Mapping[str, str]
+    starts: Starts = field(default_factory=Starts)
+    follows: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, more: Mapping[str, Rule]) -> Pruned:
+        """The decisions with more paths removed."""
+        return replace(
+            self,
+            kept=tuple(path for path in self.kept if path not in more),
+            removed={**self.removed, **more},
+            follows={path: module for path, module in self.follows.items() if path not in more},
+        )
+
+
+def partial_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """The top-level folders of an upstream that is only a part of the repository; () for a whole one."""
+    paths = list(paths)
+    if {path.partition("/")[0] for path in paths if "/" in path} != {"python"}:
+        return ()
+    # a wheel holds nothing of python/ but the package
+    below = {"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1}
+    return (below.pop(),) if len(below) == 1 else ("python",)
+
+
+def chosen(snapshot: Snapshot, manifest: Manifest, within: Sequence[str] | None = None) -> Selection:
+    """What the rules alone say of every path. Problems stay in the selection.
+
+    `within`: the only folders that this upstream has; from the paths if not given.
+    """
+    return select(snapshot.tree, manifest, within=partial_paths(snapshot) if within is None else within)
+
+
+def prune(
+    selection: Selection,
+    manifest: Manifest,
+    index: Index,
+    staying: Mapping[str, Summary],
+    upstream: Snapshot,
+) -> Pruned:
+    """Decide what the rules leave open, on upstream's own code.
+
+    `staying`: the summaries of the Python that no rule removes, and `index` over it.
+    """
+    selection = selection.narrowed(_defining(staying), unreached_rule(manifest))
+    verdict = {path: decision.verdict for path, decision in selection.decisions.items()}
+    models = _models(manifest, index, verdict)
+    needed = _needed(manifest, {*selection.prunable, *models}, index)
+    unneeded = {path for path in (*selection.prunable, *models) if path not in needed}
+    there = {path: summary for path, summary in staying.items() if path not in unneeded}
+    here = Index(there, manifest.packages)
+    placed = {file.path for batch in manifest.batches for file in batch.files}
+    starts = Starts(
+        tuple(entrances(here, manifest, upstream, (s for s in there.values() if not s.module))),
+        kept=tuple(
+            s.module for p, s in there.items() if s.module and (verdict.get(p) != "reach" or p in placed)
+        ),
+    )
+    edges = edges_of(here, manifest)
+    found = starts.reach(edges)
+    alone = [s for p, s in there.items() if verdict.get(p) == "reach" and s.module not in found]
+    started = programs(alone, here, manifest)
+    if started:
+        starts = replace(starts, programs=tuple(started))
+        found = starts.reach(edges)
+    unreached = {p for p, s in there.items() if verdict.get(p) == "reach" and s.module not in found}
+
+    none, model = unreached_rule(manifest), _model_rule(manifest)
+    removed = {
+        path: model if path in models else none if path in unreached else decision.rule
+        for path, decision in selection.decisions.items()
+        if decision.verdict == "remove" or path in unneeded or path in unreached
+    }
+    kept = tuple(path for path in selection.decisions if path not in removed)
+    decided = Pruned(selection, kept, removed, needed, starts, {})
+    return with_followers(decided, manifest, upstream, [s for p, s in there.items() if p not in unreached])
+
+
+def with_followers(
+    decided: Pruned, manifest: Manifest, upstream: Snapshot, staying: Iterable[Summary]
+) -> Pruned:
+    """The decisions on data files inside packages, which go with the modules that are `staying`."""
+    data = [p for p in decided.kept if decided.selection.decisions[p].verdict == "follow"]
+    found = followed(data, python_modules(upstream, manifest.packages), [s for s in staying if s.module])
+    rule = Rule("no module beside it stays", "follow", BASE, manifest.mark("roots"))
+    left = decided.without({path: rule for path in data if path not in found})
+    return replace(left, follows=found)
+
+
+def unreached_rule(manifest: Manifest) -> Rule:
+    """The rule by which modules leave that no root reaches."""
+    return Rule(UNREACHED, "reach", BASE, manifest.mark("roots"))
+
+
+def _model_rule(manifest: Manifest) -> Rule:
+    """The rule by which models leave, for the batch that closes the set of architectures."""
+    closed = (b.id for b in manifest.batches for option in b.options if option.removed_models)
+    mark = manifest.mark("roots", "models", "keep")
+    return Rule("roots.models does not keep it", "remove", next(closed, BASE), mark)
+
+
+def _defining(summaries: Mapping[str, Summary]) -> Callable[[str, str], bool]:
+    """Does the module at a path bind a name, at its top or in the body of a class?"""
+
+    def defines(path: str, name: str) -> bool:
+        summary = summaries.get(path)
+        return summary is not None and (
+            name in summary.names or any(member.endswith(f".{name}") for member in summary.members)
+        )
+
+    return defines
+
+
+def _models(manifest: Manifest, index: Index, verdict: Mapping[str, str]) -> set[str]:
+    """The modules of the models' package that register architectures, and that no rule decides about."""
+    package = f"{manifest.roots.model_package}."
+    return {
+        summary.path
+        for module, summary in index.modules.items()
+        if module.startswith(package)
+        and "EntryClass" in summary.names
+        and verdict.get(summary.path) == "reach"
+    }
+
+
+def _needed(manifest: Manifest, open_: set[str], index: Index) -> dict[str, str]:
+    """Those of the `open_` paths that kept models import, directly or through others of them or of the
+    models' package."""
+    where = {module: summary.path for module, summary in index.modules.items()}
+    package = manifest.roots.model_package
+    todo = [(f"{package}.{name}", f"{package}.{name}") for name in manifest.roots.models]
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    while todo:
+        module, model = todo.pop()
+        if module in seen or module not in index.modules:
+            continue
+        seen.add(module)
+        for target in _targets(index, module):
+            path = where.get(target)
+            if path in open_:
+                found.setdefault(path, model)
+            if path in open_ or target.startswith(f"{package}."):
+                todo.append((target, model))
+    return dict(sorted(found.items()))
+
+
+def _targets(index: Index, module: str) -> Iterable[str]:
+    for item in index.modules[module].imports:
+        yield from import_targets(item, index)
+        if item.name is not None and not item.star:
+            origin = index.origin(item.target, item.name)
+            if origin is not None:
+                yield origin.module
+
+
+def python_modules(paths: Iterable[str], packages: Mapping[str, str]) -> dict[str, str]:
+    """path -> module of the Python files that lie in a package."""
+    found = {p: module_of(p, packages) for p in paths if p.endswith(".py")}
+    return {p: m for p, m in found.items() if m is not None}

@@ -1,0 +1,43 @@
+"""Facts and absent names are accountable: one that upstream never mentions says nothing, and is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from builder.errors import Mark, Problem
+from builder.manifest.model import Manifest
+from builder.tree import Snapshot
+
+
+def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
+    """R009 for each fact, option value, absent module and absent symbol whose name no Python file of
+    upstream holds."""
+    text = b"\n".join(upstream[path] for path in upstream if path.endswith(".py"))
+    return [
+        Problem(
+            "R009",
+            f"{what} `{name}` occurs nowhere in upstream's Python.",
+            mark,
+            hint="Remove it, or say by `since` or `until` which versions have it.",
+            nothing=True,
+        )
+        for what, name, mark in _names(manifest)
+        if name.encode() not in text
+    ]
+
+
+def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
+    """(kind, the part of the name that source text must hold, where)."""
+    for batch in manifest.batches:
+        for fact in batch.facts:
+            name = fact.name.rpartition(":")[2] if fact.kind == "default" else fact.name
+            if fact.kind != "quiet-import":
+                name = name.rpartition(".")[2]
+            yield f"The {fact.kind.replace('-', ' ')}", name, fact.mark
+        for option in batch.options:
+            for value in (*option.values, *option.among):
+                if isinstance(value, str):
+                    yield "The option value", value, option.mark
+        for absent in batch.absent:
+            name = absent.name.rpartition(".")[2] if absent.kind == "symbol" else absent.name
+            yield f"The absent {absent.kind}", name, absent.mark

@@ -1,0 +1,1 @@
+"""Finds and removes the definitions, imports and constants that nothing uses any more."""

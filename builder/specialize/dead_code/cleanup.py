@@ -1,0 +1,133 @@
+"""What nobody uses any more, because of us: imports, locals, constants, functions, methods, classes.
+
+Only a name that upstream's own code referred to, and that nothing refers to now, is dead; a name that
+upstream already did not use stays, for someone outside may.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from builder.source.ops import DropItem, Op, Remove
+from builder.specialize.dead_code.dead import Dead
+from builder.specialize.dead_code.unused import Bound, Unused, typing_only
+from builder.specialize.text_index.identifier_index import IdentifierIndex
+from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.world import SpecializerWorld, Unit
+
+
+@dataclass(slots=True)
+class Cleaned:
+    """Operations per file, and the names that leave with the reason."""
+
+    ops: dict[str, list[Op]] = field(default_factory=lambda: defaultdict(list))
+    dead: dict[str, str] = field(default_factory=dict)
+
+
+class Cleaner:
+    """Finds what is dead by us, round by round."""
+
+    def __init__(
+        self,
+        before: Mapping[str, bytes],
+        files: Mapping[str, bytes],
+        names: Mapping[str, str],
+        may_prune: Callable[[str], bool],
+        extra: Iterable[bytes],
+        words: IdentifierIndex,
+        links: ImportIndex,
+        frozen: frozenset[str] = frozenset(),
+        stays: frozenset[str] = frozenset(),
+    ) -> None:
+        """`before`: upstream's package files; `files`: the kept ones, whose words `words` follows;
+        `names`: path -> module; `may_prune`: paths in which dead definitions may leave; `extra`: other
+        texts whose words count as references; `links`: who imports what; `frozen`: paths in
+        which nothing leaves; `stays`: qualified names of what never leaves."""
+        self._before = before
+        self._names = names
+        self._words = words
+        self._units: dict[str, Unit | None] = {}
+        self._unused = Unused(self.before_unit, words, links)
+        self._dead = Dead(before, self.before_unit, files, may_prune, extra, words, links, frozen, stays)
+
+    def before_unit(self, path: str) -> Unit | None:
+        """A file as upstream has it; None when upstream lacks it or it is not Python."""
+        if path not in self._units:
+            data = self._before.get(path)
+            try:
+                self._units[path] = Unit(path, self._names[path], data) if data is not None else None
+            except SyntaxError:
+                self._units[path] = None
+        return self._units[path]
+
+    def replace(self, path: str, old: Unit | None, before: bytes, data: bytes) -> None:
+        """A kept file has new bytes; `before` are those it had, and `old` the same parsed, if it was."""
+        if old is not None and self._before.get(path) is before:
+            self._units.setdefault(path, old)
+        counts = self._words.of(path)
+        self._dead.replace(path, counts, self._words.replace(path, data), data)
+
+    def kept_imports(self) -> Iterator[tuple[str, int, str]]:
+        """Path, line and sentence of each import that nobody reads and that stays all the same."""
+        for path, imports in sorted(self._unused.kept.items()):
+            for line, name in sorted(imports):
+                yield path, line, f"nobody reads {name}; importing it may do more than define it"
+
+    def round(self, world: SpecializerWorld, edited: Iterable[str]) -> Cleaned:
+        """What is dead now. `edited`: the files that differ from upstream."""
+        cleaned = Cleaned()
+        unread: dict[str, list[Bound]] = defaultdict(list)
+        paths = set(edited)
+        names: set[bytes] | None = None
+        while True:  # what leaves takes the last use of something else with it
+            before = len(cleaned.dead), sum(map(len, cleaned.ops.values()))
+            for unit, item in self._dead.find(world, names):
+                cleaned.ops[unit.path].append(Remove(item.node))
+                cleaned.dead[item.qualified(unit)] = "nothing refers to it any more"
+            asked, names = names, set()
+            for path in sorted(paths | cleaned.ops.keys()):
+                unit = world.unit(path)
+                for bound in self._unused.imports(world, unit):
+                    if bound.public and self._dead.looked_up(world, unit):
+                        continue
+                    unread[path].append(bound)
+                    names |= self._dead.drop(unit, bound.node.names[bound.index])
+                    if bound.public:
+                        cleaned.dead[f"{unit.name}.{bound.name}"] = "the import is no longer used"
+                for condition in typing_only(unit) if path in unread else ():
+                    if condition not in unit.leaving:
+                        names |= self._dead.drop_condition(unit, condition)
+                for stmt in self._unused.locals(unit):
+                    cleaned.ops[path].append(Remove(stmt))
+                    names |= self._dead.remove(unit, stmt)
+            if names or before != (len(cleaned.dead), sum(map(len, cleaned.ops.values()))):
+                continue
+            if asked is None:
+                break
+            names = None  # once more for every name: counts of words changed too
+        for path, dropped in unread.items():
+            cleaned.ops[path].extend(_drop(world.unit(path), dropped))
+        return cleaned
+
+
+def _drop(unit: Unit, unread: Iterable[Bound]) -> list[Op]:
+    """Drop imported names; an import all of whose names leave is removed as a statement, or with the
+    condition that it leaves empty."""
+    dropped: defaultdict[ast.Import | ast.ImportFrom, list[int]] = defaultdict(list)
+    for bound in unread:
+        dropped[bound.node].append(bound.index)
+    ops: list[Op] = []
+    conditions = typing_only(unit)
+    ops.extend(Remove(condition) for condition in conditions)
+    within: set[ast.AST] = {stmt for condition in conditions for stmt in condition.body}
+    for node, indices in dropped.items():
+        if node in within:
+            continue
+        if len(indices) == len(node.names):
+            ops.append(Remove(node))
+        else:
+            ops.extend(DropItem(node, "names", index) for index in indices)
+    return ops

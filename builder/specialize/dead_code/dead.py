@@ -1,0 +1,328 @@
+"""Functions, classes, methods and constants that nobody uses any more, because of us."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from builder.specialize.dead_code.definition_effects import Effects
+from builder.specialize.dead_code.dynamic_names import FormedNames, formed
+from builder.specialize.dead_code.hierarchy import Class, Hierarchy
+from builder.specialize.dead_code.reflection import Reflection
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.text_index.glance import Glances
+from builder.specialize.text_index.identifier_index import IdentifierIndex, defines, identifier_counts
+from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.text_index.text_search import (
+    first_line,
+    no_names,
+    possible_names,
+    refers,
+    string_names,
+)
+from builder.specialize.world import SpecializerWorld, Unit
+
+#: A name that occurs more often than this outside definitions is alive for all practical purposes.
+_MAX_USES_READ = 12
+_NOTHING = (b"", b"\n", b"\r", b"#")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    name: str
+    kind: str  # function, method, class, constant
+    node: ast.stmt
+    scope: Scope
+
+    def qualified(self, unit: Unit) -> str:
+        return ".".join(part for part in (unit.name, self.scope.qualname, self.name) if part)
+
+
+class Dead:
+    """Finds dead definitions, round by round; what a file's content tells is asked once."""
+
+    def __init__(
+        self,
+        before: Mapping[str, bytes],
+        before_unit: Callable[[str], Unit | None],
+        files: Mapping[str, bytes],
+        may_prune: Callable[[str], bool],
+        extra: Iterable[bytes],
+        counts: IdentifierIndex,
+        links: ImportIndex,
+        frozen: frozenset[str] = frozenset(),
+        stays: frozenset[str] = frozenset(),
+    ) -> None:
+        """`before`: upstream's own code; `files`: the kept files, whose words `counts` follows, and whose
+        imports are `links`; `may_prune`: paths in which definitions may leave; `extra`: other texts that
+        may name them; `frozen`: paths in which nothing leaves; `stays`: what never leaves, qualified."""
+        self._frozen = frozen
+        self._stays = stays
+        self._before_unit = before_unit
+        self._words = counts
+        self._links = links
+        self._may_prune = may_prune
+        self._extra = {w for data in extra for w in identifier_counts(data)}
+        removed = {p: identifier_counts(d) for p, d in before.items() if p not in files}
+        self._removed = {p: frozenset(found) for p, found in removed.items()}
+        self._edited: dict[str, Counter[bytes]] = {}  # words of upstream's version
+        #: how much more often upstream's code has a word than the kept files
+        self._fell = Counter(chain.from_iterable(found.elements() for found in removed.values()))
+        self._defined: dict[str, Counter[bytes]] = {}
+        self._places: defaultdict[bytes, Counter[str]] = defaultdict(Counter)
+        self._formed = FormedNames()
+        self._glances = Glances()
+        self._classes: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
+        self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
+        self._used: dict[str, bool] = {}
+        for path, data in files.items():
+            self._look(path, data)
+            if path not in before:
+                self._fell.subtract(counts.of(path))
+            elif before[path] is not data and before[path] != data:
+                old = self._edited[path] = identifier_counts(before[path])
+                self._fell.update(old)
+                self._fell.subtract(counts.of(path))
+
+    def replace(self, path: str, old: Counter[bytes], more: Mapping[bytes, int], data: bytes) -> None:
+        """A kept file now has these bytes. `old`: its words until now; `more`: by how much they changed."""
+        self._edited.setdefault(path, old)
+        self._fell.subtract(more)
+        self._look(path, data)
+
+    def _look(self, path: str, data: bytes) -> None:
+        self._formed.look(path, data)
+        if path in self._frozen:
+            return
+        for name in self._defined.get(path, ()):
+            del self._places[name][path]
+        found = defines(data)
+        if not self._may_prune(path):  # a private name is nobody else's, wherever it stands
+            found = Counter({name: count for name, count in found.items() if name.startswith(b"_")})
+        self._defined[path] = found
+        for name, count in self._defined[path].items():
+            self._places[name][path] = count
+
+    def find(
+        self, world: SpecializerWorld, names: Iterable[bytes] | None = None
+    ) -> Iterator[tuple[Unit, Definition]]:
+        """The definitions that are dead now. What only dead definitions refer to is dead too.
+
+        `names`: ask for these alone, and for what they turn out to have kept alive.
+        """
+        if names is None:
+            self._classes = None  # what leaves looks nothing up any more
+        names = list(self._places) if names is None else self._places.keys() & set(names)
+        uncalled = {name.rpartition(".")[2].encode() for name in world.facts.uncalled}
+        while names:
+            dead: list[tuple[Unit, Definition]] = []
+            for encoded in sorted(name for name in names if self._candidate(name, name in uncalled)):
+                name = encoded.decode()
+                if self._referred(world, encoded, name, encoded in uncalled):
+                    continue
+                proven = self._was_used(name) and not self._formed.holds(name)
+                if proven or encoded in uncalled:
+                    dead.extend(self._removable(world, encoded, name, proven))
+            names = set()
+            for unit, item in dead:
+                names |= self.remove(unit, item.node)
+            yield from dead
+
+    def _removable(
+        self, world: SpecializerWorld, encoded: bytes, name: str, proven: bool
+    ) -> Iterator[tuple[Unit, Definition]]:
+        """Where a name to which nothing refers is defined. Not `proven`: only where the facts say that
+        nothing else calls it."""
+        leaving: list[tuple[Unit, Definition]] = []
+        staying: list[tuple[Unit, Definition]] = []
+        for path in sorted(self._places[encoded]):
+            unit = world.unit(path)
+            for item in definitions(unit).get(name, ()):
+                if item.node not in unit.leaving:
+                    leaves = self._leaves(world, unit, item, proven)
+                    (leaving if leaves else staying).append((unit, item))
+        # one that stays may mean another by the name that both have
+        if not any(_says(item.node, name) for _, item in staying):
+            yield from leaving
+
+    def _leaves(self, world: SpecializerWorld, unit: Unit, item: Definition, proven: bool) -> bool:
+        qualified = item.qualified(unit)
+        if qualified in self._stays:
+            return False
+        return qualified in world.facts.uncalled or (proven and self._may_leave(world, unit, item))
+
+    def _may_leave(self, world: SpecializerWorld, unit: Unit, item: Definition) -> bool:
+        """Does nothing need a definition to which no name refers?"""
+        node, scope = item.node, item.scope
+        if not Effects(world, Evaluator(world, unit)).pure(node, scope):
+            return False
+        hierarchy, reflection = self._known_classes(world)
+        if isinstance(node, ast.ClassDef):
+            cls = Class(unit, node, scope)
+            if hierarchy.announced(cls) or hierarchy.listed(cls):
+                return False
+        if not isinstance(scope.node, ast.ClassDef):
+            return not reflection.sees_module(unit)
+        around = Class(unit, scope.node, scope.parent or scope)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and hierarchy.called_outside(
+            around, node
+        ):
+            return False
+        return not reflection.sees_class(around)
+
+    def _known_classes(self, world: SpecializerWorld) -> tuple[Hierarchy, Reflection]:
+        if self._classes is None or self._classes[0] is not world:
+            hierarchy = Hierarchy(world, self._words, self._links, self._glances)
+            self._classes = (
+                world,
+                hierarchy,
+                Reflection(world, self._words, self._links, self._glances, hierarchy),
+            )
+        return self._classes[1:]
+
+    def looked_up(self, world: SpecializerWorld, unit: Unit) -> bool:
+        """May what a module binds be looked up by a name that no text shows?"""
+        return self._known_classes(world)[1].sees_module(unit)
+
+    def remove(self, unit: Unit, stmt: ast.stmt) -> set[bytes]:
+        """A statement leaves: nothing is found in it any more; the names that occur in it."""
+        unit.leaving.add(stmt)
+        low, high = first_line(stmt), stmt.end_lineno or stmt.lineno
+        if not _alone(unit, stmt, low, high):
+            return set()
+        text = self._hide(unit, low, high)
+        if formed(text):
+            self._formed.look(unit.path, _visible(unit, 1, len(unit.module.starts) - 1))
+        places = self._defined[unit.path] = self._defined[unit.path] - defines(text)
+        for name in defines(text):
+            if unit.path in self._places[name]:
+                del self._places[name][unit.path]
+            if places[name]:
+                self._places[name][unit.path] = places[name]
+        return self._places.keys() & identifier_counts(text).keys()
+
+    def drop(self, unit: Unit, alias: ast.alias) -> set[bytes]:
+        """An imported name leaves; the names that occur in it."""
+        unit.leaving.add(alias)
+        text = " ".join((alias.name, alias.asname or "")).encode()
+        self._edited.setdefault(unit.path, self._words.of(unit.path))
+        self._fell.subtract(self._words.take(unit.path, text))
+        return set(identifier_counts(text))
+
+    def drop_condition(self, unit: Unit, stmt: ast.If) -> set[bytes]:
+        """A condition leaves, after all that stood in its suite; the names that occur in it."""
+        unit.leaving.add(stmt)
+        return set(identifier_counts(self._hide(unit, stmt.lineno, stmt.test.end_lineno or stmt.lineno)))
+
+    def _hide(self, unit: Unit, low: int, high: int) -> bytes:
+        """Lines leave, and the words in them; their text."""
+        self._edited.setdefault(unit.path, self._words.of(unit.path))
+        text = _visible(unit, low, high)
+        unit.hidden.append((low, high))
+        self._fell.subtract(self._words.take(unit.path, text))
+        return text
+
+    def _candidate(self, name: bytes, uncalled: bool) -> bool:
+        places = self._places[name]
+        if (self._fell[name] <= 0 and not uncalled) or not places or name in self._extra:
+            return False
+        if name.startswith(b"__"):  # Python calls it, or it has another name outside of its class
+            return False
+        return self._words.total(name) - sum(places.values()) <= _MAX_USES_READ
+
+    def _referred(self, world: SpecializerWorld, encoded: bytes, name: str, uncalled: bool) -> bool:
+        """Does a kept file refer to this name? The file that does is remembered.
+
+        What is `uncalled` is not looked up by a string, and an import of it leaves with it.
+        """
+        path, data, version = self._alive.get(encoded, ("", b"", 0))
+        if path and world.files[path] is data and world.unit(path).version == version:
+            return True
+        places = self._places[encoded]
+        for path in self._words.holders(encoded):
+            if self._words.of(path)[encoded] > places.get(path, 0):
+                unit = world.unit(path)
+                names = no_names if uncalled else possible_names
+                # where no definition of it can leave, what stands in one counts
+                if refers(unit, name, names, not uncalled, path not in places):
+                    self._alive[encoded] = (path, world.files[path], unit.version)
+                    return True
+        return False
+
+    def _was_used(self, name: str) -> bool:
+        """Did upstream's own code refer to this name?"""
+        if name not in self._used:
+            encoded = name.encode()
+            paths = [p for p, old in sorted(self._edited.items()) if encoded in old]
+            paths += [p for p, old in self._removed.items() if encoded in old]
+            units = (self._before_unit(path) for path in paths)
+            self._used[name] = any(unit is not None and refers(unit, name, string_names) for unit in units)
+        return self._used[name]
+
+
+def _says(node: ast.stmt, name: str) -> bool:
+    """Does a definition of a name read, import or look up that name?"""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and inner.id == name and isinstance(inner.ctx, ast.Load):
+            return True
+        if isinstance(inner, ast.Attribute) and inner.attr == name:
+            return True
+        if isinstance(inner, ast.alias) and name in (inner.asname, *inner.name.split(".")):
+            return True
+        if isinstance(inner, ast.Constant) and inner.value == name:
+            return True
+    return False
+
+
+def _visible(unit: Unit, low: int, high: int) -> bytes:
+    """The lines from `low` to `high` without those of what leaves."""
+    return b"".join(
+        unit.module.line(line - 1)
+        for line in range(low, high + 1)
+        if not any(a <= line <= b for a, b in unit.hidden)
+    )
+
+
+def definitions(unit: Unit) -> dict[str, list[Definition]]:
+    """Functions, classes and constants of the module, and methods of its classes, by name."""
+    found: dict[str, list[Definition]] | None = unit.cache.get("definitions")  # type: ignore[assignment]
+    if found is None:
+        found = {}
+        for item in _definitions(unit, unit.module.tree.body, unit.scopes.root):
+            found.setdefault(item.name, []).append(item)
+        unit.cache["definitions"] = found
+    return found
+
+
+def _definitions(unit: Unit, body: Iterable[ast.stmt], scope: Scope) -> Iterator[Definition]:
+    for stmt in body:
+        if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield Definition(stmt.name, "method" if scope.kind == "class" else "function", stmt, scope)
+        elif isinstance(stmt, ast.ClassDef):
+            yield Definition(stmt.name, "class", stmt, scope)
+            yield from _definitions(unit, stmt.body, unit.scopes.of(stmt))
+        elif isinstance(stmt, ast.Assign):
+            target = stmt.targets[0]
+            if scope.kind == "module" and len(stmt.targets) == 1 and isinstance(target, ast.Name):
+                yield Definition(target.id, "constant", stmt, scope)
+        elif isinstance(stmt, ast.AnnAssign):
+            if scope.kind == "module" and isinstance(stmt.target, ast.Name) and stmt.value is not None:
+                yield Definition(stmt.target.id, "constant", stmt, scope)
+        elif isinstance(stmt, (ast.If, ast.Try)):
+            for field_name in ("body", "orelse", "finalbody"):
+                yield from _definitions(unit, getattr(stmt, field_name, ()), scope)
+            for handler in getattr(stmt, "handlers", ()):
+                yield from _definitions(unit, handler.body, scope)
+
+
+def _alone(unit: Unit, stmt: ast.stmt, low: int, high: int) -> bool:
+    """Has a statement its lines for itself?"""
+    starts, data = unit.module.starts, unit.module.data
+    decorators: list[ast.expr] = getattr(stmt, "decorator_list", [])
+    start = min([unit.module.start(stmt), *map(unit.module.start, decorators)])
+    before, after = data[starts[low - 1] : start], data[unit.module.end(stmt) : starts[high]]
+    return not before.strip(b" \t@") and after.lstrip(b" \t")[:1] in _NOTHING

@@ -1,0 +1,216 @@
+"""What executing a definition does besides binding its name.
+
+Decorators, defaults, annotations, bases and the body of a class are evaluated there and then; one that may
+have an effect keeps the definition.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from builder.specialize.dead_code.hierarchy import HARMLESS_CLASS_DECORATORS
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.world import SpecializerWorld
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+#: Decorators that only change how a function runs: they remember no function, and call none.
+TRANSPARENT = frozenset(
+    [
+        "abc.abstractmethod",
+        "abc.abstractproperty",
+        "classmethod",
+        "contextlib.asynccontextmanager",
+        "contextlib.contextmanager",
+        "functools.cache",
+        "functools.cached_property",
+        "functools.lru_cache",
+        "functools.singledispatch",
+        "functools.wraps",
+        "property",
+        "staticmethod",
+        "tilelang.jit",
+        "torch.compile",
+        "torch.inference_mode",
+        "torch.jit.ignore",
+        "torch.jit.unused",
+        "torch.no_grad",
+        "torch.compiler.disable",
+        "triton.autotune",
+        "triton.heuristics",
+        "triton.jit",
+        "typing.final",
+        "typing.no_type_check",
+        "typing.overload",
+        "typing.override",
+        "typing_extensions.final",
+        "typing_extensions.overload",
+        "typing_extensions.override",
+    ]
+)
+#: Calls that only make a value, as bodies of classes and decorators use them.
+MAKERS = frozenset(
+    [
+        "collections.OrderedDict",
+        "collections.defaultdict",
+        "collections.namedtuple",
+        "dataclasses.field",
+        "enum.auto",
+        "functools.partial",
+        "operator.attrgetter",
+        "operator.itemgetter",
+        "property",
+        "classmethod",
+        "staticmethod",
+        "torch.tensor",
+        "triton.Config",
+        "typing.NewType",
+        "typing.ParamSpec",
+        "typing.TypeVar",
+        "typing_extensions.ParamSpec",
+        "typing_extensions.TypeVar",
+    ]
+)
+_PROPERTY_PARTS = ("setter", "getter", "deleter")
+
+
+class Effects:
+    """Asks what the definitions of one file do."""
+
+    def __init__(self, world: SpecializerWorld, evaluator: Evaluator) -> None:
+        self._world = world
+        self._evaluator = evaluator
+        self._postponed = any(
+            isinstance(stmt, ast.ImportFrom)
+            and stmt.module == "__future__"
+            and any(alias.name == "annotations" for alias in stmt.names)
+            for stmt in evaluator.unit.module.tree.body
+        )
+
+    def pure(self, stmt: ast.stmt, scope: Scope) -> bool:
+        """Does a statement do nothing but bind names?"""
+        if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return self._function(stmt, scope)
+        if isinstance(stmt, ast.ClassDef):
+            return self._class(stmt, scope)
+        if isinstance(stmt, ast.Assign):
+            return self._value(stmt.value, scope) and all(
+                isinstance(t, (ast.Name, ast.Tuple)) for t in stmt.targets
+            )
+        if isinstance(stmt, ast.AnnAssign):
+            simple = isinstance(stmt.target, ast.Name) and self._annotation(stmt.annotation, scope)
+            return simple and (stmt.value is None or self._value(stmt.value, scope))
+        if isinstance(stmt, ast.Expr):
+            return isinstance(stmt.value, ast.Constant)
+        if isinstance(stmt, ast.If):
+            return self._value(stmt.test, scope) and all(
+                self.pure(s, scope) for s in (*stmt.body, *stmt.orelse)
+            )
+        return isinstance(stmt, ast.Pass)
+
+    def _value(self, node: ast.expr | None, scope: Scope) -> bool:
+        if node is None or self._evaluator.pure(node, scope):
+            return True
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return all(self._value(item, scope) for item in node.elts)
+        if isinstance(node, ast.Dict):
+            return all(self._value(item, scope) for item in (*node.keys, *node.values))
+        if isinstance(node, ast.Starred):
+            return isinstance(node.value, (ast.List, ast.Tuple)) and self._value(node.value, scope)
+        if isinstance(node, ast.Call) and self._evaluator.qualified(node.func, scope) in MAKERS:
+            if any(keyword.arg == "device" for keyword in node.keywords):
+                return False  # the first use of a device starts it
+            return self._values((*node.args, *(keyword.value for keyword in node.keywords)), scope)
+        return False
+
+    def _values(self, nodes: Iterable[ast.expr | None], scope: Scope) -> bool:
+        return all(self._value(node, scope) for node in nodes)
+
+    def _annotation(self, node: ast.expr | None, scope: Scope) -> bool:
+        return self._postponed or self._value(node, scope)
+
+    def _function(self, node: Function, scope: Scope) -> bool:
+        args = node.args
+        every = [
+            *args.posonlyargs,
+            *args.args,
+            *args.kwonlyargs,
+            *(a for a in (args.vararg, args.kwarg) if a),
+        ]
+        return (
+            all(self._decorator(decorator, node, scope) for decorator in node.decorator_list)
+            and self._values((*args.defaults, *args.kw_defaults), scope)
+            and all(self._annotation(note, scope) for note in (node.returns, *(a.annotation for a in every)))
+        )
+
+    def _decorator(self, decorator: ast.expr, node: Function, scope: Scope) -> bool:
+        if isinstance(decorator, ast.Call):
+            arguments = (*decorator.args, *(keyword.value for keyword in decorator.keywords))
+            if not self._values(arguments, scope):
+                return False
+            decorator = decorator.func
+        if isinstance(decorator, ast.Attribute) and decorator.attr in _PROPERTY_PARTS:
+            return isinstance(decorator.value, ast.Name) and self._property(decorator.value.id, scope)
+        return all(name in TRANSPARENT or self._declared(name) for name in self._named(decorator, scope))
+
+    def _declared(self, name: object) -> bool:
+        """Does the manifest say that a call of this function has no effect?"""
+        pure = self._evaluator.facts.pure
+        return isinstance(name, str) and (name in pure or name.rpartition(".")[2] in pure)
+
+    def _named(self, node: ast.expr, scope: Scope) -> set[str]:
+        """The qualified names that an expression may stand for, but for `None` in place of an import."""
+        found = self._evaluator.qualified(node, scope)
+        if not isinstance(found, str):
+            return {""}
+        first = node
+        while isinstance(first, ast.Attribute):
+            first = first.value
+        if isinstance(first, ast.Name):
+            bindings = self._evaluator.unit.scopes.root.names.get(first.id, [])
+            if len(bindings) > 1 and found.startswith(f"{self._evaluator.unit.name}.{first.id}"):
+                imports = [b for b in bindings if b.kind == "import"]
+                others = [b for b in bindings if b.kind != "import"]
+                if imports and all(
+                    isinstance(b.value, ast.Constant) and b.value.value is None for b in others
+                ):
+                    tail = found.removeprefix(f"{self._evaluator.unit.name}.{first.id}")
+                    return {f"{self._world.imported(self._evaluator.unit, b)}{tail}" for b in imports}
+        return {found}
+
+    def _property(self, name: str, scope: Scope) -> bool:
+        """Is a name of a class a property there, and nothing else?"""
+        bindings = scope.names.get(name, []) if scope.kind == "class" else []
+        for binding in bindings:
+            decorators = getattr(binding.node, "decorator_list", [])
+            if binding.kind != "def" or not decorators:
+                return False
+            for decorator in decorators:
+                known = self._evaluator.qualified(decorator, scope)
+                part = isinstance(decorator, ast.Attribute) and decorator.attr in _PROPERTY_PARTS
+                if not (
+                    part
+                    or known
+                    in ("property", "functools.cached_property", "abc.abstractproperty", "abc.abstractmethod")
+                ):
+                    return False
+        return bool(bindings)
+
+    def _class(self, node: ast.ClassDef, scope: Scope) -> bool:
+        for decorator in node.decorator_list:
+            func = decorator.func if isinstance(decorator, ast.Call) else decorator
+            arguments = (
+                (*decorator.args, *(k.value for k in decorator.keywords))
+                if isinstance(decorator, ast.Call)
+                else ()
+            )
+            known = self._evaluator.qualified(func, scope)
+            if known not in HARMLESS_CLASS_DECORATORS and not self._declared(known):
+                return False
+            if not self._values(arguments, scope):
+                return False
+        parts = (*node.bases, *(keyword.value for keyword in node.keywords))
+        inner = self._evaluator.unit.scopes.of(node)
+        return self._values(parts, scope) and all(self.pure(stmt, inner) for stmt in node.body)

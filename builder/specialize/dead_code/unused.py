@@ -1,0 +1,305 @@
+"""Imports and local constants that only what we took away did read."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from builder.specialize.dead_code.import_effects import runs_anyway
+from builder.specialize.folding.flow import catches
+from builder.specialize.text_index.identifier_index import IdentifierIndex
+from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.text_index.text_search import (
+    DEFINITIONS,
+    functions_around,
+    lines_with,
+    loads,
+    nodes_on,
+    suites,
+)
+from builder.specialize.world import SpecializerWorld, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A name that an import statement binds."""
+
+    name: str
+    node: ast.Import | ast.ImportFrom
+    index: int
+    public: bool  # bound at module level, where other files may take it
+
+
+class Unused:
+    """What is no longer read in edited files. Answers about one file are kept with its content."""
+
+    def __init__(
+        self, before: Callable[[str], Unit | None], words: IdentifierIndex, links: ImportIndex
+    ) -> None:
+        """`before`: the file as upstream has it; None when upstream lacks it. `words`, `links`: of all
+        kept files."""
+        self._before = before
+        self._words = words
+        self._links = links
+        #: path -> (line, name) of imports that nobody reads and that stay, since their modules do more
+        self.kept: dict[str, set[tuple[int, str]]] = {}
+        self._read: dict[str, dict[str, int]] = {}  # path -> name that is read -> how often it occurs
+
+    def imports(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
+        """Imported names that nobody reads any more, though upstream's file read them."""
+        key = f"unread imports {unit.version}"
+        found: list[Bound] | None = unit.cache.get(key)  # type: ignore[assignment]
+        if found is None:
+            found = unit.cache[key] = list(self._unread(world, unit))
+        unread = [
+            bound
+            for bound in found
+            if bound.node.names[bound.index] not in unit.leaving
+            and not (bound.public and self._taken_elsewhere(world, unit, bound.name))
+        ]
+        leaving = list(unnoticed(world, unit, unread))
+        self.kept[unit.path] = {(b.node.lineno, b.name) for b in unread if b not in leaving}
+        return leaving
+
+    def _unread(self, world: SpecializerWorld, unit: Unit) -> Iterator[Bound]:
+        before = self._before(unit.path)
+        if before is None:
+            return
+        exact = (name for name, known in world.facts.predicates.items() if known.exact)
+        predicates = {name.rpartition(".")[2] for name in exact}
+        counts, read = self._words.of(unit.path), self._read.setdefault(unit.path, {})
+        gone: dict[str, bool] = {}
+        for bound in imported(unit.module.tree.body):
+            name = bound.name
+            count = counts[name.encode()]
+            if read.get(name) == count:
+                continue  # edits only take occurrences away, and none of this name was taken
+            if name not in gone:
+                gone[name] = not loads(unit, name)
+                if not gone[name]:
+                    read[name] = count
+            # a predicate that the facts decide has no use left, whether or not upstream used it here
+            unread = gone[name] or (bound.public and _shadowed(unit, name))
+            if unread and (bound.node.names[bound.index].name in predicates or loads(before, name)):
+                yield bound
+
+    def _taken_elsewhere(self, world: SpecializerWorld, unit: Unit, name: str) -> bool:
+        """Does another file take this name from here, or from a module that star-imports this one?"""
+        todo, seen = [unit.path], {unit.path}
+        attribute = re.compile(rb"\.\s*" + name.encode() + rb"(?![A-Za-z0-9_])")
+        holders = [p for p in self._words.holders(name.encode()) if p != unit.path]
+        asked = {p for p in holders if attribute.search(world.files[p])}
+        while todo:
+            source = todo.pop()
+            module = world.names[source]
+            folder, last = source.rpartition("/")[0], module.rpartition(".")[2].encode()
+            stars = self._links.stars(module)
+            imports = self._links.takers(module, name) | stars
+            for path in holders:
+                near = path.rpartition("/")[0] == folder or self._words.of(path)[last]
+                if (path in imports or (near and path in asked)) and takes(world.unit(path), module, name):
+                    return True
+            further = stars - seen
+            seen |= further
+            todo.extend(sorted(further))
+        return False
+
+    def locals(self, unit: Unit) -> list[ast.stmt]:
+        """Assignments of a constant to a local that nobody reads, though upstream's function did."""
+        key = f"unread locals {unit.version}"
+        found: list[ast.stmt] | None = unit.cache.get(key)  # type: ignore[assignment]
+        if found is None:
+            found = unit.cache[key] = list(self._unread_locals(unit))
+        return [stmt for stmt in found if stmt not in unit.leaving]
+
+    def _unread_locals(self, unit: Unit) -> Iterator[ast.stmt]:
+        before = self._before(unit.path)
+        if before is None:
+            return
+        for function, stmt, name in constants(unit.module.tree.body, None):
+            if (
+                loads(unit, name, function)
+                or _reads_all(unit, function)
+                or not _was_read(before, function.name, name)
+            ):
+                continue
+            scope = unit.scopes.of(function)
+            bindings = scope.names.get(name, [])
+            if name not in scope.outer and len(bindings) == 1 and bindings[0].kind == "assign":
+                yield stmt
+
+
+def unnoticed(world: SpecializerWorld, unit: Unit, unread: Sequence[Bound]) -> Iterator[Bound]:
+    """Those of the imported names that may leave: every module runs as before, or nobody notices."""
+    unread = [bound for bound in unread if not _is_tried(unit, bound.node)]
+    leaving = {bound.node.names[bound.index] for bound in unread} | unit.leaving
+    for bound in unread:
+        alias = bound.node.names[bound.index]
+        if isinstance(bound.node, ast.Import):
+            asked = [alias.name]
+        else:
+            source = unit.absolute(bound.node)
+            whole = leaving.issuperset(bound.node.names)
+            asked = [source] if whole else []
+            if world.is_module(f"{source}.{alias.name}"):
+                asked.append(f"{source}.{alias.name}")
+        if never_runs(unit, bound.node) or not any(
+            world.ask("import_noticed", module, unit.name)
+            for module in asked
+            if not runs_anyway(world, unit, module, leaving)
+        ):
+            yield bound
+
+
+def _is_tried(unit: Unit, stmt: ast.stmt) -> bool:
+    """Does the program ask by this import whether the module is there?"""
+    at: ast.AST | None = stmt
+    while at is not None and not isinstance(at, DEFINITIONS):
+        below, at = at, unit.module.parents.get(at)
+        handlers = at.handlers if isinstance(at, ast.Try) and below in at.body else []
+        if any(catches(handler, ImportError) is not False for handler in handlers):
+            return True
+    return False
+
+
+def never_runs(unit: Unit, stmt: ast.stmt) -> bool:
+    """Is a statement for type checkers only?"""
+    at: ast.AST | None = stmt
+    while at is not None:
+        below, at = at, unit.module.parents.get(at)
+        if isinstance(at, ast.If) and below in at.body and getattr(at.test, "id", "") == "TYPE_CHECKING":
+            return True
+    return False
+
+
+def typing_only(unit: Unit) -> list[ast.If]:
+    """Each `if TYPE_CHECKING:` of the module whose imports all leave."""
+    return [
+        stmt
+        for stmt in unit.module.tree.body
+        if isinstance(stmt, ast.If)
+        and not stmt.orelse
+        and isinstance(stmt.test, ast.Name)
+        and stmt.test.id == "TYPE_CHECKING"
+        and stmt.body[0].lineno > (stmt.test.end_lineno or stmt.lineno)
+        and all(
+            isinstance(inner, (ast.Import, ast.ImportFrom)) and unit.leaving.issuperset(inner.names)
+            for inner in stmt.body
+        )
+    ]
+
+
+def _shadowed(unit: Unit, name: str) -> bool:
+    """Does every function that reads a name of the module import its own?"""
+    inner = unit.cache.get("inner imports")
+    if not isinstance(inner, frozenset):
+        inner = frozenset(b.name for b in imported(unit.module.tree.body) if not b.public)
+        unit.cache["inner imports"] = inner
+    if name not in inner:
+        return False
+    for node in nodes_on(unit, name):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and name in node.value:
+            return False
+        if not isinstance(node, ast.Name) or node.id != name or isinstance(node.ctx, ast.Store):
+            continue
+        below: ast.AST = node
+        at = unit.module.parents.get(node)
+        while at is not None and not (
+            isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)) and below in at.body
+        ):
+            below, at = at, unit.module.parents.get(at)
+        owner = unit.scopes.of(at).find(name) if at is not None else None
+        if owner is None or owner.kind == "module":
+            return False
+    return True
+
+
+def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:
+    """Every name that an import binds, at any depth; `__future__` and star imports are left out."""
+    for stmt in body:
+        if isinstance(stmt, ast.Import):
+            for index, alias in enumerate(stmt.names):
+                yield Bound(alias.asname or alias.name.partition(".")[0], stmt, index, public)
+        elif isinstance(stmt, ast.ImportFrom):
+            if stmt.module == "__future__" and not stmt.level:
+                continue
+            for index, alias in enumerate(stmt.names):
+                if alias.name != "*":
+                    yield Bound(alias.asname or alias.name, stmt, index, public)
+        else:
+            inner = public and not isinstance(stmt, DEFINITIONS)
+            for suite in suites(stmt):
+                yield from imported(suite, inner)
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def constants(
+    body: Iterable[ast.stmt], function: Function | None
+) -> Iterator[tuple[Function, ast.Assign, str]]:
+    """(function, statement, name) of every `name = <constant>` in a function."""
+    for stmt in body:
+        if isinstance(stmt, ast.Assign):
+            target, single = stmt.targets[0], len(stmt.targets) == 1
+            constant = single and isinstance(target, ast.Name) and isinstance(stmt.value, ast.Constant)
+            if function is not None and constant:
+                yield function, stmt, target.id  # type: ignore[attr-defined]
+        elif isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from constants(stmt.body, stmt)
+        elif isinstance(stmt, ast.ClassDef):
+            yield from constants(stmt.body, None)
+        else:
+            for suite in suites(stmt):
+                yield from constants(suite, function)
+
+
+def _reads_all(unit: Unit, function: Function) -> bool:
+    """Does a function read its locals by no name?"""
+    last = function.end_lineno or function.lineno
+    lines = lines_with(unit, [b"dir", b"eval", b"exec", b"locals", b"vars"])
+    return any(function.lineno <= line <= last for line in lines) and any(
+        isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") in ("dir", "eval", "exec", "locals", "vars")
+        and not (node.args and getattr(node.func, "id", "") in ("dir", "vars"))  # of an object
+        for node in ast.walk(function)
+    )
+
+
+def _was_read(before: Unit, function: str, name: str) -> bool:
+    """Did upstream's function of this name read the local?"""
+    lines = sorted(lines_with(before, [name.encode()]))
+    return any(
+        node.name == function and loads(before, name, node) for node in functions_around(before, lines)
+    )
+
+
+def takes(unit: Unit, module: str, name: str) -> bool:
+    """Does a file take `name` from `module`: by import, star import, or as an attribute?"""
+    if _takes_all(unit, module):
+        return True
+    last = module.rpartition(".")[2]
+    for node in nodes_on(unit, name):
+        if isinstance(node, ast.ImportFrom):
+            taken = any(a.name == name and a not in unit.leaving for a in node.names)
+            if taken and unit.absolute(node) == module:
+                return True
+        elif isinstance(node, ast.Attribute) and node.attr == name and last in _called(unit, node.value):
+            return True
+    return False
+
+
+def _called(unit: Unit, base: ast.expr) -> set[str]:
+    """The last names of the module that an expression may be."""
+    if isinstance(base, ast.Attribute):
+        return {base.attr}
+    if not isinstance(base, ast.Name):
+        return set()
+    aliases = (b.alias for b in unit.scopes.root.names.get(base.id, ()))
+    return {base.id, *(a.name.rpartition(".")[2] for a in aliases if a is not None)}
+
+
+def _takes_all(unit: Unit, module: str) -> bool:
+    return any(unit.absolute(node) == module for node in unit.scopes.root.star)

@@ -1,0 +1,1 @@
+"""What an expression is under the facts: scopes, names, predicates and constants."""

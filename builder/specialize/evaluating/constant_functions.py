@@ -1,0 +1,71 @@
+"""Functions that the facts leave with nothing but `return <known>`: predicates from then on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from builder.specialize.evaluating.facts import KnownValue
+from builder.specialize.evaluating.names import names_of
+from builder.specialize.evaluating.scopes import Scope
+
+#: Decorators that leave what a function of a module or class returns as it is.
+_KEEP_RESULT: Mapping[str, frozenset[object]] = {
+    "module": frozenset(["functools.cache", "functools.lru_cache"]),
+    "class": frozenset(["staticmethod", "classmethod"]),
+}
+
+#: What stands in a suite's place: statement -> the statements of the suite that was taken.
+Taken = Mapping[ast.stmt, Iterable[ast.stmt]]
+
+
+def remaining(stmts: Iterable[ast.stmt], removed: set[ast.AST], taken: Taken) -> Iterator[ast.stmt]:
+    """The statements of a suite that are left once it is folded, docstrings aside."""
+    for stmt in stmts:
+        if stmt in removed or (isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)):
+            continue
+        if stmt in taken:
+            yield from remaining(taken[stmt], removed, taken)
+        else:
+            yield stmt
+
+
+def returned(
+    function: ast.FunctionDef,
+    removed: set[ast.AST],
+    taken: Taken,
+    value: Callable[[ast.expr], KnownValue | None],
+) -> KnownValue | None:
+    """What every call returns, if that follows from the facts."""
+    body = list(remaining(function.body, removed, taken))
+    if all(isinstance(s, ast.Pass) for s in body):
+        return KnownValue(None) if _ours(function, removed, taken) else None
+    if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
+        return None
+    result = body[0].value
+    if isinstance(result, ast.Constant) and isinstance(result.value, bool):
+        return KnownValue(result.value) if _ours(function, removed, taken) else None
+    return value(result)
+
+
+def _ours(function: ast.FunctionDef, removed: set[ast.AST], taken: Taken) -> bool:
+    """Is the body what we made of it?"""
+    inside = set(ast.walk(function)) - {function}
+    return not inside.isdisjoint(removed) or not inside.isdisjoint(taken)
+
+
+def is_predicate(function: ast.FunctionDef, scope: Scope, decorators: Iterable[object]) -> bool:
+    """May a call stand for what this function returns: is it the only one of its name?
+
+    `decorators`: their qualified names. Of methods only those of enumerations, and private ones, which nobody
+    outside the tree overrides.
+    """
+    if len(scope.names.get(function.name, ())) != 1:
+        return False
+    if scope.kind not in _KEEP_RESULT or not _KEEP_RESULT[scope.kind].issuperset(decorators):
+        return False
+    if not isinstance(scope.node, ast.ClassDef):
+        return True
+    bases = [(names_of(base) or ("?",))[0] for base in scope.node.bases]
+    private = function.name.startswith("_") and not function.name.startswith("__")
+    return private or any(base.endswith(("Enum", "Flag")) for base in bases)

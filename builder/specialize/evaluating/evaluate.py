@@ -1,0 +1,470 @@
+"""What an expression is under the facts: a known value, something gone, or not decided.
+
+Only values that follow from a fact are known here: upstream's own constants stay variables. What an
+evaluation may leave out is decided in `effects`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from builder.manifest.model import Scalar
+from builder.specialize.evaluating import environment
+from builder.specialize.evaluating.facts import Gone, KnownValue
+from builder.specialize.evaluating.names import names_of, scalar, text
+from builder.specialize.evaluating.scopes import Binding, Scope
+from builder.specialize.folding import effects
+from builder.specialize.folding.flow import (
+    DEFERRED,
+    bound_before,
+    catches,
+    certainly_bound,
+    runs_later,
+    runs_now,
+)
+from builder.specialize.world import SpecializerWorld, Unit
+
+Value = KnownValue | Gone | None
+_BUILTINS = frozenset(["hasattr", "getattr", "isinstance", "issubclass", "bool", "int"])
+#: Decorators that do not call what they decorate.
+_PLAIN_DECORATORS = frozenset(
+    [
+        "cache",
+        "cached_property",
+        "classmethod",
+        "contextmanager",
+        "dataclass",
+        "jit",
+        "lru_cache",
+        "property",
+        "staticmethod",
+        "wraps",
+    ]
+)
+_NAME_ERROR = re.compile(rb"\b(?:NameError|UnboundLocalError)\b")
+_LITERALS = (ast.Tuple, ast.List, ast.Set)
+
+
+class Evaluator:
+    """Evaluates expressions of one file in one world."""
+
+    def __init__(self, world: SpecializerWorld, unit: Unit) -> None:
+        self.world = world
+        self.unit = unit
+        self.facts = world.facts
+        self._local = world.local(unit.path)
+        self._busy: set[ast.AST] = set()
+        #: questions about the whole program whose answer stood in the way; they are asked again later
+        self.hindrances: set[tuple[str, ...]] = set()
+
+    def hinders(self, name: str, *about: str) -> bool:
+        """Does the rest of the program stand in the way? Remembered, since what leaves may change it."""
+        if not self.world.ask(name, *about):
+            return False
+        self.hindrances.add((name, *about))
+        return True
+
+    # -- names --------------------------------------------------------------------------------
+
+    def qualified(self, node: ast.expr, scope: Scope) -> str | Gone | None:
+        """The qualified name that a name or attribute chain refers to, Gone, or None for a variable."""
+        if isinstance(node, ast.Name):
+            return self._name(node.id, scope)
+        if isinstance(node, ast.Attribute):
+            base = self.qualified(node.value, scope)
+            if base is None or isinstance(base, Gone):
+                return base
+            full = f"{base}.{node.attr}"
+            if self.world.is_module(base):
+                return self.world.canonical(base, node.attr)
+            gone = self.world.module_gone(full)
+            if gone is not None:
+                return Gone(gone)
+            if self.world.is_gone(full):
+                return Gone(full)
+            return full
+        return None
+
+    def _name(self, name: str, scope: Scope) -> str | Gone | None:
+        owner = scope.find(name)
+        at: Scope | None = scope
+        while at is not None and at is not owner:  # imports that an earlier round took away
+            if (at.qualname, name) in self._local and name not in at.names:
+                return Gone(self._local[at.qualname, name])
+            at = at.parent
+        if owner is None:
+            if self.unit.scopes.root.star and self.world.defines(self.unit.name, name):
+                return self.world.canonical(self.unit.name, name)
+            full = f"{self.unit.name}.{name}"
+            return Gone(full) if self.world.is_gone(full) else name
+        if owner.kind == "module":
+            return self.world.canonical(self.unit.name, name)
+        bindings = owner.names[name]
+        if all(b.kind == "import" for b in bindings):
+            found = {self.world.imported(self.unit, b) for b in bindings}
+            return found.pop() if len(found) == 1 else None
+        return None
+
+    # -- values -------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr, scope: Scope) -> Value:
+        """The value that the facts give an expression. Says nothing about effects: see `pure`."""
+        method = getattr(self, f"_value_{type(node).__name__}", None)
+        found: Value = method(node, scope) if method is not None else None
+        return found
+
+    def truth(self, node: ast.expr, scope: Scope) -> bool | None:
+        """The truth of a condition; a literal True or False in its place is what an edit put there."""
+        found = self._condition(node, scope)
+        return found.truth if isinstance(found, KnownValue) else None
+
+    def _condition(self, node: ast.expr, scope: Scope) -> Value:
+        if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            return KnownValue(node.value)
+        return self.value(node, scope)
+
+    def _value_Name(self, node: ast.Name, scope: Scope) -> Value:
+        owner = scope.find(node.id)
+        if owner is not None and owner.kind != "module":
+            local = self.constant(owner.names[node.id], owner)
+            if local is not None and bound_before(self.unit.module, node, node.id, owner):
+                return local
+        return self._reference(node, scope)
+
+    def _value_Attribute(self, node: ast.Attribute, scope: Scope) -> Value:
+        anywhere = self.facts.attribute_value(node)
+        return anywhere if anywhere is not None else self._reference(node, scope)
+
+    def _reference(self, node: ast.expr, scope: Scope) -> Value:
+        name = self.qualified(node, scope)
+        if isinstance(name, Gone):
+            return name
+        if name is None:
+            return None
+        found = self.facts.values.get(name)
+        if found is not None:
+            return found
+        module, _, last = name.rpartition(".")
+        if self.world.paths.get(module) != self.unit.path:
+            return self.world.constant(name) or self.world.elsewhere(name, lambda w: constant_of(w, name))
+        found = self.world.constant(name) or self.global_constant(last)
+        return found if found is not None and self._bound_when_read(node, last) else None
+
+    def global_constant(self, name: str) -> KnownValue | None:
+        """The derived value of a constant of this module, if nothing can bind the name to another one."""
+        root = self.unit.scopes.root
+        bindings = root.names.get(name)
+        if not bindings:
+            return None
+        found = self.constant(bindings, root)
+        return found if found is not None and not self.rebound(name) else None
+
+    def rebound(self, name: str) -> bool:
+        """May a name of this module that its own statements bind get another value from elsewhere?"""
+        root = self.unit.scopes.root
+        first = min(getattr(b.node, "lineno", 0) for b in root.names[name])
+        later = (self.unit.absolute(star) for star in root.star if star.lineno > first)
+        return any(self.hinders("star_may_bind", module, name) for module in later) or self.hinders(
+            "rebound", f"{self.unit.name}.{name}"
+        )
+
+    def _bound_when_read(self, node: ast.expr, name: str) -> bool:
+        """May a constant of this module be taken for bound where it is read?
+
+        A function that stands before the binding may not be called before it. Where the binding stands in a
+        branch, the name may be unbound for ever, which shows only to who catches a NameError.
+        """
+        module, root = self.unit.module, self.unit.scopes.root
+        if bound_before(module, node, name, root):
+            return True
+        body, (at, inside) = module.tree.body, self._place(node)
+        places = [self._place(b.node)[0] for b in root.names[name] if b.kind != "declare"]
+        if at < min(places):
+            return inside and all(map(self._calls_nothing, body[at : min(places) + 1]))
+        if at == min(places) and not inside and certainly_bound(root.node, name):
+            return False  # read while it is bound
+        return not (_NAME_ERROR.search(module.data) or self._is_guarded(node))
+
+    def _place(self, node: ast.AST) -> tuple[int, bool]:
+        """The index of the module's statement that holds a node, and whether the node runs only in a call."""
+        parents, inside = self.unit.module.parents, False
+        while node in parents and not isinstance(parents[node], ast.Module):
+            child, node = node, parents[node]
+            inside = inside or (isinstance(node, DEFERRED) and runs_later(node, child))
+        body = self.unit.module.tree.body
+        return (body.index(node) if node in body else len(body)), inside
+
+    def _is_guarded(self, node: ast.AST) -> bool:
+        """Does a `try` around a node catch a NameError?"""
+        parents = self.unit.module.parents
+        while node in parents:
+            child, node = node, parents[node]
+            handlers = node.handlers if isinstance(node, ast.Try) and child in node.body else []
+            if any(catches(handler, NameError) is not False for handler in handlers):
+                return True
+        return False
+
+    def _calls_nothing(self, stmt: ast.stmt) -> bool:
+        """Does a statement run no code of this module but its own?"""
+        root = self.unit.scopes.root
+        for node in runs_now(stmt):
+            if isinstance(node, ast.Call) and not self.pure(node, root) and self.value(node, root) is None:
+                return False
+            for decorator in getattr(node, "decorator_list", ()):
+                if (names_of(decorator) or ("",))[0] not in _PLAIN_DECORATORS:
+                    return False
+        return True
+
+    def constant(self, bindings: list[Binding], scope: Scope) -> KnownValue | None:
+        """The one derived value of all bindings of a name, if there is one.
+
+        A binding may be a literal too, as long as another one is derived from a fact.
+        """
+        values: dict[tuple[type, object], KnownValue] = {}
+        derived = False
+        for binding in bindings:
+            if binding.kind == "declare":
+                continue
+            if binding.kind != "assign" or binding.value is None or binding.node in self._busy:
+                return None
+            self._busy.add(binding.node)
+            try:
+                found = self.value(binding.value, scope)
+            finally:
+                self._busy.discard(binding.node)
+            if isinstance(found, KnownValue):
+                derived = True
+            elif isinstance(binding.value, ast.Constant) and isinstance(binding.value.value, bool):
+                found = KnownValue(binding.value.value)
+            else:
+                return None
+            values[type(found.value), (found.value, found.exact)] = found
+        if not derived:
+            return None
+        first = next(iter(values.values()))
+        if len(values) == 1:
+            return first
+        same = len({v.truth for v in values.values()}) == 1
+        return KnownValue(first.truth, exact=False) if same else None
+
+    def _value_Call(self, node: ast.Call, scope: Scope) -> Value:
+        name = self.qualified(node.func, scope)
+        if isinstance(name, str):
+            known = self.facts.predicates.get(name) or self.world.function(name)
+            if known is not None:
+                return known
+            if name in _BUILTINS and not node.keywords:
+                return self._builtin(name, node, scope)
+            read = environment.read(self.facts, node, name)
+            if read is not None:
+                return read
+        return self._method(node, node.func, scope) if isinstance(node.func, ast.Attribute) else None
+
+    def _builtin(self, name: str, node: ast.Call, scope: Scope) -> Value:
+        """A call of a builtin that can tell."""
+        count = len(node.args)
+        if name == "hasattr" and count == 2:
+            return KnownValue(False) if self._lacks(node, scope) else None
+        if name == "getattr" and f"*.{text(node.args[1]) if count > 1 else None}" in self.facts.values:
+            return self.facts.values[f"*.{text(node.args[1])}"]
+        if name == "getattr" and count == 3 and self._lacks(node, scope):
+            return environment.literal(node.args[2])
+        if name in ("isinstance", "issubclass") and count == 2:
+            return self._isinstance(node.args[1], scope)
+        if name == "bool" and count == 1:
+            found = self._condition(node.args[0], scope)
+            return KnownValue(found.truth) if isinstance(found, KnownValue) else None
+        if name == "int" and count == 1:
+            found = self.value(node.args[0], scope)
+            exact = isinstance(found, KnownValue) and found.exact
+            return _integer(found.value) if exact and isinstance(found, KnownValue) else None
+        return None
+
+    def _method(self, node: ast.Call, func: ast.Attribute, scope: Scope) -> Value:
+        anywhere = self.facts.predicates.get(f"*.{func.attr}")
+        if anywhere is not None:
+            return anywhere
+        if node.args or node.keywords:
+            return None
+        method = self.world.method(func.attr)
+        if method is not None and self._is_our_object(func.value, scope):
+            return method
+        if func.attr == "get" and isinstance(func.value, ast.Attribute):
+            described = isinstance(self.qualified(func.value, scope), str)
+            return environment.described(self.facts, func.value.attr) if described else None
+        if func.attr in ("lower", "upper", "strip"):
+            owner = self.value(func.value, scope)
+            if isinstance(owner, KnownValue) and owner.exact and isinstance(owner.value, str):
+                return KnownValue(getattr(owner.value, func.attr)())
+        return None
+
+    def _is_our_object(self, owner: ast.expr, scope: Scope) -> bool:
+        """Is this `self` or `cls` in a method of a class, or a member of an enumeration of the tree?"""
+        if isinstance(owner, ast.Name):
+            function = scope.find(owner.id)
+            if function is None or function.kind != "function" or function.parent is None:
+                return False
+            arguments = getattr(function.node, "args", None)
+            first = [*arguments.posonlyargs, *arguments.args][:1] if arguments is not None else []
+            rebound = len(function.names.get(owner.id, ())) != 1
+            return function.parent.kind == "class" and not rebound and [a.arg for a in first] == [owner.id]
+        named = self.qualified(owner, scope)
+        home = named.rpartition(".")[0] if isinstance(named, str) else ""
+        return bool(home) and self.world.ask("is_enumeration", home)
+
+    def _lacks(self, node: ast.Call, scope: Scope) -> bool:
+        """Does `hasattr(owner, "name")` or `getattr(owner, "name", default)` ask for what does not exist?"""
+        name = text(node.args[1])
+        if f"*.{name}" in self.facts.attributes:
+            return True
+        owner = self.qualified(node.args[0], scope)
+        return isinstance(owner, str) and f"{owner}.{name}" in self.facts.attributes
+
+    def _isinstance(self, classes: ast.expr, scope: Scope) -> Value:
+        members = _alternatives(classes)
+        if members and all(isinstance(self.value(m, scope), Gone) for m in members):
+            return KnownValue(False)
+        return None
+
+    def _value_UnaryOp(self, node: ast.UnaryOp, scope: Scope) -> Value:
+        if not isinstance(node.op, ast.Not):
+            return None
+        found = self._condition(node.operand, scope)
+        return KnownValue(not found.truth) if isinstance(found, KnownValue) else None
+
+    def _value_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Value:
+        stop = isinstance(node.op, ast.Or)
+        last: KnownValue | None = None
+        before_known = True
+        for operand in node.values:
+            found = self._condition(operand, scope)
+            if isinstance(found, KnownValue) and found.truth is stop:
+                # an undecided operand before this one may be the value, but not another truth
+                return found if before_known else KnownValue(found.truth, exact=False)
+            if not isinstance(found, KnownValue):
+                before_known = False
+            last = found if isinstance(found, KnownValue) else None
+        return last if before_known else None
+
+    def _value_IfExp(self, node: ast.IfExp, scope: Scope) -> Value:
+        test = self.truth(node.test, scope)
+        if test is None:
+            return None
+        return self.value(node.body if test else node.orelse, scope)
+
+    def _value_Compare(self, node: ast.Compare, scope: Scope) -> Value:
+        if len(node.ops) != 1:
+            return None
+        op, left, right = node.ops[0], node.left, node.comparators[0]
+        negative = isinstance(op, (ast.NotEq, ast.IsNot, ast.NotIn))
+        if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
+            same = self._same(left, right, scope, isinstance(op, (ast.Is, ast.IsNot)))
+        elif isinstance(op, (ast.In, ast.NotIn)):
+            same = self._contains(left, right, scope)
+        else:
+            return None
+        return None if same is None else KnownValue(same is not negative)
+
+    def _same(self, left: ast.expr, right: ast.expr, scope: Scope, identity: bool) -> bool | None:
+        one, two = self.value(left, scope), self.value(right, scope)
+        if isinstance(one, Gone) or isinstance(two, Gone):
+            # no value is the one that is gone, but what a literal is compared with may be anything
+            return None if isinstance(left, ast.Constant) or isinstance(right, ast.Constant) else False
+        for known, other, other_value in ((one, right, two), (two, left, one)):
+            if not isinstance(known, KnownValue) or not known.exact:
+                continue
+            if isinstance(other_value, KnownValue) and other_value.exact:
+                return _equal(known.value, other_value.value, identity)
+            if isinstance(other, ast.Constant):
+                return _equal(known.value, other.value, identity)
+        for literal, variable in ((right, left), (left, right)):
+            if isinstance(literal, ast.Constant) and self._option_absent(variable, literal):
+                return False
+        return None
+
+    def _option_absent(self, variable: ast.expr, literal: ast.Constant) -> bool:
+        if isinstance(variable, ast.Constant):
+            return False
+        return self.facts.option_absent(names_of(variable), scalar(literal)) is not None
+
+    def _contains(self, member: ast.expr, container: ast.expr, scope: Scope) -> bool | None:
+        if isinstance(self.value(member, scope), Gone) or isinstance(self.value(container, scope), Gone):
+            return False
+        if isinstance(container, _LITERALS):
+            if container.elts and all(
+                self.item_absent(item, names_of(member), scope) for item in container.elts
+            ):
+                return False
+            known = self.value(member, scope)
+            if (
+                isinstance(known, KnownValue)
+                and known.exact
+                and all(isinstance(i, ast.Constant) for i in container.elts)
+            ):
+                return any(known.value == i.value for i in container.elts if isinstance(i, ast.Constant))
+            return None
+        if isinstance(member, ast.Constant) and self._option_absent(container, member):
+            if self._is_text_with(container, str(member.value), scope):
+                return None
+            # `"a" in name` may ask for a part of a text, and another value may hold it
+            longer = self.hinders("part_of_value", str(member.value), *names_of(container))
+            return None if longer else False
+        return None
+
+    def _is_text_with(self, node: ast.expr, part: str, scope: Scope) -> bool:
+        """Is this a name that is bound to a text that holds another one?"""
+        owner = scope.find(node.id) if isinstance(node, ast.Name) else None
+        bindings = owner.names[node.id] if owner is not None else []  # type: ignore[attr-defined]
+        texts = (text(binding.value) for binding in bindings if binding.value is not None)
+        return any(part in (bound or "") for bound in texts)
+
+    def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
+        """Does a member of a literal name something that never occurs?"""
+        if isinstance(item, ast.Constant):
+            return self.facts.option_absent(names, scalar(item)) is not None
+        return isinstance(self.value(item, scope), Gone)
+
+    def pure(self, node: ast.expr, scope: Scope) -> bool:
+        """May the evaluation be left out without anybody noticing?"""
+        return effects.pure(self, node, scope)
+
+
+def _equal(one: Scalar, two: object, identity: bool) -> bool | None:
+    """Are two values equal, or the very same? Nobody knows of two equal texts or numbers."""
+    if not identity:
+        return bool(one == two)
+    if type(one) is not type(two) or one != two:
+        return False
+    return True if one is None or isinstance(one, bool) else None
+
+
+def _integer(value: Scalar) -> KnownValue | None:
+    try:
+        return KnownValue(int(value)) if value is not None else None
+    except ValueError:
+        return None
+
+
+def _alternatives(classes: ast.expr) -> list[ast.expr]:
+    """The members of `(A, B)` and `A | B`, else the class itself."""
+    if isinstance(classes, ast.Tuple):
+        return classes.elts
+    if isinstance(classes, ast.BinOp) and isinstance(classes.op, ast.BitOr):
+        return [*_alternatives(classes.left), *_alternatives(classes.right)]
+    return [classes]
+
+
+__all__ = ["Evaluator", "Value", "names_of"]
+
+
+def constant_of(world: SpecializerWorld, qualified: str) -> KnownValue | None:
+    """The derived value of a module-level constant, read in the file that assigns it."""
+    module, _, name = qualified.rpartition(".")
+    path = world.paths.get(module)
+    if path is None or not world.may_assign(path, name):
+        return None
+    unit = world.unit(path)
+    bindings = unit.scopes.root.names.get(name)
+    return Evaluator(world, unit).global_constant(name) if bindings else None

@@ -1,0 +1,190 @@
+"""The manifest's facts, indexed by what they are about."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+
+from builder.manifest.model import Absent, Fact, FactKind, Manifest, Option, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class KnownValue:
+    """A value that the facts decide. Not `exact`: only its truth is known."""
+
+    value: Scalar
+    exact: bool = True
+
+    @property
+    def truth(self) -> bool:
+        return bool(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Something that is absent: its qualified name (for messages) and who says so."""
+
+    name: str
+
+
+#: Calls that have no effect and that every Python has.
+PURE_BUILTINS = frozenset(
+    [
+        "bool",
+        "callable",
+        "float",
+        "frozenset",
+        "getattr",
+        "hasattr",
+        "hash",
+        "id",
+        "int",
+        "isinstance",
+        "issubclass",
+        "len",
+        "max",
+        "min",
+        "repr",
+        "set",
+        "str",
+        "sum",
+        "tuple",
+        "type",
+        "list",
+        "dict",
+        "any",
+        "all",
+        "abs",
+        "sorted",
+    ]
+)
+#: Methods without effect on the strings, dicts and paths that conditions ask.
+PURE_METHODS = frozenset(
+    [
+        "lower",
+        "upper",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "startswith",
+        "endswith",
+        "split",
+        "replace",
+        "get",
+        "keys",
+        "values",
+        "items",
+        "is_available",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything the evaluator may assume, by kind."""
+
+    predicates: Mapping[str, KnownValue] = field(default_factory=dict)
+    values: Mapping[str, KnownValue] = field(default_factory=dict)
+    environment: Mapping[str, KnownValue] = field(default_factory=dict)
+    attributes: frozenset[str] = frozenset()
+    pure: frozenset[str] = frozenset()
+    environment_readers: frozenset[str] = frozenset()  # qualified or bare names of functions
+    quiet_imports: frozenset[str] = frozenset()  # external modules, each with everything below it
+    defaults: Mapping[tuple[str, str], Scalar] = field(default_factory=dict)
+    options: tuple[Option, ...] = ()
+    modules: Mapping[str, Absent] = field(default_factory=dict)
+    symbols: Mapping[str, Absent] = field(default_factory=dict)
+    #: functions and methods that nothing calls but by a name in the code: no composed name, nobody outside
+    uncalled: frozenset[str] = frozenset()
+    #: external class -> the methods that it may call on a subclass; inheriting from it does nothing else
+    bases: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(manifest: Manifest) -> Facts:
+        facts = [f for b in manifest.batches for f in b.facts]
+        absent = [a for b in manifest.batches for a in b.absent]
+        known = {kind: _known(facts, kind) for kind in ("predicate", "value", "environment")}
+
+        def names(kind: FactKind) -> frozenset[str]:
+            return frozenset(f.name for f in facts if f.kind == kind)
+
+        defaults: dict[tuple[str, str], Scalar] = {}
+        for fact in facts:
+            if fact.kind == "default":
+                name, _, keyword = fact.name.partition(":")
+                defaults[name, keyword] = fact.value
+        return Facts(
+            predicates=known["predicate"],
+            values=known["value"],
+            environment=known["environment"],
+            attributes=names("attribute"),
+            pure=names("pure"),
+            environment_readers=names("environment-reader"),
+            quiet_imports=names("quiet-import"),
+            uncalled=names("uncalled"),
+            defaults=defaults,
+            options=tuple(o for b in manifest.batches for o in b.options),
+            modules={a.name: a for a in absent if a.kind == "module"},
+            symbols={a.name: a for a in absent if a.kind == "symbol"},
+            bases={f.name: frozenset(str(f.value).split()) for f in facts if f.kind == "base"},
+        )
+
+    def module_gone(self, module: str) -> str | None:
+        """The declared absent module that this one is or lies in."""
+        name = module
+        while name:
+            if name in self.modules:
+                return name
+            name = name.rpartition(".")[0]
+        return None
+
+    def option_absent(self, names: Iterable[str], value: Scalar) -> Option | None:
+        """The option that says `value` never occurs under one of these names."""
+        if value is None:
+            return None
+        names = tuple(names)
+        for option in self.options:
+            if option.has_not(value) and any(_matches(option.names, name) for name in names or ("",)):
+                return option
+        return None
+
+    def is_pure(self, qualified: str) -> bool:
+        """Is calling a function without effect: declared by its qualified or last name, or by a pattern?"""
+        if qualified in self.pure or qualified.rpartition(".")[2] in self.pure:
+            return True
+        patterns = tuple(p for p in self.pure if "*" in p and not p.startswith("*."))
+        return _matches(patterns, qualified) if patterns else False
+
+    def attribute_value(self, node: ast.Attribute) -> KnownValue | None:
+        """What reading an attribute gives, whatever its owner is (`*.x`), or is called (`*.owner.x`)."""
+        owner = node.value
+        last = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+        return self.values.get(f"*.{node.attr}") or self.values.get(f"*.{last}.{node.attr}")
+
+    @property
+    def needles(self) -> frozenset[str]:
+        """Identifiers and strings one of which a file must hold for the facts to say anything of it."""
+        found = {name.rpartition(".")[2] for name in (*self.predicates, *self.values, *self.symbols)}
+        found.update(self.environment)
+        found.update(name.rpartition(".")[2] for name in self.attributes)
+        found.update(v for o in self.options for v in o.values if isinstance(v, str))
+        found.update(n.strip("*") for o in self.options if o.among for n in o.names)
+        return frozenset(found)
+
+
+def _known(facts: Iterable[Fact], kind: str) -> dict[str, KnownValue]:
+    return {f.name: KnownValue(f.value, f.exact) for f in facts if f.kind == kind}
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(pattern))
+
+
+@lru_cache(maxsize=100_000)
+def _matches(patterns: tuple[str, ...], name: str) -> bool:
+    return any(p == "*" or _compiled(p).match(name) for p in patterns)

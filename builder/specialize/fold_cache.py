@@ -1,0 +1,156 @@
+"""What folding a file gave before, for a file and a world that answer every question as they did then.
+
+A fold is a function of the file, of the facts, and of what it asks the world about other files. So the
+questions are written down with their answers; where all of them are answered the same again, so is the
+fold, and the file is not even parsed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from builder.errors import Mark
+from builder.specialize.evaluating.evaluate import constant_of
+from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
+from builder.specialize.world import SpecializerWorld
+
+Answer = str | Gone | KnownValue | bool | None
+Question = tuple[str, ...]
+
+
+class RecordingWorld(SpecializerWorld):
+    """A world that writes down the questions it is asked, with its answers."""
+
+    def __init__(self, world: SpecializerWorld) -> None:
+        self.__dict__.update(world.__dict__)  # the same files, memory and units
+        self.answers: dict[Question, Answer] = {}
+        self._inside = 0  # what answering asks in its turn is no question of the fold
+
+    def _answer(self, question: Question, find: Callable[[], Any]) -> Any:
+        if self._inside:
+            return find()
+        if question in self.answers:
+            return self.answers[question]
+        self._inside += 1
+        try:
+            found = self.answers[question] = find()
+        finally:
+            self._inside -= 1
+        return found
+
+    def module_gone(self, name: str) -> str | None:
+        found: str | None = self._answer(
+            ("module_gone", name), lambda: super(RecordingWorld, self).module_gone(name)
+        )
+        return found
+
+    def is_module(self, name: str) -> bool:
+        return bool(self._answer(("is_module", name), lambda: super(RecordingWorld, self).is_module(name)))
+
+    def canonical(self, module: str, name: str) -> str | Gone | None:
+        found: str | Gone | None = self._answer(
+            ("canonical", module, name), lambda: super(RecordingWorld, self).canonical(module, name)
+        )
+        return found
+
+    def defines(self, module: str, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        if seen:
+            return super().defines(module, name, seen)
+        return bool(
+            self._answer(("defines", module, name), lambda: super(RecordingWorld, self).defines(module, name))
+        )
+
+    def is_gone(self, qualified: str) -> bool:
+        return bool(
+            self._answer(("is_gone", qualified), lambda: super(RecordingWorld, self).is_gone(qualified))
+        )
+
+    def constant(self, qualified: str) -> KnownValue | None:
+        found: KnownValue | None = self._answer(
+            ("constant", qualified), lambda: super(RecordingWorld, self).constant(qualified)
+        )
+        return found
+
+    def function(self, qualified: str) -> KnownValue | None:
+        found: KnownValue | None = self._answer(
+            ("function", qualified), lambda: super(RecordingWorld, self).function(qualified)
+        )
+        return found
+
+    def method(self, name: str) -> KnownValue | None:
+        found: KnownValue | None = self._answer(
+            ("method", name), lambda: super(RecordingWorld, self).method(name)
+        )
+        return found
+
+    def ask(self, name: str, *about: str) -> bool:
+        return bool(
+            self._answer(("ask", name, *about), lambda: super(RecordingWorld, self).ask(name, *about))
+        )
+
+    def elsewhere(
+        self, qualified: str, find: Callable[[SpecializerWorld], KnownValue | None]
+    ) -> KnownValue | None:
+        found: KnownValue | None = self._answer(("elsewhere", qualified), lambda: find(self))
+        return found
+
+
+def answer(world: SpecializerWorld, question: Question) -> Answer:
+    """What a world says to a question that was written down."""
+    kind, *words = question
+    if kind == "elsewhere":
+        return constant_of(world, words[0])
+    found: Answer = getattr(world, kind)(*words)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class FoldRecord:
+    """A result, and the answers on which it rests."""
+
+    answers: tuple[tuple[Question, Answer], ...]
+    result: Any
+
+    def holds(self, world: SpecializerWorld) -> bool:
+        """Does the world still answer as it did?"""
+        return all(answer(world, question) == said for question, said in self.answers)
+
+
+#: key of a fold -> what it gave
+Recall = MutableMapping[str, FoldRecord]
+
+
+def key(world: SpecializerWorld, facts: str, path: str, needles: Iterable[str], upstream: bytes) -> str:
+    """What a fold depends on beside its questions; `facts`: their digest."""
+    parts: list[object] = [
+        facts, path, world.names[path], world.paths.get(world.names[path]) == path,
+        sorted(needles), sorted(world.local(path).items()),
+    ]  # fmt: skip
+    found = hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape"))
+    for data in (world.files[path], upstream):
+        found.update(b"\0%d\0" % len(data) + data)
+    return found.hexdigest()
+
+
+def digest(facts: Facts) -> str:
+    """A digest of all facts; where the manifest states them does not count."""
+    return hashlib.sha256(repr(_plain(facts)).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mark):
+        return None
+    if dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        return [type(value).__name__, *((f.name, _plain(getattr(value, f.name))) for f in fields)]
+    if isinstance(value, Mapping):
+        return sorted((repr(k), _plain(v)) for k, v in value.items())
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(repr, value))
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,1 @@
+"""Rewrites the syntax tree of one file where the facts decide something."""

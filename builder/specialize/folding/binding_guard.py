@@ -1,0 +1,124 @@
+"""Where leaving dead code out would change what live code means.
+
+A `yield` in a dead branch makes the function a generator; an assignment there makes a name local.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Collection, Iterable, Iterator
+
+from builder.specialize.evaluating.scopes import Scope
+
+_SCOPED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_YIELDS = (ast.Yield, ast.YieldFrom)
+
+
+def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of statements that belong to their own scope, not to one defined inside."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, _SCOPED):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+class BindingGuard:
+    """Remembers what has been left out of a file, and says what must not follow."""
+
+    def __init__(self) -> None:
+        self._lost: set[int] = set()
+
+    def lose(self, nodes: Iterable[ast.AST]) -> None:
+        """These statements are left out."""
+        self._lost.update(id(node) for node in own(nodes))
+
+    def take(self, stmt: ast.stmt, suite: Iterable[ast.stmt]) -> None:
+        """Of a statement only this suite is left."""
+        kept = {id(node) for node in own(suite)}
+        self._lost.update(id(node) for node in own([stmt]) if id(node) not in kept)
+
+    def needed(self, scope: Scope, lost: Iterable[ast.AST], known: Collection[str] = ()) -> bool:
+        """Must these statements stay, although they never run, for what the rest means?
+
+        `known`: names that are remembered as gone wherever they are read.
+        """
+        nodes = list(own(lost))
+        return self._loses_yield(scope, nodes) or self._unbinds(scope, nodes, known)
+
+    def _loses_yield(self, scope: Scope, lost: list[ast.AST]) -> bool:
+        """Would the function stop being a generator without these nodes?"""
+        if scope.kind != "function" or isinstance(scope.node, ast.Lambda):
+            return False
+        gone = {id(n) for n in lost if isinstance(n, _YIELDS)}
+        if not gone:
+            return False
+        gone |= self._lost
+        body = getattr(scope.node, "body", [])
+        return not any(isinstance(n, _YIELDS) and id(n) not in gone for n in own(body))
+
+    def _unbinds(self, scope: Scope, lost: list[ast.AST], known: Collection[str]) -> bool:
+        """Would a name that is read elsewhere in the function cease to be local without these nodes?
+
+        Only matters where an outer scope or Python itself binds the name too, or where an inner function
+        declares it `nonlocal`; also true for a `global` that would vanish.
+        """
+        if scope.kind != "function":
+            return False
+        if any(isinstance(n, (ast.Global, ast.Nonlocal)) for n in lost):
+            return True
+        inside = {id(n) for n in lost}
+        if not any(id(b.node) in inside for bindings in scope.names.values() for b in bindings):
+            return False
+        inside |= self._lost
+        for name, bindings in scope.names.items():
+            left = [b for b in bindings if id(b.node) not in inside]
+            if len(left) == len(bindings) or name in known:
+                continue
+            if left and all(isinstance(b.node, ast.Nonlocal) for b in left):
+                return True
+            visible = scope.parent is not None and scope.parent.find(name) is not None
+            if not left and (visible or hasattr(builtins, name)) and _reads(scope.node, name, inside):
+                return True
+        return False
+
+
+def _reads(function: ast.AST, name: str, inside: set[int]) -> bool:
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and id(node) not in inside
+        for stmt in getattr(function, "body", [])
+        for node in ast.walk(stmt)
+    )
+
+
+def captures_read(function: ast.AST, case: ast.match_case) -> bool:
+    """Is a name that the pattern of a case binds read, or visible, outside of the case?"""
+    bound: set[str] = set()
+    for node in ast.walk(case.pattern):
+        bound.update(n for n in (getattr(node, "name", None), getattr(node, "rest", None)) if n)
+    inside = {id(node) for node in ast.walk(case)}
+    return any(
+        (isinstance(node, ast.Name) and node.id in bound and id(node) not in inside)
+        or (isinstance(node, (ast.Global, ast.Nonlocal)) and not bound.isdisjoint(node.names))
+        or (isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("locals", "vars", "eval", "exec"))
+        for stmt in getattr(function, "body", [])
+        for node in ast.walk(stmt)
+    )
+
+
+def reads_beyond_own_branch(function: ast.AST, name: str) -> bool:
+    """Is a name read anywhere but in the body of an `if name := ...` that has just bound it?"""
+
+    def reads(node: ast.AST) -> bool:
+        if isinstance(node, ast.Name):
+            return node.id == name and isinstance(node.ctx, ast.Load)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.NamedExpr) and node.test.target.id == name:
+            return reads(node.test.value) or any(reads(child) for child in node.orelse)
+        return any(reads(child) for child in ast.iter_child_nodes(node))
+
+    return reads(function)

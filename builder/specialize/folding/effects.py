@@ -1,0 +1,200 @@
+"""May an expression be left out? Reading a name, an attribute or an item has no effect, a call has one
+unless it is declared pure; what binds a name or suspends the function is never left out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from builder.specialize.evaluating.facts import PURE_BUILTINS, PURE_METHODS, KnownValue
+from builder.specialize.evaluating.names import names_of
+from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope
+
+if TYPE_CHECKING:
+    from builder.specialize.evaluating.evaluate import Evaluator
+
+#: Builtins that use up what they iterate over: pure only over what can be iterated again.
+_CONSUMERS = frozenset(
+    ["all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"]
+)
+#: Expressions that make a new object, so that nobody sees it used up.
+_FRESH = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.JoinedStr, *Comprehension)
+#: Methods and builtins whose result is no iterator, or one that nobody else holds.
+_GIVES_FRESH = frozenset(["keys", "values", "items", "split", "range", "enumerate", "zip", "reversed"])
+#: Annotations of what can be iterated again.
+_CONTAINERS = frozenset(
+    [
+        "dict",
+        "Dict",
+        "frozenset",
+        "list",
+        "List",
+        "Mapping",
+        "Sequence",
+        "set",
+        "Set",
+        "str",
+        "tuple",
+        "Tuple",
+    ]
+)
+#: Builtins that fail for a text that is no number.
+_CONVERSIONS = frozenset(["float", "int"])
+_BINDS = (ast.NamedExpr, ast.Yield, ast.YieldFrom)
+
+
+def pure(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
+    """May the evaluation be left out without anybody noticing?"""
+    if isinstance(node, (ast.Constant, ast.Name, ast.Lambda)):
+        return True
+    if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
+        return False
+    if isinstance(node, ast.Call):
+        return _pure_call(evaluator, node, scope)
+    if isinstance(node, Comprehension):
+        return _pure_comprehension(evaluator, node, scope)
+    if isinstance(node, ast.Compare) and evaluator.value(node, scope) is None:
+        asked = zip(node.ops, node.comparators, strict=True)
+        if any(isinstance(op, (ast.In, ast.NotIn)) and _may_be_iterator(right, scope) for op, right in asked):
+            return False
+    if isinstance(node, ast.Subscript) and _fills_itself(evaluator, node, scope):
+        return False
+    if isinstance(node, ast.Starred) and not repeatable(evaluator, node.value, scope):
+        return False
+    children = ast.iter_child_nodes(node)
+    return all(pure(evaluator, c, scope) for c in children if isinstance(c, ast.expr))
+
+
+def _pure_comprehension(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
+    inner = evaluator.unit.scopes.of(node)
+    parts: list[tuple[ast.expr, Scope]] = []
+    for index, generator in enumerate(node.generators):  # type: ignore[attr-defined]
+        if generator.is_async or not repeatable(evaluator, generator.iter, inner if index else scope):
+            return False
+        parts.append((generator.iter, inner if index else scope))
+        parts += [(test, inner) for test in generator.ifs]
+    parts += [(child, inner) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return all(pure(evaluator, part, where) for part, where in parts)
+
+
+def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
+    func = node.func
+    parts = [*node.args, *(k.value for k in node.keywords)]
+    if isinstance(func, ast.Attribute):
+        parts.append(func.value)
+    if not all(pure(evaluator, p, scope) for p in parts):
+        return False
+    attr = func.attr if isinstance(func, ast.Attribute) else None
+    if isinstance(evaluator.value(node, scope), KnownValue):
+        return attr != "pop"
+    declared = evaluator.facts.pure
+    name = evaluator.qualified(func, scope)
+    if isinstance(name, str):
+        if name in _CONSUMERS:
+            return len(node.args) != 1 or repeatable(evaluator, node.args[0], scope)
+        if name in _CONVERSIONS:
+            return all(_converts(argument) for argument in node.args)
+        if name in PURE_BUILTINS or evaluator.facts.is_pure(name):
+            return True
+    if attr is None:
+        return False
+    return attr in declared or f"*.{attr}" in declared or (attr in PURE_METHODS and _asks(attr, node))
+
+
+def _converts(node: ast.expr) -> bool:
+    """Is this certainly a number: a literal, a comparison, a length?"""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in ("bool", "len")
+    return isinstance(node, (ast.Compare, ast.BoolOp)) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float))
+    )
+
+
+def _asks(method: str, node: ast.Call) -> bool:
+    """Is this the call of a method of texts and dicts, and not of one that a queue or a path has too?"""
+    if method == "get":  # a queue's takes `block`
+        return (
+            bool(node.args)
+            and isinstance(node.args[0], (ast.Constant, ast.JoinedStr))
+            and not isinstance(getattr(node.args[0], "value", ""), bool)
+        )
+    return len(node.args) >= 2 if method == "replace" else True  # a path's takes one argument
+
+
+def repeatable(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
+    """Can it be iterated without anybody noticing: is it new, or a container and no iterator?"""
+    if isinstance(node, ast.Starred):
+        return repeatable(evaluator, node.value, scope)
+    if isinstance(node, ast.GeneratorExp):
+        return True
+    if isinstance(node, _FRESH):
+        return True
+    if isinstance(node, ast.Call):
+        func = node.func
+        if isinstance(func, ast.Attribute):
+            return func.attr in _GIVES_FRESH
+        return isinstance(func, ast.Name) and func.id in (*_GIVES_FRESH, *_CONSUMERS)
+    if isinstance(node, ast.Name):
+        return _is_container(scope, node.id)
+    return False
+
+
+def _may_be_iterator(node: ast.expr, scope: Scope) -> bool:
+    """May `in` use up what it searches?
+
+    Parameters and what calls return may be iterators; attributes and what is imported are none.
+    """
+    if isinstance(node, ast.Name):
+        owner = scope.find(node.id)
+        if owner is not None and owner.kind == "module":
+            return any(map(_binds_iterator, owner.names[node.id]))
+        return owner is not None and not _is_container(scope, node.id)
+    return isinstance(node, ast.GeneratorExp)
+
+
+def _fills_itself(evaluator: Evaluator, node: ast.Subscript, scope: Scope) -> bool:
+    """Does reading an item make one: is this a defaultdict, as far as the file tells?"""
+    data = evaluator.unit.module.data
+    if b"defaultdict" not in data and b"__missing__" not in data:
+        return False
+    last = names_of(node.value)[:1] if isinstance(node.value, (ast.Name, ast.Attribute)) else ()
+    made = (
+        rb"\b" + last[0].encode() + rb"\b[^=\n]*=[^=\n]*(?:defaultdict|[A-Z]\w*)\("
+        if last
+        else rb"defaultdict"
+    )
+    return re.search(made, data) is not None
+
+
+def _is_container(scope: Scope, name: str) -> bool:
+    """Does every binding of a name give it a container: a literal, or a parameter annotated as one?"""
+    owner = scope.find(name)
+    bindings = owner.names[name] if owner is not None else []
+    return bool(bindings) and all(map(_binds_container, bindings))
+
+
+def _binds_container(binding: Binding) -> bool:
+    value = binding.value
+    if value is not None:
+        return isinstance(value, _FRESH) and not isinstance(value, ast.GeneratorExp)
+    annotation = getattr(binding.node, "annotation", None)
+    if binding.kind not in ("parameter", "declare") or annotation is None:
+        return False
+    return (names_of(annotation) or ("",))[0] in _CONTAINERS
+
+
+def _binds_iterator(binding: Binding) -> bool:
+    """May a binding give a name an iterator: a generator, or what an unknown call returns?"""
+    value = binding.value
+    if isinstance(value, ast.Call):
+        return (names_of(value.func) or ("",))[0] not in _CONSUMERS
+    return isinstance(value, ast.GeneratorExp)
+
+
+def leaves_trace(nodes: list[ast.expr]) -> bool:
+    """Would leaving these expressions out, although never evaluated, change what the function is?
+
+    A walrus makes its name local, a yield makes the function a generator.
+    """
+    return any(isinstance(inner, _BINDS) for node in nodes for inner in ast.walk(node))

@@ -1,0 +1,359 @@
+"""Folds expressions: known values, shortened conditions, and members that name something gone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+
+from builder.source.ops import DropItem, Op, Operands, Replace
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.facts import Gone, KnownValue
+from builder.specialize.evaluating.names import names_of, scalar, text
+from builder.specialize.evaluating.scopes import Comprehension, Scope
+from builder.specialize.folding.annotations import Annotations
+from builder.specialize.folding.effects import leaves_trace
+from builder.specialize.folding.positions import entries_counted, unseen
+
+_IN = (ast.In, ast.NotIn)
+#: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
+_REGISTERS = re.compile(r"(?:^|_)[Rr]egist(?:er|ry)(?:_|$|[A-Z])|[a-z0-9]Regist(?:er|ry)(?:$|[A-Z])")
+#: Calls whose result is known under the name that their argument would have.
+_MAKERS = ("list", "set", "tuple", "frozenset", "sorted", "dict")
+#: The same for their second argument.
+_DEFAULTING = ("collections.defaultdict",)
+
+
+class Expressions:
+    """Adds to `ops` what the facts ask of the expressions of one file."""
+
+    def __init__(self, evaluator: Evaluator, ops: list[Op]) -> None:
+        self.evaluator = evaluator
+        self.ops = ops
+        self.doubts: list[tuple[int, str]] = []  # line, sentence
+
+    @property
+    def annotations(self) -> Annotations:
+        # not kept: it would keep this, and so a whole syntax tree, alive until the next collection
+        return Annotations(self.evaluator, self.ops, self.fold)
+
+    def fold(
+        self,
+        node: ast.expr,
+        scope: Scope,
+        test: bool = False,
+        names: Iterable[str] = (),
+    ) -> None:
+        """Fold one expression.
+
+        `test`: only its truth matters; `names`: what it is assigned to or compared with.
+        """
+        if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            self.fold_children(node, scope)
+            return
+        if self._known(node, scope, test):
+            return
+        names = tuple(names)
+        if isinstance(node, ast.BoolOp):
+            self._bool(node, scope, test, names)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            self.fold(node.operand, scope, test=True)
+        elif isinstance(node, ast.IfExp):
+            self._choice(node, scope, test, names)
+        elif isinstance(node, ast.Compare):
+            self._compare(node, scope)
+        elif isinstance(node, ast.Call):
+            self._call(node, scope, names)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
+            self.fold(node.left, scope, names=names)
+            self.fold(node.right, scope, names=names)
+        elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            self._members(node, scope, names)
+        elif isinstance(node, ast.Dict):
+            self._entries(node, scope, names)
+        elif isinstance(node, ast.Subscript):
+            self._subscript(node, scope)
+        elif isinstance(node, ast.Lambda):
+            self.fold(node.body, self.evaluator.unit.scopes.of(node))
+        elif isinstance(node, Comprehension):
+            self._comprehension(node, scope)
+        elif not isinstance(node, ast.JoinedStr):  # positions inside f-strings differ between Pythons
+            self.fold_children(node, scope)
+
+    def fold_children(self, node: ast.AST, scope: Scope) -> None:
+        """Fold the direct parts of an expression or statement."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.fold(child, scope)
+            elif isinstance(child, ast.keyword):
+                self.fold(child.value, scope)
+
+    def _known(self, node: ast.expr, scope: Scope, test: bool) -> bool:
+        """Put a known value in the place of an expression that has no effect."""
+        if isinstance(node, ast.Constant):
+            return False
+        known = self.evaluator.value(node, scope)
+        if not isinstance(known, KnownValue) or not (known.exact or test):
+            return False
+        if known.value is None and self._is_owner(node):
+            return False  # who takes a part of it has it: the fact is about another object of this name
+        if not self.evaluator.pure(node, scope):
+            return False
+        self.ops.append(Replace(node, repr(known.truth if test else known.value)))
+        return True
+
+    def _is_owner(self, node: ast.expr) -> bool:
+        parent = self.evaluator.unit.module.parents.get(node)
+        return (isinstance(parent, (ast.Subscript, ast.Attribute)) and parent.value is node) or (
+            isinstance(parent, ast.Call) and parent.func is node
+        )
+
+    # -- conditions ---------------------------------------------------------------------------
+
+    def _bool(self, node: ast.BoolOp, scope: Scope, test: bool, names: tuple[str, ...]) -> None:
+        stop = isinstance(node.op, ast.Or)
+        keep: list[int] = []
+        last = len(node.values) - 1
+        for index, operand in enumerate(node.values):
+            truth = self.evaluator.truth(operand, scope)
+            if truth is None or not self.evaluator.pure(operand, scope):
+                keep.append(index)
+            elif truth is stop:
+                keep.append(index)
+                if not leaves_trace(node.values[index + 1 :]):
+                    break
+            elif not test and index == last:
+                keep.append(index)  # it may be the value
+        if len(keep) == 1:
+            only = node.values[keep[0]]
+            self.ops.append(Replace(node, only))
+            self.fold(only, scope, test, names)
+            return
+        if len(keep) < len(node.values):
+            self.ops.append(Operands(node, tuple(keep)))
+        for index in keep:
+            self.fold(node.values[index], scope, test, names)
+
+    def _choice(self, node: ast.IfExp, scope: Scope, test: bool, names: tuple[str, ...]) -> None:
+        truth = self.evaluator.truth(node.test, scope)
+        if truth is not None and self.evaluator.pure(node.test, scope):
+            taken, other = (node.body, node.orelse) if truth else (node.orelse, node.body)
+            if not leaves_trace([other]):
+                self.ops.append(Replace(node, taken))
+                self.fold(taken, scope, test, names)
+                return
+        self.fold(node.test, scope, test=True)
+        self.fold(node.body, scope, test, names)
+        self.fold(node.orelse, scope, test, names)
+
+    def _compare(self, node: ast.Compare, scope: Scope) -> None:
+        identity = any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
+        left = node.left
+        for op, right in zip([None, *node.ops], [node.left, *node.comparators], strict=True):
+            contains = isinstance(op, _IN)
+            if not (identity and self._has_copies(right, scope)):
+                names = names_of(left) if contains else ()
+                self.fold(right, scope, names=names)
+            left = right
+
+    def _has_copies(self, node: ast.expr, scope: Scope) -> bool:
+        """Is a value known of which `is` may find another one that is equal?"""
+        known = self.evaluator.value(node, scope)
+        return isinstance(known, KnownValue) and not (known.value is None or isinstance(known.value, bool))
+
+    # -- members ------------------------------------------------------------------------------
+
+    def _members(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, names: Sequence[str]) -> None:
+        gone = {index for index, item in enumerate(node.elts) if self._member_gone(item, names, scope)}
+        emptied = len(gone) == len(node.elts)
+        if gone and (emptied or not isinstance(node, ast.Set)) and not unseen(self.evaluator, node, scope):
+            gone = set()  # an absent value does no harm there; what does not exist is told as a use of it
+            self.doubts.append((node.lineno, "a collection whose positions are seen keeps its elements"))
+        self.ops.extend(DropItem(node, "elts", index) for index in sorted(gone))
+        for index, item in enumerate(node.elts):
+            if index not in gone:
+                self.fold(item, scope, names=names)
+
+    def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
+        if self.evaluator.item_absent(item, names, scope):
+            return True  # a record with a part that is gone is gone as a whole
+        parts = item.elts if isinstance(item, ast.Tuple) else []
+        return any(isinstance(self.evaluator.value(part, scope), Gone) for part in parts)
+
+    def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
+        leaving = [self._entry_gone(node, index, scope, names) for index in range(len(node.keys))]
+        if any(leaving) and entries_counted(self.evaluator, node, scope):
+            leaving = [False] * len(leaving)
+            self.doubts.append((node.lineno, "a dict whose entries are counted keeps them"))
+        for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+            if leaving[index]:
+                self.ops.append(DropItem(node, "keys", index))
+                continue
+            if key is not None:
+                self.fold(key, scope)
+            known_as = text(key) if key is not None else None
+            self.fold(value, scope, names=() if known_as is None else (known_as,))
+
+    def _entry_gone(self, node: ast.Dict, index: int, scope: Scope, names: Sequence[str]) -> bool:
+        """Does an entry leave: is nobody to ask for its key, or does its value not exist?"""
+        key, value = node.keys[index], node.values[index]
+        if key is not None and self.evaluator.item_absent(key, names, scope):
+            return self.evaluator.pure(value, scope) or self.holds_gone(value, scope)
+        if not isinstance(self.evaluator.value(value, scope), Gone):
+            return False
+        return not self._hides(node, index)
+
+    def _hides(self, node: ast.Dict, index: int) -> bool:
+        """May an entry hide another one of the same key, which would be seen without it?"""
+        key = node.keys[index]
+        for before in node.keys[:index]:
+            if before is None or not (isinstance(before, ast.Constant) and isinstance(key, ast.Constant)):
+                if before is None or ast.dump(before) == ast.dump(key or before):
+                    return True
+            elif before.value == key.value:
+                return True
+        parent = self.evaluator.unit.module.parents.get(node)
+        if isinstance(parent, ast.Dict):
+            return node in parent.values and parent.keys[parent.values.index(node)] is None
+        if isinstance(parent, ast.BinOp):
+            return node is parent.right
+        if isinstance(parent, ast.keyword):
+            return parent.arg is None
+        return isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") == "update"
+
+    def holds_gone(self, node: ast.expr, scope: Scope) -> bool:
+        """Is something in an expression gone, so that it cannot be evaluated?"""
+        parts = (n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
+        return any(isinstance(self.evaluator.qualified(part, scope), Gone) for part in parts)
+
+    # -- calls --------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
+        if isinstance(node.func, ast.Attribute):
+            self.fold(node.func.value, scope)
+        elif not isinstance(node.func, ast.Name):
+            self.fold(node.func, scope)
+        called = self.evaluator.qualified(node.func, scope)
+        if called in ("isinstance", "issubclass") and len(node.args) == 2:
+            self.fold(node.args[0], scope)
+            self.classes(node.args[1], scope)
+            return
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        flags = [flag for arg in node.args if (flag := text(arg)) is not None]
+        option = flags[0].lstrip("-").replace("-", "_") if last == "add_argument" and flags else ""
+        made_of = 1 if called in _DEFAULTING else 0 if called in _MAKERS and len(node.args) == 1 else None
+        for index, arg in enumerate(node.args):
+            self.fold(arg, scope, names=names if index == made_of else ())
+        for index, keyword in enumerate(node.keywords):
+            if isinstance(called, str) and self._leaves(keyword, (called, f"*.{last}"), scope):
+                self.ops.append(DropItem(node, "keywords", index))
+                continue
+            known_as = [name for name in (option, keyword.arg) if name]
+            self.fold(keyword.value, scope, names=known_as)
+
+    def _leaves(self, keyword: ast.keyword, called: Sequence[str], scope: Scope) -> bool:
+        """May a keyword leave: is it its default, or a field that the class of this name has no more?"""
+        if self._is_default(keyword, called, scope):
+            return True
+        absent = keyword.arg is not None and self.evaluator.world.is_gone(f"{called[0]}.{keyword.arg}")
+        return absent and (self.evaluator.pure(keyword.value, scope) or self.holds_gone(keyword.value, scope))
+
+    def _is_default(self, keyword: ast.keyword, called: Iterable[str], scope: Scope) -> bool:
+        """Does a keyword give the value that the facts say is its default anyway?"""
+        if keyword.arg is None:
+            return False
+        defaults = self.evaluator.facts.defaults
+        stated = [defaults[c, keyword.arg] for c in called if (c, keyword.arg) in defaults]
+        value = self.evaluator.value(keyword.value, scope)
+        if not stated or not isinstance(value, KnownValue) or not value.exact:
+            return False
+        same = type(stated[0]) is type(value.value) and stated[0] == value.value
+        return same and self.evaluator.pure(keyword.value, scope)
+
+    def classes(self, classes: ast.expr, scope: Scope) -> None:
+        """The second argument of isinstance, or what a handler catches: classes that are gone leave it."""
+        if isinstance(classes, ast.BinOp) and isinstance(classes.op, ast.BitOr):
+            for side, other in ((classes.left, classes.right), (classes.right, classes.left)):
+                if isinstance(self.evaluator.value(side, scope), Gone):
+                    self.ops.append(Replace(classes, other))
+                    self.classes(other, scope)
+                    return
+        if not isinstance(classes, ast.Tuple):
+            self.fold(classes, scope)
+            return
+        members = classes.elts
+        gone = [i for i, c in enumerate(members) if isinstance(self.evaluator.value(c, scope), Gone)]
+        if gone and len(members) - len(gone) == 1:
+            self.ops.append(Replace(classes, next(c for i, c in enumerate(members) if i not in gone)))
+        else:
+            self.ops.extend(DropItem(classes, "elts", i) for i in gone)
+
+    def registers_absent(self, node: ast.Call, scope: Scope) -> bool:
+        """Is this a registration of an absent option value: `register("fa3", ...)`, `@backend("fa3")`?
+
+        So are `add_argument("--flag")`, whose default may be gone as well, and `add_parser("command")`.
+        """
+        name = names_of(node.func)
+        argument = name[:1] in (("add_argument",), ("add_parser",))
+        if argument and any(
+            k.arg == "default" and isinstance(self.evaluator.value(k.value, scope), Gone)
+            for k in node.keywords
+        ):
+            return True
+        if not name or not (argument or _REGISTERS.search(name[0])) or not node.args:
+            return False
+        first = node.args[0]
+        if isinstance(first, ast.Constant):
+            if self.evaluator.facts.option_absent((name[0],), scalar(first)) is None:
+                return False
+            parts = [*node.args, *(k.value for k in node.keywords)]
+            return all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in parts)
+        gone = [isinstance(self.evaluator.value(a, scope), Gone) for a in node.args]
+        others = [
+            *(a for a, g in zip(node.args, gone, strict=True) if not g),
+            *(k.value for k in node.keywords),
+        ]
+        return any(gone) and all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in others)
+
+    def _comprehension(self, node: ast.expr, scope: Scope) -> None:
+        inner = self.evaluator.unit.scopes.of(node)
+        for index, generator in enumerate(node.generators):  # type: ignore[attr-defined]
+            self.fold(generator.iter, inner if index else scope)
+            for position, test in enumerate(generator.ifs):
+                if self.evaluator.truth(test, inner) is True and self.evaluator.pure(test, inner):
+                    self.ops.append(DropItem(generator, "ifs", position))
+                else:
+                    self.fold(test, inner, test=True)
+        for name in ("elt", "key", "value"):
+            child = getattr(node, name, None)
+            if child is not None:
+                self.fold(child, inner)
+
+    def pattern_gone(self, pattern: ast.pattern, subject: ast.expr, scope: Scope) -> bool:
+        """Does a pattern of `match` match nothing that occurs?"""
+        if isinstance(pattern, ast.MatchValue):
+            return self.evaluator.item_absent(pattern.value, names_of(subject), scope)
+        if isinstance(pattern, ast.MatchOr):
+            return all(self.pattern_gone(p, subject, scope) for p in pattern.patterns)
+        if isinstance(pattern, ast.MatchClass):
+            return isinstance(self.evaluator.value(pattern.cls, scope), Gone)
+        return False
+
+    def _subscript(self, node: ast.Subscript, scope: Scope) -> None:
+        base = names_of(node.value)
+        if base[:1] == ("Literal",):
+            self._literal(node, scope)
+        elif not self.annotations.union(node, scope):
+            self.fold(node.value, scope)
+            self.fold(node.slice, scope)
+
+    def _literal(self, node: ast.Subscript, scope: Scope) -> None:
+        """`Literal["a", "b"]` loses absent values, but never the last one."""
+        if not isinstance(node.slice, ast.Tuple):
+            return
+        members = node.slice.elts
+        gone = [i for i, m in enumerate(members) if self.evaluator.item_absent(m, ("*",), scope)]
+        if len(members) - len(gone) == 1:
+            self.ops.append(Replace(node.slice, next(m for i, m in enumerate(members) if i not in gone)))
+        elif len(gone) < len(members):
+            self.ops.extend(DropItem(node.slice, "elts", i) for i in gone)

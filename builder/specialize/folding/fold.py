@@ -1,0 +1,444 @@
+"""Folds the statements of one file: from facts to operations on its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+
+from builder.source.ops import Decide, DropGuard, DropItem, Remove, Unwrap, irrefutable
+from builder.specialize.evaluating.constant_functions import is_predicate, remaining, returned
+from builder.specialize.evaluating.enumerations import Enumeration
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.facts import Gone, KnownValue
+from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.folding.assignments import Assignments, Folded
+from builder.specialize.folding.binding_guard import BindingGuard, captures_read, reads_beyond_own_branch
+from builder.specialize.folding.expressions import Expressions
+from builder.specialize.folding.flow import exits
+from builder.specialize.folding.imports import Imports, suppressed
+from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
+from builder.specialize.world import SpecializerWorld, Unit
+
+#: Conditions that hold a literal True or False: edits put them there.
+_LITERAL = re.compile(
+    rb"\b(?:if|elif|not|and|or|assert)[\s(]+(?:True|False)\b|\bwhile[ \t(]+False\b"
+    rb"|\b(?:True|False)[ \t)]*\s(?:and|or)\b|\b(?:True|False)[ \t)]+if\b"
+)
+
+
+def fold(unit: Unit, world: SpecializerWorld, needles: Iterable[str], upstream: bytes = b"") -> Folded:
+    """The operations that the facts and what is gone ask of one file.
+
+    `needles`: the identifiers and strings without which a statement has nothing to fold; `upstream`: the
+    file as upstream has it, whose own literal conditions are none of our business.
+    """
+    local = {name for _, name in world.local(unit.path)}
+    data = world.files[unit.path]
+    offsets = import_hits(data, unit.package, lambda m: world.module_gone(m) is not None)
+    offsets += _new_literals(data, upstream)
+    folder = _Folder(unit, world, RelevantLines(unit, {*needles, *local}, offsets))
+    folder.suite(unit.module.tree.body, unit.scopes.root)
+    folder.out.hindrances = frozenset(folder.evaluator.hindrances)
+    folder.out.uncertain.extend(folder.expressions.doubts)
+    for stuck in folder.imports.stuck:
+        folder.doubt(stuck, "an import of what is gone stays: its `try` cannot be taken apart")
+    return folder.out
+
+
+def _new_literals(data: bytes, upstream: bytes) -> list[int]:
+    """Where a condition holds a literal on a line that upstream does not have."""
+    found = []
+    for match in _LITERAL.finditer(data):
+        start = data.rfind(b"\n", 0, match.start()) + 1
+        end = data.find(b"\n", match.end())
+        if data[start : end if end >= 0 else len(data)].strip() not in upstream:
+            found.append(match.start())
+    return found
+
+
+class _Folder:
+    def __init__(self, unit: Unit, world: SpecializerWorld, hits: RelevantLines) -> None:
+        self.unit = unit
+        self.hits = hits
+        self.world = world
+        self.evaluator = Evaluator(world, unit)
+        self.out = Folded(unit.path)
+        self.expressions = Expressions(self.evaluator, self.out.ops)
+        self.assignments = Assignments(self.evaluator, self.expressions, self.out)
+        self.guard = BindingGuard()
+        self.imports = Imports(self.evaluator, self.out.ops, self.out.local, self.guard)
+        self.taken: dict[ast.stmt, Sequence[ast.stmt]] = {}
+        self.removed: set[ast.AST] = set()
+        self.dropped: set[ast.expr] = set()  # decorators
+
+    def remove(self, stmt: ast.stmt) -> bool:
+        self.out.ops.append(Remove(stmt))
+        self.removed.add(stmt)
+        self.guard.lose([stmt])
+        return False
+
+    def unwrap(self, stmt: ast.stmt, suite: Sequence[ast.stmt], scope: Scope) -> bool:
+        self.out.ops.append(Unwrap(stmt, tuple(suite)))
+        return self.take(stmt, suite, scope)
+
+    def take(self, stmt: ast.stmt, suite: Sequence[ast.stmt], scope: Scope) -> bool:
+        """Fold the suite that takes a statement's place; a mere `pass` leaves."""
+        self.taken[stmt] = suite
+        self.guard.take(stmt, suite)
+        if not self.suite(suite, scope):
+            return False
+        left = [s for s in suite if s not in self.removed]
+        if not all(isinstance(s, ast.Pass) for s in left):
+            return True
+        for nothing in left:
+            self.remove(nothing)
+        return False
+
+    def doubt(self, node: ast.stmt, sentence: str) -> None:
+        self.out.uncertain.append((node.lineno, sentence))
+
+    def known(self, node: ast.expr, scope: Scope) -> bool | None:
+        """The truth of a condition that may be left out."""
+        truth = self.evaluator.truth(node, scope)
+        return truth if truth is not None and self.evaluator.pure(node, scope) else None
+
+    # -- suites -------------------------------------------------------------------------------
+
+    def suite(self, stmts: Sequence[ast.stmt], scope: Scope) -> bool:
+        """Fold a suite; False when all of it leaves."""
+        left = False
+        for index, stmt in enumerate(stmts):
+            stays = self.statement(stmt, scope)
+            left = left or stays
+            tail = stmts[index + 1 :]
+            # upstream's own dead code after an exit is none of our business
+            ours = stays and not exits(stmt) and self.leaves(stmt)
+            if ours and tail and not self.guard.needed(scope, tail):
+                for dead in tail:
+                    self.remove(dead)
+                break
+        return left
+
+    def leaves(self, stmt: ast.stmt) -> bool:
+        """Does control never pass this statement, once it is folded?"""
+        if stmt in self.taken:
+            return any(self.leaves(s) for s in self.taken[stmt] if s not in self.removed)
+        if isinstance(stmt, ast.If):
+            arms = (stmt.body, stmt.orelse)
+            return all(any(self.leaves(s) for s in arm if s not in self.removed) for arm in arms)
+        return exits(stmt)
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def statement(self, stmt: ast.stmt, scope: Scope) -> bool:
+        """Fold one statement; False when it leaves."""
+        if not self.hits.touch(stmt):
+            return True
+        method = getattr(self, f"_{type(stmt).__name__}", None)
+        if method is not None:
+            return bool(method(stmt, scope))
+        self.expressions.fold_children(stmt, scope)
+        return True
+
+    def _If(self, stmt: ast.If, scope: Scope) -> bool:
+        truth = self.known(stmt.test, scope)
+        if truth is None and self.never_binds(stmt.test, scope):
+            truth = False
+        if truth is not None:
+            chosen, lost = (stmt.body, stmt.orelse) if truth else (stmt.orelse, stmt.body)
+            if not self.guard.needed(scope, lost):
+                self.out.ops.append(Decide(stmt, truth))
+                self.out.decided += 1
+                return self.take(stmt, chosen, scope)
+            self.doubt(stmt, "a dead branch stays: it makes the function a generator or its names local")
+        self.expressions.fold(stmt.test, scope, test=True)
+        body = self.suite(stmt.body, scope)
+        orelse = self.suite(stmt.orelse, scope)
+        if not body and not orelse and self.evaluator.pure(stmt.test, scope):
+            return self.remove(stmt)
+        return True
+
+    def never_binds(self, test: ast.expr, scope: Scope) -> bool:
+        """Is this `name := <known to be false>`, with no read of the name that the binding could reach?"""
+        if not isinstance(test, ast.NamedExpr) or self.known(test.value, scope) is not False:
+            return False
+        name = test.target.id
+        owner = scope.find(name)
+        if owner is None or owner.kind != "function":
+            return False
+        return not reads_beyond_own_branch(owner.node, name)
+
+    def _While(self, stmt: ast.While, scope: Scope) -> bool:
+        if self.known(stmt.test, scope) is False and not self.guard.needed(scope, stmt.body):
+            return self.unwrap(stmt, stmt.orelse, scope) if stmt.orelse else self.remove(stmt)
+        self.expressions.fold(stmt.test, scope, test=True)
+        self.suite(stmt.body, scope)
+        self.suite(stmt.orelse, scope)
+        return True
+
+    def _Assert(self, stmt: ast.Assert, scope: Scope) -> bool:
+        if self.known(stmt.test, scope) is True and not self.guard.needed(scope, [stmt]):
+            return self.remove(stmt)
+        self.expressions.fold(stmt.test, scope, test=True)
+        if stmt.msg is not None:
+            self.expressions.fold(stmt.msg, scope)
+        return True
+
+    def _For(self, stmt: ast.For | ast.AsyncFor, scope: Scope) -> bool:
+        self.expressions.fold(stmt.iter, scope)
+        self.suite(stmt.body, scope)
+        self.suite(stmt.orelse, scope)
+        return True
+
+    _AsyncFor = _For
+
+    def _With(self, stmt: ast.With | ast.AsyncWith, scope: Scope) -> bool:
+        for item in stmt.items:
+            self.expressions.fold(item.context_expr, scope)
+        with self.imports.inside(suppressed(stmt)):
+            self.suite(stmt.body, scope)
+        return True
+
+    _AsyncWith = _With
+
+    def _Try(self, stmt: ast.Try, scope: Scope) -> bool:
+        jump = self.imports.jump(stmt, scope)
+        if jump is not None:
+            silent = all(isinstance(s, ast.Pass) for s in jump.handler.body)
+            if not stmt.finalbody and (jump.at == 0 or self.imports.redundant(stmt, jump)):
+                return self.unwrap(stmt, jump.handler.body, scope)
+            if silent:
+                for dead in (*stmt.body[jump.at :], *stmt.orelse):
+                    self.remove(dead)
+                return True
+        with self.imports.inside(stmt.handlers):
+            body = self.suite(stmt.body, scope)
+        body = self.suite(stmt.orelse, scope) or body
+        body = self.suite(stmt.finalbody, scope) or body
+        if not body and not self.guard.needed(scope, [s for h in stmt.handlers for s in h.body]):
+            return self.remove(stmt)
+        return self.handlers(stmt, scope)
+
+    def handlers(self, stmt: ast.Try, scope: Scope) -> bool:
+        """Fold the handlers; one of an exception that is gone leaves."""
+        gone = set()
+        for index, handler in enumerate(stmt.handlers):
+            never = handler.type is not None and isinstance(self.evaluator.value(handler.type, scope), Gone)
+            if never and not self.guard.needed(scope, handler.body):
+                self.guard.lose(handler.body)
+                gone.add(index)
+        if len(gone) == len(stmt.handlers) and not stmt.finalbody and gone and not stmt.orelse:
+            self.out.ops.append(Unwrap(stmt, tuple(stmt.body)))
+            self.taken[stmt] = stmt.body
+            self.guard.take(stmt, stmt.body)
+            return any(True for _ in remaining(stmt.body, self.removed, self.taken))
+        if len(gone) == len(stmt.handlers) and (stmt.orelse or not stmt.finalbody):
+            gone = set()  # a `try` with an `else` has a handler
+        self.out.ops.extend(DropItem(stmt, "handlers", index) for index in sorted(gone))
+        for index, handler in enumerate(stmt.handlers):
+            if index not in gone:
+                if handler.type is not None:
+                    self.expressions.classes(handler.type, scope)
+                self.suite(handler.body, scope)
+        return True
+
+    def _Match(self, stmt: ast.Match, scope: Scope) -> bool:
+        self.expressions.fold(stmt.subject, scope)
+        gone = []
+        for index, case in enumerate(stmt.cases):
+            if self.never(case, stmt.subject, scope):
+                self.guard.lose([case])
+                gone.append(index)
+        if len(gone) == len(stmt.cases):
+            return self.remove(stmt) if self.evaluator.pure(stmt.subject, scope) else True
+        self.out.ops.extend(DropItem(stmt, "cases", i) for i in gone)
+        for index, case in enumerate(stmt.cases):
+            if index not in gone:
+                self.case_guard(stmt, index, scope)
+                self.suite(case.body, scope)
+        return True
+
+    def case_guard(self, stmt: ast.Match, index: int, scope: Scope) -> None:
+        """Fold the guard of a case; one that is true leaves, unless cases after it would be unreachable."""
+        case = stmt.cases[index]
+        if case.guard is None:
+            return
+        last = index == len(stmt.cases) - 1
+        if self.known(case.guard, scope) is True and (last or not irrefutable(case.pattern)):
+            self.out.ops.append(DropGuard(case))
+        else:
+            self.expressions.fold(case.guard, scope, test=True)
+
+    def never(self, case: ast.match_case, subject: ast.expr, scope: Scope) -> bool:
+        """May a case of `match` leave, since it is never taken? A false guard binds names before."""
+        if self.guard.needed(scope, [case]):
+            return False
+        if self.expressions.pattern_gone(case.pattern, subject, scope):
+            return True
+        if case.guard is None or self.known(case.guard, scope) is not False:
+            return False
+        return scope.kind == "function" and not captures_read(scope.node, case)
+
+    def _Import(self, stmt: ast.Import, scope: Scope) -> bool:
+        return self.imports.plain(stmt, scope)
+
+    def _ImportFrom(self, stmt: ast.ImportFrom, scope: Scope) -> bool:
+        return self.imports.names(stmt, scope)
+
+    # -- definitions --------------------------------------------------------------------------
+
+    def _FunctionDef(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
+        name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
+        if self.assignments.gone(name) or self.registers_absent(stmt, scope):
+            return self.remove(stmt)
+        if self.registers_for_gone(stmt, scope):
+            return self.remove(stmt)
+        for decorator in self.decorators(stmt):
+            if isinstance(self.evaluator.value(decorator, scope), Gone):
+                self.doubt(stmt, f"a decorator of {name} is gone")
+            self.expressions.fold(decorator, scope)
+        inner = self.unit.scopes.of(stmt)
+        self.signature(stmt, scope)
+        with self.imports.function():
+            self.suite(stmt.body, inner)
+        if isinstance(stmt, ast.FunctionDef):
+            self.predicate(stmt, scope, f"{self.unit.name}.{name}")
+        return True
+
+    _AsyncFunctionDef = _FunctionDef
+
+    def signature(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+        args = stmt.args
+        annotations = self.expressions.annotations
+        inspected = bool(stmt.decorator_list) or self.evaluator.hinders("annotations_inspected", stmt.name)
+        for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
+            if arg is not None and arg.annotation is not None:
+                annotations.fold(arg, arg.annotation, scope, inspected)
+        if stmt.returns is not None:
+            annotations.fold(stmt, stmt.returns, scope, inspected)
+        for default in (*args.defaults, *args.kw_defaults):
+            if default is not None:
+                self.expressions.fold(default, scope)
+
+    def predicate(self, stmt: ast.FunctionDef, scope: Scope, name: str) -> None:
+        """Remember a function that returns a known value."""
+        inner = self.unit.scopes.of(stmt)
+
+        def value(node: ast.expr) -> KnownValue | None:
+            found = self.evaluator.value(node, inner)
+            return found if isinstance(found, KnownValue) and self.evaluator.pure(node, inner) else None
+
+        known = returned(stmt, self.removed, self.taken, value)
+        decorators = [self.evaluator.qualified(_applied(d), scope) for d in stmt.decorator_list]
+        if not is_predicate(stmt, scope, decorators) or self.unit.module.parents.get(stmt) is not scope.node:
+            return  # one that a branch defines may not be there
+        if scope.kind == "class":
+            self.out.methods[name] = known
+        elif known is not None and not self.evaluator.rebound(stmt.name):
+            inspected = bool(decorators) and self.evaluator.hinders("cache_inspected", name)
+            if not inspected:
+                self.out.functions[name] = known
+
+    def _ClassDef(self, stmt: ast.ClassDef, scope: Scope) -> bool:
+        name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
+        if self.assignments.gone(name) or self.registers_absent(stmt, scope):
+            return self.remove(stmt)
+        if any(isinstance(self.evaluator.value(base, scope), Gone) for base in stmt.bases):
+            return self.remove(stmt)  # a class whose base does not exist cannot exist
+        for decorator in self.decorators(stmt):
+            self.expressions.fold(decorator, scope)
+        for keyword in stmt.keywords:
+            self.expressions.fold(keyword.value, scope)
+        self.suite(stmt.body, self.unit.scopes.of(stmt))
+        self.numbers(stmt, scope, name)
+        return True
+
+    def numbers(self, stmt: ast.ClassDef, scope: Scope, name: str) -> None:
+        """Members of an enumeration keep their values; where the class makes them itself, none may leave."""
+        enumeration = Enumeration(stmt, lambda node: self.evaluator.qualified(node, scope))
+        if enumeration.counts_itself() and not self.removed.isdisjoint(stmt.body):
+            self.doubt(stmt, f"the values of {name} may change: the class makes them, and a member leaves")
+            self.out.broken.append(
+                (stmt.lineno, stmt.col_offset + 1, name, f"a member of {self.unit.name}.{name}")
+            )
+        self.out.ops.extend(enumeration.kept_numbers(self.removed))
+
+    def decorators(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[ast.expr]:
+        """The decorators that stay."""
+        return [decorator for decorator in stmt.decorator_list if decorator not in self.dropped]
+
+    def registers_for_gone(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
+        """Is this `@function.register` of a single dispatch, for a first parameter whose class is gone?"""
+        arguments = [*stmt.args.posonlyargs, *stmt.args.args]
+        first = arguments[1:2] if scope.kind == "class" else arguments[:1]
+        registers = any(isinstance(d, ast.Attribute) and d.attr == "register" for d in stmt.decorator_list)
+        annotation = first[0].annotation if registers and first else None
+        return annotation is not None and self.expressions.annotations.gone(annotation, scope)
+
+    def registers_absent(
+        self, stmt: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: Scope
+    ) -> bool:
+        """Do all decorators register for something absent? If only some do, these leave."""
+        absent = {
+            index
+            for index, decorator in enumerate(stmt.decorator_list)
+            if isinstance(decorator, ast.Call) and self.expressions.registers_absent(decorator, scope)
+        }
+        if absent and len(absent) == len(stmt.decorator_list):
+            return True
+        self.out.ops.extend(DropItem(stmt, "decorator_list", index) for index in sorted(absent))
+        self.dropped.update(stmt.decorator_list[index] for index in absent)
+        return False
+
+    # -- simple statements --------------------------------------------------------------------
+
+    def _Assign(self, stmt: ast.Assign, scope: Scope) -> bool:
+        return self.assignments.plain(stmt, scope) or self.remove(stmt)
+
+    def _AnnAssign(self, stmt: ast.AnnAssign, scope: Scope) -> bool:
+        return self.assignments.annotated(stmt, scope) or self.remove(stmt)
+
+    def _AugAssign(self, stmt: ast.AugAssign, scope: Scope) -> bool:
+        self.assignments.augmented(stmt, scope)
+        return True
+
+    def _Expr(self, stmt: ast.Expr, scope: Scope) -> bool:
+        if isinstance(stmt.value, ast.Call):
+            known = isinstance(self.evaluator.value(stmt.value, scope), KnownValue)
+            if known and self.evaluator.pure(stmt.value, scope):
+                return self.remove(stmt)
+            if self.expressions.registers_absent(stmt.value, scope):
+                return self.remove(stmt)
+            if self.changes_exports(stmt.value, scope):
+                stays = self.exports(stmt.value)
+                return stays or self.remove(stmt)
+        self.expressions.fold(stmt.value, scope)
+        return True
+
+    @staticmethod
+    def changes_exports(call: ast.Call, scope: Scope) -> bool:
+        """Is this `__all__.append(...)` or `__all__.extend(...)`?"""
+        func = call.func
+        if (
+            not isinstance(func, ast.Attribute)
+            or func.attr not in ("append", "extend")
+            or len(call.args) != 1
+        ):
+            return False
+        return scope.kind == "module" and isinstance(func.value, ast.Name) and func.value.id == "__all__"
+
+    def exports(self, call: ast.Call) -> bool:
+        """Fold a change of `__all__`; False when nothing is left of it."""
+        if call.func.attr == "append":  # type: ignore[attr-defined]
+            return not self.assignments.exports_gone(call.args[0])
+        self.assignments.exports(call.args[0])
+        return True
+
+
+def _applied(decorator: ast.expr) -> ast.expr:
+    """What makes the decorator: `cache` of `@cache(...)`."""
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+__all__ = ["Folded", "fold"]

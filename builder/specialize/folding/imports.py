@@ -1,0 +1,183 @@
+"""Imports of what is gone: they leave, and what they bound is remembered as gone.
+
+Inside a `try` such an import is a jump to the handler. Where that jump cannot be written without the
+`try`, the import stays and the use is left for a person to see.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from builder.source.ops import DropItem, Op, Remove
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.facts import Gone
+from builder.specialize.evaluating.names import names_of
+from builder.specialize.evaluating.scopes import Binding, Scope
+from builder.specialize.folding.binding_guard import BindingGuard, own
+from builder.specialize.folding.flow import binds, catches
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A `try` whose body always fails at the statement of this index, and the handler that runs then."""
+
+    at: int
+    handler: ast.ExceptHandler
+
+
+class Imports:
+    """Folds the import statements of one file."""
+
+    def __init__(
+        self, evaluator: Evaluator, ops: list[Op], local: dict[tuple[str, str], str], guard: BindingGuard
+    ) -> None:
+        self.evaluator = evaluator
+        self.unit = evaluator.unit
+        self.world = evaluator.world
+        self.ops = ops
+        self.local = local
+        self.guard = guard
+        self.stuck: list[ast.stmt] = []  # imports of what is gone that had to stay
+        self._handlers: list[Sequence[ast.ExceptHandler]] = []
+
+    @contextmanager
+    def inside(self, handlers: Sequence[ast.ExceptHandler]) -> Iterator[None]:
+        """While the body of a `try` with these handlers is folded."""
+        self._handlers.append(handlers)
+        yield
+        self._handlers.pop()
+
+    @contextmanager
+    def function(self) -> Iterator[None]:
+        """While the body of a function is folded: it runs outside the `try` around it."""
+        outer, self._handlers = self._handlers, []
+        yield
+        self._handlers = outer
+
+    def plain(self, stmt: ast.Import, scope: Scope) -> bool:
+        """Fold `import a, b`; False when it leaves."""
+        return self._drop(stmt, scope, self._gone(stmt))
+
+    def names(self, stmt: ast.ImportFrom, scope: Scope) -> bool:
+        """Fold `from a import b, c`; False when it leaves."""
+        return self._drop(stmt, scope, self._gone(stmt))
+
+    def _gone(self, stmt: ast.Import | ast.ImportFrom) -> dict[int, str]:
+        """The imported names that do not exist, by index, with what is gone."""
+        found: dict[int, str] = {}
+        for index, alias in enumerate(stmt.names):
+            if isinstance(stmt, ast.Import):
+                why = self.world.module_gone(alias.name)
+            elif alias.name == "*":
+                why = self.world.module_gone(self.unit.absolute(stmt))
+            else:
+                target = self.world.imported(self.unit, Binding("import", stmt, alias=alias))
+                # a fact may state the value of a name whose home is gone: the import leaves all the same
+                home = self.world.module_gone(self.unit.absolute(stmt))
+                said = target if isinstance(target, str) and self.world.is_gone(target) else None
+                why = target.name if isinstance(target, Gone) else home or said
+                if target is None and home is not None and self.world.ask("is_alias", home, alias.name):
+                    why = None  # another name for what exists: nobody can tell what becomes of its uses
+            if why is not None:
+                found[index] = why
+        return found
+
+    def _drop(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> bool:
+        if not gone:
+            return True
+        if any(catches(h, self._missing(stmt)) is not False for hs in self._handlers for h in hs):
+            self.stuck.append(stmt)
+            return True
+        self._forget(stmt, scope, gone)
+        if len(gone) == len(stmt.names):
+            self.ops.append(Remove(stmt))
+            return False
+        self.ops.extend(DropItem(stmt, "names", index) for index in gone)
+        return True
+
+    def _forget(self, stmt: ast.Import | ast.ImportFrom, scope: Scope, gone: dict[int, str]) -> None:
+        """Remember the names that only this import bound as gone."""
+        for index, why in gone.items():
+            alias, name = stmt.names[index], _bound(stmt, index)
+            if all(b.alias is alias for b in scope.names.get(name, ())):
+                self.local[scope.qualname, name] = why
+
+    # -- guarded imports ----------------------------------------------------------------------
+
+    def jump(self, stmt: ast.Try, scope: Scope) -> Jump | None:
+        """Where a `try` always fails, if its body is imports up to there and the handler can stand alone."""
+        at, failing = self._failing(stmt.body)
+        handler = _first(stmt.handlers, self._missing(failing)) if failing is not None else None
+        if handler is None or failing is None or _uses_exception(handler):
+            return None
+        others = [s for h in stmt.handlers if h is not handler for s in h.body]
+        gone = self._gone(failing)
+        bound = {_bound(failing, index) for index in gone}
+        if self.guard.needed(scope, [*stmt.body[at:], *stmt.orelse, *others], bound):
+            return None
+        self._forget(failing, scope, gone)
+        return Jump(at, handler)
+
+    def _failing(self, body: Sequence[ast.stmt]) -> tuple[int, ast.Import | ast.ImportFrom | None]:
+        """The first import of what is gone among the imports that a suite begins with."""
+        for at, inner in enumerate(body):
+            if not isinstance(inner, (ast.Import, ast.ImportFrom)):
+                break
+            if self._gone(inner):
+                return at, inner
+        return 0, None
+
+    def redundant(self, stmt: ast.Try, jump: Jump) -> bool:
+        """May the imports before the failing one leave as well, because the handler binds all their names?"""
+        before = [s for s in stmt.body[: jump.at] if isinstance(s, (ast.Import, ast.ImportFrom))]
+        names = [_bound(s, index) for s in before for index in range(len(s.names))]
+        modules = [
+            module
+            for s in before
+            for module in (
+                [a.name for a in s.names] if isinstance(s, ast.Import) else [self.unit.absolute(s)]
+            )
+        ]
+        if any(self.evaluator.hinders("import_noticed", module, self.unit.name) for module in modules):
+            return False
+        return all(any(binds(s, name) for s in jump.handler.body) for name in names)
+
+    def _missing(self, stmt: ast.Import | ast.ImportFrom) -> type[BaseException]:
+        """The exception that the import raises: a name that a module lacks is not a missing module."""
+        if isinstance(stmt, ast.Import) or self.world.module_gone(self.unit.absolute(stmt)) is not None:
+            return ModuleNotFoundError
+        return ImportError
+
+
+def _bound(stmt: ast.Import | ast.ImportFrom, index: int) -> str:
+    """The name that an import binds."""
+    alias = stmt.names[index]
+    return alias.asname or (alias.name.split(".")[0] if isinstance(stmt, ast.Import) else alias.name)
+
+
+def _first(handlers: Iterable[ast.ExceptHandler], missing: type[BaseException]) -> ast.ExceptHandler | None:
+    """The handler that catches the exception; None when none does or one of them may."""
+    for handler in handlers:
+        certain = catches(handler, missing)
+        if certain is not False:
+            return handler if certain else None
+    return None
+
+
+def suppressed(stmt: ast.With | ast.AsyncWith) -> list[ast.ExceptHandler]:
+    """What `with suppress(...)` catches, as the handlers of a `try`."""
+    calls = [item.context_expr for item in stmt.items if isinstance(item.context_expr, ast.Call)]
+    kinds = [call.args for call in calls if names_of(call.func)[:1] == ("suppress",)]
+    return [ast.ExceptHandler(ast.Tuple(list(args), ast.Load()), None, []) for args in kinds]
+
+
+def _uses_exception(handler: ast.ExceptHandler) -> bool:
+    """Does a handler name the exception, or raise it again?"""
+    for node in own(handler.body):
+        if isinstance(node, ast.Raise) and node.exc is None:
+            return True
+    names = (n.id for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Name))
+    return handler.name is not None and handler.name in names

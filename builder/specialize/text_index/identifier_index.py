@@ -1,0 +1,84 @@
+"""Identifiers per file, found in bytes: a cheap over-approximation of what a file may refer to."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+_WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
+_DEFINES = re.compile(
+    rb"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|^([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=]", re.M
+)
+
+
+def identifier_counts(data: bytes) -> Counter[bytes]:
+    """How often each identifier occurs, comments and strings included."""
+    return Counter(_WORD.findall(data))
+
+
+def defines(data: bytes) -> Counter[bytes]:
+    """Names of what looks like definitions and module-level assignments, and how often each is one."""
+    return Counter([one or two for one, two in _DEFINES.findall(data)])
+
+
+class IdentifierIndex:
+    """Which of a changing set of files hold an identifier, and how often."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._counts: dict[str, Counter[bytes]] = {}
+        self._holders: defaultdict[bytes, set[str]] = defaultdict(set)
+        for path, data in files.items():
+            counts = self._counts[path] = identifier_counts(data)
+            for word in counts:
+                self._holders[word].add(path)
+
+    def of(self, path: str) -> Counter[bytes]:
+        """How often the file holds each identifier."""
+        return self._counts[path]
+
+    def replace(self, path: str, data: bytes) -> dict[bytes, int]:
+        """From now on the file has these bytes; by how much the count of each word changed."""
+        return self._change(path, identifier_counts(data))
+
+    def take(self, path: str, text: bytes) -> dict[bytes, int]:
+        """From now on the file lacks this part of its text; by how much the count of each word changed."""
+        return self._change(path, self._counts[path] - identifier_counts(text))
+
+    def _change(self, path: str, new: Counter[bytes]) -> dict[bytes, int]:
+        old = self._counts[path]
+        self._counts[path] = new
+        changed = {word for word, _ in old.items() ^ new.items()}
+        for word in changed:
+            if word not in new:
+                self._holders[word].discard(path)
+            elif word not in old:
+                self._holders[word].add(path)
+        return {word: new[word] - old[word] for word in changed}
+
+    def every(self) -> Iterable[bytes]:
+        """Every identifier that some file holds."""
+        return [word for word, holders in self._holders.items() if holders]
+
+    def holders(self, word: bytes) -> list[str]:
+        """The files that hold an identifier, sorted."""
+        return sorted(self._holders.get(word, ()))
+
+    def holding(self, wanted: Iterable[bytes]) -> set[str]:
+        """The files that hold one of these identifiers."""
+        found: set[str] = set()
+        for word in wanted:
+            found |= self._holders.get(word, frozenset())
+        return found
+
+    def total(self, word: bytes) -> int:
+        """How often an identifier occurs in all files together."""
+        return sum(self._counts[path][word] for path in self._holders.get(word, ()))
+
+
+def holding(files: Mapping[str, bytes], needles: Iterable[str]) -> set[str]:
+    """The files that hold one of the needles, as plain bytes (a superset of those that use it)."""
+    wanted = sorted({n.encode() for n in needles if n})
+    if not wanted:
+        return set()
+    return {path for path, data in files.items() if any(n in data for n in wanted)}

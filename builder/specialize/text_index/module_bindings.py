@@ -1,0 +1,87 @@
+"""What a module binds at its top level: all that other files can see of it, and little of its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+
+from builder.specialize.evaluating.scopes import Binding, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import binds: a module, or with `name` something that is taken from it."""
+
+    module: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleBindings:
+    """The names that a module binds.
+
+    `names`: name -> what its imports bind, or None when something else than an import binds it;
+    `stars`: the absolute modules of the star imports; `covered`: name -> those of them that stand after
+    the first import of that name, and may bind it again.
+    """
+
+    names: Mapping[str, tuple[Imported, ...] | None]
+    stars: tuple[str, ...]
+    covered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+#: key of a file's content -> what it binds
+Kept = MutableMapping[str, ModuleBindings]
+
+
+def imported(binding: Binding, absolute: Callable[[ast.ImportFrom], str]) -> Imported:
+    """What the binding of an import refers to; `absolute` gives the module of `from X import`."""
+    alias = binding.alias
+    assert alias is not None
+    if isinstance(binding.node, ast.Import):
+        return Imported(alias.name if alias.asname else alias.name.split(".")[0])
+    assert isinstance(binding.node, ast.ImportFrom)
+    return Imported(absolute(binding.node), alias.name)
+
+
+def module_bindings(root: Scope, absolute: Callable[[ast.ImportFrom], str]) -> ModuleBindings:
+    """What the module's scope binds."""
+    names = {
+        name: tuple(imported(b, absolute) for b in bindings)
+        if all(b.kind == "import" for b in bindings)
+        else None
+        for name, bindings in root.names.items()
+        if bindings
+    }
+    covered = {}
+    for name, bindings in root.names.items() if root.star else ():
+        first = min((getattr(b.node, "lineno", 0) for b in bindings), default=0)
+        later = tuple(absolute(node) for node in root.star if node.lineno > first)
+        if later and names.get(name):
+            covered[name] = later
+    return ModuleBindings(names, tuple(absolute(node) for node in root.star), covered)
+
+
+class BindingsCache:
+    """The tops of files that were asked for, by their content; what is kept needs no parsing."""
+
+    def __init__(self, kept: Kept | None = None) -> None:
+        self._kept = kept
+        self._of: dict[str, tuple[bytes, ModuleBindings]] = {}
+
+    def of(self, path: str, package: str, data: bytes, find: Callable[[], ModuleBindings]) -> ModuleBindings:
+        """What a file binds, found out unless it is known; `package`: where its relative imports start."""
+        known = self._of.get(path)
+        if known is None or known[0] is not data:
+            known = self._of[path] = data, self._recalled(package, data, find)
+        return known[1]
+
+    def _recalled(self, package: str, data: bytes, find: Callable[[], ModuleBindings]) -> ModuleBindings:
+        if self._kept is None:
+            return find()
+        key = f"{hashlib.sha256(data).hexdigest()} {package}"
+        found = self._kept.pop(key, None) or find()
+        self._kept[key] = found  # the latest used are kept longest
+        return found

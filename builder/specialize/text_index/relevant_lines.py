@@ -1,0 +1,71 @@
+"""Which lines of a file the facts can say anything of: all other statements are skipped unread."""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from builder.specialize.text_index.outline import absolute, imports
+from builder.specialize.text_index.text_search import Lines, lines_with, statements, suites, touches
+from builder.specialize.world import Unit
+
+_WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
+
+
+def import_hits(data: bytes, package: str, gone: Callable[[str], bool], prefilter: bool = True) -> list[int]:
+    """Offsets of the import statements that bring in a module for which `gone` holds."""
+    found: list[int] = []
+    for offset, written, names in imports(data):
+        module = absolute(written, package)
+        if gone(module) or any(gone(f"{module}.{name}") for name in names):
+            found.append(offset)
+    return found
+
+
+class RelevantLines:
+    """The 1-based lines that hold a needle, or a name that a statement with a needle binds."""
+
+    def __init__(self, unit: Unit, needles: Iterable[str], offsets: Iterable[int]) -> None:
+        starts = unit.module.starts
+        shift = 3 if unit.module.bom else 0
+        lines = {bisect_right(starts, max(0, o - shift)) for o in offsets}
+        wanted = {n.encode() for n in needles}
+        fresh = lines | lines_with(unit, _present(unit, wanted))
+        lines |= fresh
+        while fresh:
+            names = {n.encode() for n in bound(unit.module.tree.body, sorted(fresh))} - wanted
+            wanted |= names
+            fresh = lines_with(unit, names) - lines
+            lines |= fresh
+        self.lines = sorted(lines)
+
+    def touch(self, node: ast.AST) -> bool:
+        return touches(self.lines, node)
+
+
+def _present(unit: Unit, needles: Iterable[bytes]) -> list[bytes]:
+    """Those of the needles that the file holds: identifiers by its set of words, others by search."""
+    words = unit.cache.get("words")
+    if not isinstance(words, frozenset):
+        words = unit.cache["words"] = frozenset(_WORD.findall(unit.module.data))
+    data = unit.module.data
+    return [n for n in needles if n in words or (not n.isalnum() and not _WORD.fullmatch(n) and n in data)]
+
+
+def bound(suite: Sequence[ast.stmt], lines: Lines) -> Iterator[str]:
+    """The names that assignments and imports which span one of the lines bind, in whatever scope."""
+    for stmt in statements(suite, lines):
+        if isinstance(stmt, ast.Assign):
+            yield from (t.id for t in stmt.targets if isinstance(t, ast.Name))
+        elif isinstance(stmt, ast.AnnAssign):
+            if stmt.value is not None and isinstance(stmt.target, ast.Name):
+                yield stmt.target.id
+        elif isinstance(stmt, ast.Import):
+            yield from (a.asname or a.name.partition(".")[0] for a in stmt.names)
+        elif isinstance(stmt, ast.ImportFrom):
+            yield from (a.asname or a.name for a in stmt.names if a.name != "*")
+        else:
+            for inner in suites(stmt):
+                yield from bound(inner, lines)

@@ -1,0 +1,246 @@
+"""Finds uses of one name in a file by going only where the text holds it.
+
+A walk of a whole tree costs more than parsing it; a name is on a few lines, so only the nodes that
+span one of these lines are looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from builder.specialize.world import Unit
+
+Lines = Sequence[int]  # 1-based, sorted
+
+_IDENTIFIER = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_DOTTED = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*\Z")
+_LISTED = re.compile(r"\s*[A-Za-z_]\w*([\s,./:;|]+[A-Za-z_]\w*)*\s*\Z")
+_CALLED = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+#: a list shorter than this is gone through one by one
+_MIN_SUITE = 6
+#: a string longer than this is prose, not a reference
+_MAX_REFERENCE_LENGTH = 200
+_MAX_DATA_LENGTH = 2000
+_MAX_ANNOTATION_LENGTH = 300
+
+
+def lines_with(unit: Unit, words: Iterable[bytes]) -> set[int]:
+    """The lines that hold one of these words, with no letter, digit or underscore around it.
+
+    Lines of statements that leave at the end of the round hold nothing.
+    """
+    data, starts = unit.module.data, unit.module.starts
+    found: set[int] = set()
+    for word in words:
+        at = data.find(word) if word else -1
+        while at >= 0:
+            end = at + len(word)
+            if (at == 0 or data[at - 1] not in _IDENTIFIER) and data[end : end + 1] not in _TAIL:
+                found.add(bisect_right(starts, at))
+            at = data.find(word, at + 1)
+    for low, high in unit.hidden if found else ():
+        found = {line for line in found if not low <= line <= high}
+    return found
+
+
+_TAIL = frozenset(bytes([c]) for c in _IDENTIFIER)
+
+
+def first_line(node: ast.AST) -> int:
+    """The 1-based line where a node begins, its decorators included."""
+    low: int = node.lineno  # type: ignore[attr-defined]
+    for decorator in getattr(node, "decorator_list", ()):
+        low = min(low, decorator.lineno)
+    return low
+
+
+def _last_line(stmt: ast.stmt) -> int:
+    return stmt.end_lineno or stmt.lineno
+
+
+def spans(lines: Lines, low: int, high: int) -> bool:
+    """Is one of the lines in [low, high]?"""
+    at = bisect_left(lines, low)
+    return at < len(lines) and lines[at] <= high
+
+
+def touches(lines: Lines, node: ast.AST) -> bool:
+    """Does a node span one of the lines? True for nodes without a place of their own."""
+    if getattr(node, "lineno", None) is None:
+        return True
+    return spans(lines, first_line(node), node.end_lineno or node.lineno)  # type: ignore[attr-defined]
+
+
+def children(node: ast.AST, lines: Lines) -> Iterator[ast.AST]:
+    """The direct children that span one of the lines."""
+    if isinstance(node, ast.JoinedStr):  # places inside f-strings are wrong before Python 3.12
+        for inner in ast.walk(node):
+            if inner is not node:
+                yield inner
+        return
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            if len(value) > _MIN_SUITE and isinstance(value[0], ast.stmt):
+                yield from statements(value, lines)
+                continue
+            for item in value:
+                if isinstance(item, ast.AST) and touches(lines, item):
+                    yield item
+        elif isinstance(value, ast.AST) and touches(lines, value):
+            yield value
+
+
+def statements(suite: Sequence[ast.stmt], lines: Lines) -> Iterator[ast.stmt]:
+    """The statements of a suite that span one of the lines."""
+    if len(suite) <= _MIN_SUITE or len(lines) > len(suite):
+        yield from (stmt for stmt in suite if touches(lines, stmt))
+        return
+    at = 0
+    for line in lines:
+        at = bisect_left(suite, line, lo=at, key=_last_line)
+        while at < len(suite) and first_line(suite[at]) <= line:  # several can be on one line
+            yield suite[at]
+            at += 1
+        if at == len(suite):
+            return
+
+
+def string_names(value: str) -> Sequence[str]:
+    """The names that a string constant may refer to: a dotted name, a quoted annotation, a table."""
+    if len(value) >= _MAX_REFERENCE_LENGTH:
+        return ()
+    if _DOTTED.match(value):
+        return value.split(".")
+    if "[" in value or "|" in value or ":" in value:
+        return _WORD.findall(value)
+    return ()
+
+
+def possible_names(value: str) -> Sequence[str]:
+    """The names that a string may stand for in whatever way: besides, one of a list, in data, in code."""
+    data = "{" in value and ('"' in value or "'" in value)
+    if len(value) >= (_MAX_DATA_LENGTH if data else _MAX_REFERENCE_LENGTH):
+        return ()
+    if data or "import " in value or _LISTED.match(value):
+        return _WORD.findall(value)
+    return [*string_names(value), *_CALLED.findall(value)]
+
+
+def no_names(value: str) -> Sequence[str]:
+    """The names that a string stands for where nothing is looked up by a string."""
+    return ()
+
+
+def refers(
+    unit: Unit,
+    name: str,
+    names: Callable[[str], Sequence[str]] = possible_names,
+    imports: bool = True,
+    inside: bool = False,
+) -> bool:
+    """Does the file refer to a name from outside the definition of that name?
+
+    Reads, attributes, imports, `global`, and strings that may be `names` count; a definition does not.
+    Without `imports` one that binds the name as it is does not either. `inside`: what stands in a definition
+    of that name counts, too.
+    """
+    lines = sorted(lines_with(unit, [name.encode()]))
+    stack: list[ast.AST] = [unit.module.tree] if lines else []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name):
+            if node.id == name and not isinstance(node.ctx, ast.Store):
+                return True
+            continue
+        if isinstance(node, ast.Constant):
+            value = node.value.decode("utf-8", "replace") if isinstance(node.value, bytes) else node.value
+            if isinstance(value, str) and name in names(value):
+                return True
+            continue
+        if isinstance(node, ast.Attribute):
+            if node.attr == name:
+                return True
+        elif isinstance(node, ast.alias):
+            named = node.asname == name or name in node.name.split(".")
+            if named and node not in unit.leaving and (imports or node.asname or node.name != name):
+                return True
+            continue
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            if name in node.names:
+                return True
+        elif isinstance(node, DEFINITIONS) and node.name == name and not inside:
+            stack.extend(node.decorator_list)
+            continue
+        stack.extend(children(node, lines))
+    return False
+
+
+def loads(unit: Unit, name: str, within: ast.AST | None = None) -> bool:
+    """Is a name read in the file, or in one of its nodes? Words of short strings count."""
+    found = lines_with(unit, [name.encode()])
+    if within is not None:
+        low, high = first_line(within), within.end_lineno or 0  # type: ignore[attr-defined]
+        found = {line for line in found if low <= line <= high}
+    return any(_loads(within or unit.module.tree, name, [line]) for line in sorted(found, reverse=True))
+
+
+def _loads(node: ast.AST, name: str, lines: Lines) -> bool:
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name):
+            if node.id == name and not isinstance(node.ctx, ast.Store):
+                return True
+        elif isinstance(node, ast.Constant):
+            value = node.value
+            if (
+                isinstance(value, str)
+                and len(value) < _MAX_ANNOTATION_LENGTH
+                and name in _WORD.findall(value)
+            ):
+                return True
+        else:
+            stack.extend(children(node, lines))
+    return False
+
+
+def nodes_on(unit: Unit, name: str) -> Iterator[ast.AST]:
+    """Every node that spans a line on which the file holds the name."""
+    lines = sorted(lines_with(unit, [name.encode()]))
+    stack: list[ast.AST] = [unit.module.tree] if lines else []
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(children(node, lines))
+
+
+def functions_around(unit: Unit, lines: Lines) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function that spans one of the lines, at any depth."""
+    stack: list[ast.AST] = [unit.module.tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+        if isinstance(node, (ast.stmt, ast.Module, ast.ExceptHandler, ast.match_case)):
+            stack.extend(
+                c
+                for c in children(node, lines)
+                if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))
+            )
+
+
+def suites(stmt: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The suites of a compound statement, in order."""
+    for name in ("body", "orelse", "finalbody"):
+        suite = getattr(stmt, name, None)
+        if isinstance(suite, list) and suite:
+            yield suite
+    for group in ("handlers", "cases"):
+        for item in getattr(stmt, group, ()):
+            yield item.body

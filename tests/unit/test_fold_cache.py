@@ -1,0 +1,142 @@
+"""What is recalled is what would have been found out again, whatever changed since."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_package import FACTS, module_of, run
+from test_fixpoint import FILES
+
+from builder.specialize import fixpoint
+from builder.specialize import world as world_module
+from builder.specialize.evaluating.facts import Facts, KnownValue
+from builder.specialize.fold_cache import FoldRecord, digest
+from builder.specialize.text_index.module_bindings import BindingsCache as KnownTops
+from builder.specialize.text_index.module_bindings import Tops
+from builder.specialize.world import Memory, SpecializerWorld
+
+#: one thing that can be another way: path, text, other text
+CHANGES = [
+    ("pkg/flags.py", "_is_npu = is_npu()", "_is_npu = choose()"),
+    ("pkg/flags.py", "_is_npu = is_npu()", "_is_npu = not is_npu()"),
+    ("pkg/flags.py", "return _is_npu", "return True"),
+    ("pkg/flags.py", "def fast():", "def slow():"),
+    ("pkg/flags.py", "from pkg.platform import is_npu", "from pkg.other import is_npu"),
+    ("pkg/models.py", "from pkg.flags import _is_npu, fast", "from pkg.flags import *"),
+    ("pkg/models.py", "return prepare(x)", "return x"),
+    ("pkg/models.py", 'kinds = {"plain": dict, "kernel": Kernel}', "kinds = {}"),
+    ("pkg/main.py", "if tune is not None:", "if tune:"),
+    ("pkg/main.py", "return Model().forward(x)", "return Model().forward_npu(x)"),
+    ("pkg/main.py", "from pkg.models import Model, tune", "from pkg.models import Model, fast, tune"),
+]
+GONE = ["pkg/gone/__init__.py", "pkg/gone/extra.py", "pkg/flags.py"]
+MORE = {
+    "pkg/methods.py": """
+        class A:
+            def is_npu(self):
+                return False
+
+
+        class B:
+            def is_npu(self):
+                return False
+
+
+        def use(x):
+            return launch(x) if x.is_npu() else x
+    """,
+    "pkg/other.py": "from pkg.platform import is_npu\n",
+    "pkg/far.py": "from pkg.models import prepare as first\n\n\ndef far(x):\n    return first(x)\n",
+}
+ALL = {**FILES, **MORE}
+
+
+def texts(changes: Sequence[int]) -> dict[str, str]:
+    found = dict(ALL)
+    for index in changes:
+        path, old, new = CHANGES[index]
+        found[path] = found[path].replace(old, new)
+    return found
+
+
+WORLDS = st.tuples(
+    st.lists(st.integers(0, len(CHANGES) - 1), max_size=3, unique=True),
+    st.sets(st.sampled_from(GONE)),
+    st.sampled_from([FACTS, Facts(predicates={"pkg.platform.is_npu": KnownValue(True)}), Facts()]),
+)
+
+
+def everything(done: Any) -> tuple[Any, ...]:
+    return (
+        done.files, done.formatted, done.lost, done.emptied, done.leftovers, done.mismatches,
+        done.uncertain, done.rounds, done.decided,
+    )  # fmt: skip
+
+
+@given(st.lists(WORLDS, min_size=2, max_size=5))
+def test_recalling_gives_what_folding_gives(worlds: list[Any]) -> None:
+    recall: dict[str, FoldRecord] = {}
+    tops: dict[str, Tops] = {}
+    for changes, gone, facts in worlds:
+        fresh = run(texts(changes), without=gone, facts=facts)
+        recalled = run(texts(changes), without=gone, facts=facts, recall=recall, tops=tops)
+        assert everything(recalled) == everything(fresh)
+        recall, tops = pickle.loads(pickle.dumps((recall, tops)))
+
+
+def test_the_same_text_binds_other_names_in_another_package() -> None:
+    kept: dict[str, Tops] = {}
+    for place, target in 2 * [("pkg/sub/__init__.py", "pkg.sub.a"), ("pkg/sub.py", "pkg.a")]:
+        files = {place: b"from . import a\n", "pkg/a.py": b"", "pkg/sub/a.py": b""}
+        names = {path: module_of(path) for path in files if path != "pkg/sub/a.py" or "__init__" in place}
+        kept_files = {path: files[path] for path in names}
+        world = SpecializerWorld(kept_files, names, {}, Facts(), Memory(), {}, {}, KnownTops(kept))
+        assert world.canonical("pkg.sub", "a") == target
+
+
+def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        b"import a.b\nimport c.d as e\nfrom .f import *\ntry:\n    from g import h\nexcept E:\n    h = None\n"
+    )
+    files = {"pkg/x.py": text, "pkg/f.py": b"i = 1\n"}
+    names = {p: module_of(p) for p in files}
+    kept: dict[str, Tops] = {}
+    asked = ("a", "e", "h", "i", "j")
+
+    def answers() -> list[Any]:
+        world = SpecializerWorld(files, names, {}, Facts(), Memory(), {}, {}, KnownTops(kept))
+        return [world.canonical("pkg.x", name) for name in asked]
+
+    first = answers()
+    assert first == ["a", "c.d", "pkg.x.h", "pkg.f.i", "pkg.x.j"]
+    monkeypatch.setattr(world_module, "parse", lambda data, path: pytest.fail(f"{path} is parsed"))
+    assert answers() == first
+
+
+def test_nothing_is_folded_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    recall: dict[str, FoldRecord] = {}
+    first = run(ALL, without=GONE[:2], recall=recall)
+    monkeypatch.setattr(fixpoint, "fold", lambda unit, *more: pytest.fail(f"{unit.path} is folded"))
+    assert everything(run(ALL, without=GONE[:2], recall=recall)) == everything(first)
+
+
+def test_only_what_can_see_a_change_is_folded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    recall: dict[str, FoldRecord] = {}
+    run(ALL, without=GONE[:2], recall=recall)
+    folded: list[str] = []
+    real = fixpoint.fold
+    monkeypatch.setattr(
+        fixpoint, "fold", lambda unit, *more: (folded.append(unit.path), real(unit, *more))[1]
+    )
+    run(texts([6]), without=GONE[:2], recall=recall)
+    assert set(folded) == {"pkg/models.py"}
+
+
+def test_other_facts_recall_nothing() -> None:
+    one, two = FACTS, Facts(predicates={"pkg.platform.is_npu": KnownValue(True)})
+    assert digest(one) == digest(Facts(predicates={"pkg.platform.is_npu": KnownValue(False)})) != digest(two)

@@ -1,0 +1,93 @@
+"""A second process changes when a value is there, never what it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder import parallel
+from builder.parallel import map_parallel, submit
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+def test_the_value_comes_from_another_process() -> None:
+    assert submit(os.getpid).result() != os.getpid()
+
+
+def test_a_value_can_be_asked_for_twice() -> None:
+    asked = submit(lambda: [1, 2])
+    assert asked.result() is asked.result()
+
+
+def test_nothing_is_a_value_too() -> None:
+    calls: list[int] = []
+    asked = submit(lambda: calls.append(1))
+    assert asked.result() is None
+
+
+def test_what_the_work_raises_is_raised_where_it_is_asked_for() -> None:
+    def work() -> int:
+        raise ValueError("no")
+
+    asked = submit(work)
+    with pytest.raises(ValueError, match="no"):
+        asked.result()
+
+
+def test_a_child_that_dies_costs_time_and_not_the_value() -> None:
+    parent = os.getpid()
+
+    def work() -> int:
+        if os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 7
+
+    assert submit(work).result() == 7
+
+
+def test_what_cannot_be_sent_is_worked_out_here() -> None:
+    assert submit(lambda: lambda: 3).result()() == 3
+
+
+def test_without_fork_the_work_is_done_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+    assert submit(os.getpid).result() == os.getpid()
+
+
+def test_a_value_that_nobody_asks_for_leaves_no_process() -> None:
+    asked = submit(lambda: time.sleep(60))
+    child = asked._child
+    del asked
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_a_large_value_comes_whole() -> None:
+    assert submit(lambda: b"x" * 5_000_000).result() == b"x" * 5_000_000
+
+
+@given(st.lists(st.integers(0, 50), max_size=80), st.integers(1, 60))
+def test_divided_work_gives_what_undivided_work_gives(items: list[int], least: int) -> None:
+    def work(share: Sequence[int]) -> list[int]:
+        return [item * item for item in share]
+
+    usual, parallel.FORK_FROM = parallel.FORK_FROM, least
+    try:
+        assert map_parallel(items, work, lambda item: item) == work(items)
+    finally:
+        parallel.FORK_FROM = usual
+
+
+def test_divided_work_is_done_by_two_processes() -> None:
+    found = map_parallel(
+        range(parallel.FORK_FROM), lambda share: [os.getpid() for _ in share], lambda item: 1
+    )
+    assert len(set(found)) == 2
+    assert found.count(os.getpid()) == parallel.FORK_FROM // 2

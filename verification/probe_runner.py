@@ -1,0 +1,118 @@
+"""Asks probes, each in a process of its own, and keeps upstream's answers."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verification.subjects import Subject
+
+_ROOT = Path(__file__).parent
+_LINES = 12  # of a log that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a probe said; `values` is None when it failed, and `lines` is the end of its log."""
+
+    values: Mapping[str, Any] | None
+    lines: tuple[str, ...] = ()
+    seconds: float = 0.0
+    kept: bool = False  # an answer of an earlier run
+
+
+#: What runs in a probe's process.
+_ANSWERS = ("kernels", "libraries", "machine", "models", "parts", "probes")
+
+
+def digest(parts: tuple[str, ...] = ()) -> str:
+    """SHA-256 over the harness itself, or over these folders of it."""
+    found = hashlib.sha256()
+    for path in sorted(_ROOT.rglob("*")):
+        name = path.relative_to(_ROOT)
+        if path.is_file() and "__pycache__" not in name.parts and (not parts or name.parts[0] in parts):
+            found.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def digest_of_answers() -> str:
+    """SHA-256 over what answers: a kept answer is good for as long as it stays as it is."""
+    return digest(_ANSWERS)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRunner:
+    """Runs probes with one Python, in folders under `work`."""
+
+    python: Path
+    work: Path  # logs, questions and answers of this run
+    kept: Path  # upstream's answers of earlier runs
+    harness: str  # digest_of_answers()
+    seconds: int = 600  # for one probe
+    passed: frozenset[str] = frozenset()  # variables that probes get of this environment, besides the usual
+
+    def ask(
+        self, probe: str, subject: Subject, name: str, question: Mapping[str, Any], again: bool = False
+    ) -> Answer:
+        """Ask `probe` about a tree. Upstream's answers are kept: they depend on nothing but the inputs.
+
+        `again`: ask whatever is kept.
+        """
+        text = json.dumps(question, sort_keys=True)
+        key = hashlib.sha256(f"{probe}\0{subject.tree}\0{self.harness}\0{text}".encode()).hexdigest()
+        stored = self.kept / f"{key}.json.gz"
+        if again:
+            return self._run(probe, subject, f"{name}-again", text)
+        if subject.role == "upstream" and stored.exists():
+            return Answer(json.loads(gzip.decompress(stored.read_bytes())), kept=True)
+        answer = self._run(probe, subject, name, text)
+        settled = answer.values is not None and not answer.values.get("unsettled")
+        if subject.role == "upstream" and settled:
+            stored.parent.mkdir(parents=True, exist_ok=True)
+            partial = stored.with_suffix(f".{os.getpid()}")
+            partial.write_bytes(gzip.compress(json.dumps(answer.values).encode(), 3, mtime=0))
+            partial.replace(stored)
+        return answer
+
+    def _run(self, probe: str, subject: Subject, name: str, question: str) -> Answer:
+        folder = self.work / name / subject.role
+        folder.mkdir(parents=True, exist_ok=True)
+        asked, said, log = folder / "question.json", folder / "answer.json", folder / "log.txt"
+        asked.write_text(question)
+        said.unlink(missing_ok=True)
+        command = [
+            str(self.python), "-m", f"verification.probes.{probe}", "--tree", str(subject.folder),
+            "--out", str(said), "--question", str(asked), "--seconds", str(self.seconds),
+        ]  # fmt: skip
+        start = time.monotonic()
+        with log.open("wb") as lines:
+            done = subprocess.run(
+                command, cwd=_ROOT.parent, stdin=subprocess.DEVNULL, stdout=lines, stderr=subprocess.STDOUT,
+                env=self._environment(),
+            )  # fmt: skip
+        spent = round(time.monotonic() - start, 1)
+        if done.returncode == 0 and said.exists():
+            return Answer(json.loads(said.read_text()), seconds=spent)
+        text = log.read_text(errors="replace").replace(str(subject.folder), "<tree>").rstrip()
+        text = text.replace(str(self.python.parents[1]), "<environment>")
+        return Answer(None, tuple(text.splitlines()[-_LINES:]), spent)
+
+    def _environment(self) -> dict[str, str]:
+        """Nothing of the caller's that upstream reads, one thread, and no bytecode beside the trees."""
+        passed = {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR"} | self.passed
+        return {
+            **{key: value for key, value in os.environ.items() if key in passed},
+            "OMP_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONHASHSEED": "0",
+            "PYTHONPYCACHEPREFIX": str(self.kept.parent / "bytecode"),
+        }

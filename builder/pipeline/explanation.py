@@ -180,7 +180,7 @@ def _back(cut: Cut, manifest: Manifest, path: str, rule: Rule) -> str:
     if rule.batch == BASE:
         named = f"name `{module}` in roots.modules, or the path in `keep`"
         return named if module else "name the path in `keep`"
-    exception = "an exception under its `keep`"
+    exception = f"an exception under its `{'except' if rule.word else 'keep'}`"
     if module and rule.verdict == "remove" and module not in cut.decided.starts.reach(
         edges_of(cut.before.index, manifest)
     ):  # fmt: skip

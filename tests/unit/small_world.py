@@ -366,7 +366,7 @@ batches:
 
   - id: models
     why: one model is kept
-    prune: [python/acme/configs/*.py]
+    prune: [{path: python/acme/configs/*.py, defines: width}]
     keep: [python/acme/configs/__init__.py]
     facts:
       options:

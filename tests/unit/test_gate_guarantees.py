@@ -7,11 +7,12 @@ from gate_worlds import manifest, worlds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.errors import Mark, Problem
+from builder.errors import Mark, Problem, by_cause
 from builder.gates import guarantees
 from builder.gates.guarantees import _needles
 from builder.gates.world import Explained
 from builder.manifest.model import AbsentText, Guarantees, TextException
+from builder.report import also
 
 HERE = Mark("manifest.yaml", 8, 5)
 THERE = Mark("manifest.yaml", 9, 9)
@@ -80,11 +81,13 @@ def test_a_bad_expression_is_a_problem_and_not_a_crash() -> None:
     assert "not a regular expression" in problem.message
 
 
-def test_many_occurrences_are_counted() -> None:
+def test_many_occurrences_are_one_problem_with_its_places() -> None:
     before, after = worlds({"a.py": "bad = 1\n" * 50}, {})
     found = guarantees.check(before, after, manifest(absent("bad")), Explained())
-    assert len(found) == guarantees.SHOWN + 1
-    assert any("50 times in 1 files" in p.message for p in found)
+    (problem,) = by_cause(found)
+    assert problem.upstream == Mark("python/pkg/a.py", 1)
+    assert [one.upstream.line for one in problem.also if one.upstream] == list(range(2, 51))
+    assert "python/pkg/a.py:2" in also(problem) and also(problem).endswith(" and 43 more")
 
 
 def test_what_must_be_present_is_a_path_or_a_name() -> None:

@@ -250,7 +250,7 @@ def test_a_configuration_that_only_the_list_of_them_imports_is_one_of_a_removed_
         ("import sys\n", "import sys\n\nfrom acme.configs.green import X as green\n"),
     )  # fmt: skip
     later.world.change(
-        "prune: [python/acme/configs/*.py]",
+        "prune: [{path: python/acme/configs/*.py, defines: width}]",
         "prune: [python/acme/configs/other.py, python/acme/configs/red.py, python/acme/configs/blue.py]",
     )
     later.then("Green (#2)", more)

@@ -160,6 +160,23 @@ def test_a_rule_overrides_reach_both_ways() -> None:
     assert {module for module, _, _ in listed.modules} == {"pkg.alone", "pkg.held"}
 
 
+def test_of_the_files_that_a_rule_prunes_those_that_define_nothing_of_the_kind_go_by_reach() -> None:
+    rest = "batches:\n  - {id: c, why: w, prune: [{path: python/pkg/configs/*.py, defines: model_type}]}\n"
+    files = {
+        "main.py": "from pkg.configs import engine, other, late\n\nprint(engine.Engine, other, late)\n",
+        "configs/__init__.py": "",
+        "configs/engine.py": "class Engine:\n    kind = 'x'\n",
+        "configs/late.py": "def f():\n    model_type = 'local'\n    return model_type\n",
+        "configs/unused.py": "class Unused:\n    kind = 'x'\n",
+        "configs/other.py": "class Other:\n    model_type = 'other'\n",
+    }
+    decided = cut(upstream({**BASIC, **files}), stated(rest), lambda _: None).decided
+    gone = {
+        path.rpartition("/")[2]: rule.verdict for path, rule in decided.removed.items() if "configs" in path
+    }
+    assert gone == {"unused.py": "reach", "other.py": "prune"}
+
+
 @pytest.mark.parametrize(
     ("path", "text", "stays"),
     [

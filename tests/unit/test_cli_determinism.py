@@ -71,8 +71,8 @@ def test_the_clock_has_no_say(world: World, tmp_path: Path) -> None:
 
 def test_the_number_of_processes_has_no_say(world: World, tmp_path: Path) -> None:
     driver = (
-        "import os, sys, builder.parallel as forked\n"
-        "forked.FORK_FROM = {least}\n"
+        "import os, sys, builder.parallel as parallel\n"
+        "parallel.FORK_FROM = {least}\n"
         "{first}\n"
         "sys.argv = ['builder', 'dist', *sys.argv[1:]]\n"
         "from builder.cli import main\nmain()\n"

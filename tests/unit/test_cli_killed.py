@@ -17,7 +17,7 @@ from builder.emit.write import STAGES
 
 #: what a build calls, in order, and where it is looked up: the places to stop at besides the write's own
 CALLS = (
-    "builder.pipeline.cut:decide",
+    "builder.pipeline.cut:prune",
     "builder.pipeline.cut:overlay",
     "builder.pipeline.cut:specialize",
     "builder.pipeline.cut:lockstep.follow",

@@ -232,7 +232,7 @@ def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
         "__init__",
         "options",
         "output",
-        "recall",
+        "cache_file",
         "signals",
     }
     assert modules == {verb.replace("-", "_") for verb in VERBS}

@@ -16,8 +16,7 @@ from builder.specialize import fixpoint
 from builder.specialize import world as world_module
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fold_cache import FoldRecord, digest
-from builder.specialize.text_index.module_bindings import BindingsCache as KnownTops
-from builder.specialize.text_index.module_bindings import Tops
+from builder.specialize.text_index.module_bindings import BindingsCache, ModuleBindings
 from builder.specialize.world import Memory, SpecializerWorld
 
 #: one thing that can be another way: path, text, other text
@@ -81,7 +80,7 @@ def everything(done: Any) -> tuple[Any, ...]:
 @given(st.lists(WORLDS, min_size=2, max_size=5))
 def test_recalling_gives_what_folding_gives(worlds: list[Any]) -> None:
     recall: dict[str, FoldRecord] = {}
-    tops: dict[str, Tops] = {}
+    tops: dict[str, ModuleBindings] = {}
     for changes, gone, facts in worlds:
         fresh = run(texts(changes), without=gone, facts=facts)
         recalled = run(texts(changes), without=gone, facts=facts, recall=recall, tops=tops)
@@ -90,12 +89,12 @@ def test_recalling_gives_what_folding_gives(worlds: list[Any]) -> None:
 
 
 def test_the_same_text_binds_other_names_in_another_package() -> None:
-    kept: dict[str, Tops] = {}
+    kept: dict[str, ModuleBindings] = {}
     for place, target in 2 * [("pkg/sub/__init__.py", "pkg.sub.a"), ("pkg/sub.py", "pkg.a")]:
         files = {place: b"from . import a\n", "pkg/a.py": b"", "pkg/sub/a.py": b""}
         names = {path: module_of(path) for path in files if path != "pkg/sub/a.py" or "__init__" in place}
         kept_files = {path: files[path] for path in names}
-        world = SpecializerWorld(kept_files, names, {}, Facts(), Memory(), {}, {}, KnownTops(kept))
+        world = SpecializerWorld(kept_files, names, {}, Facts(), Memory(), {}, {}, BindingsCache(kept))
         assert world.canonical("pkg.sub", "a") == target
 
 
@@ -105,11 +104,11 @@ def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.
     )
     files = {"pkg/x.py": text, "pkg/f.py": b"i = 1\n"}
     names = {p: module_of(p) for p in files}
-    kept: dict[str, Tops] = {}
+    kept: dict[str, ModuleBindings] = {}
     asked = ("a", "e", "h", "i", "j")
 
     def answers() -> list[Any]:
-        world = SpecializerWorld(files, names, {}, Facts(), Memory(), {}, {}, KnownTops(kept))
+        world = SpecializerWorld(files, names, {}, Facts(), Memory(), {}, {}, BindingsCache(kept))
         return [world.canonical("pkg.x", name) for name in asked]
 
     first = answers()

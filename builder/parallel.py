@@ -75,8 +75,10 @@ def submit(work: Callable[[], T]) -> Future[T]:
     return Future(work)
 
 
-#: Below this many items, a second process costs more than it saves.
+#: Below this many items, or bytes of source in all of them, a second process costs more than it saves: it
+#: copies what it touches of this one's memory.
 FORK_FROM = 24
+MIN_WEIGHT = 2_000_000
 
 
 def map_parallel(
@@ -85,9 +87,9 @@ def map_parallel(
     """`work(items)`, half of it done beside this process; the results are in the order of the items.
 
     `work` gives one result for each item, and its results do not depend on the other items; `weigh`: what
-    an item costs, in any unit.
+    an item costs, in bytes of source.
     """
-    if len(items) < FORK_FROM:
+    if len(items) < FORK_FROM or sum(map(weigh, items)) < MIN_WEIGHT:
         return list(work(items))
     shares: tuple[list[int], list[int]] = ([], [])
     weights = [0, 0]

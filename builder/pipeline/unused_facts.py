@@ -12,6 +12,8 @@ from builder.tree import Snapshot
 def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     """R009 for each fact, option value, absent module and absent symbol whose name no Python file of
     upstream holds."""
+    # what a word of a batch stands for is a name of upstream
+    expanded = {word.mark for batch in manifest.batches for word in batch.words}
     text = b"\n".join(upstream[path] for path in upstream if path.endswith(".py"))
     return [
         Problem(
@@ -22,7 +24,7 @@ def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
             nothing=True,
         )
         for what, name, mark in _names(manifest)
-        if name.encode() not in text
+        if mark not in expanded and name.encode() not in text
     ]
 
 

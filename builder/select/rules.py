@@ -191,9 +191,10 @@ def _unmatched(
 def _unmatched_pruning(
     manifest: Manifest, paths: Sequence[str], index: Paths, within: Sequence[str]
 ) -> Iterator[Problem]:
+    patterns = PatternSet(manifest.symbols_pruned)
+    matching = {number for path in paths for number in patterns.matching(path)}
     for number, pattern in enumerate(manifest.symbols_pruned):
-        one = PatternSet([pattern])
-        if can_match(pattern, within) and not any(one.any(path) for path in paths):
+        if can_match(pattern, within) and number not in matching:
             message = f"`prune_symbols: {pattern}` matches no path of the upstream tree."
             mark = manifest.mark("prune_symbols", number)
             yield Problem("R001", message, mark, hint=index.nearest(pattern))

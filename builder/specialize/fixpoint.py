@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from builder.specialize.definitions import defined, vanishing
 from builder.specialize.evaluating.facts import KnownValue
 from builder.specialize.final_checks import hidden_uses
 from builder.specialize.final_texts import FinalTexts
-from builder.specialize.fold_cache import Answer, FoldRecord, Question, RecordingWorld, digest, key
+from builder.specialize.fold_cache import Answer, FoldRecord, Question, RecordingWorld, key
 from builder.specialize.folding import positions
 from builder.specialize.folding.fold import Folded, fold
 from builder.specialize.leftovers import Leftover, leftovers
@@ -32,6 +33,7 @@ from builder.specialize.text_index.relevant_lines import import_hits
 from builder.specialize.world import Memory, SpecializerWorld, Unit
 
 MAX_ROUNDS = 40
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 #: where the questions are defined that a world answers
 QUESTIONS_OF = (import_effects, positions, rebinding)
 
@@ -80,7 +82,8 @@ class _Fixpoint:
         self.cleaner = Cleaner(program, policy, self.words, self.links)
         self.result = Specialized({})
         self.folds = memo.folds
-        self.facts_digest = digest(self.facts) if memo.folds is not None else ""
+        self.fact_words = frozenset(n.encode() for n in self.facts.needles if _IDENTIFIER.fullmatch(n))
+        self.fact_texts = frozenset(n for n in self.facts.needles if not _IDENTIFIER.fullmatch(n))
         self.oracle = CheckedEdits(policy.check)
         self.edits = 0  # how many times a file got new bytes
         self.unused: set[str] = set()
@@ -280,7 +283,10 @@ class _Fixpoint:
         words = self.words.of(path)
         more = {*self.memory.methods, *self.wanted.get(path, ())} if only is None else only
         needles = {n for n in more if n.encode() in words} | ({"*"} if only is None else set())
-        return key(world, self.facts_digest, path, needles, self.upstream.get(path, b""))
+        if only is None:
+            needles |= {word.decode() for word in self.fact_words & words.keys()}
+            needles |= {text for text in self.fact_texts if text.encode() in self.files[path]}
+        return key(world, path, needles, self.upstream.get(path, b""))
 
     def round(self, paths: Sequence[str], dirty: Dirty) -> list[Round]:
         """Fold files against the world of this round, whose other files stay as they are."""

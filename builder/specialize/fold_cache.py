@@ -7,19 +7,19 @@ fold, and the file is not even parsed.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from builder.errors import Mark
 from builder.specialize.evaluating.evaluate import constant_of
-from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
+from builder.specialize.evaluating.facts import Gone, KnownValue
+from builder.specialize.evaluating.recording_facts import KINDS, RecordingFacts
+from builder.specialize.evaluating.recording_facts import answer as facts_answer
 from builder.specialize.world import SpecializerWorld
 
-Answer = str | Gone | KnownValue | bool | None
-Question = tuple[str, ...]
+Answer = Any  # str, Gone, KnownValue, a scalar, a set of names or None
+Question = tuple[Any, ...]
 
 
 class RecordingWorld(SpecializerWorld):
@@ -29,6 +29,7 @@ class RecordingWorld(SpecializerWorld):
         self.__dict__.update(world.__dict__)  # the same files, memory and units
         self.answers: dict[Question, Answer] = {}
         self._inside = 0  # what answering asks in its turn is no question of the fold
+        self.facts = RecordingFacts(world.facts, self._record)
 
     def _answer(self, question: Question, find: Callable[[], Any]) -> Any:
         if self._inside:
@@ -41,6 +42,10 @@ class RecordingWorld(SpecializerWorld):
         finally:
             self._inside -= 1
         return found
+
+    def _record(self, question: Question, found: Answer) -> None:
+        if not self._inside:
+            self.answers[question] = found
 
     def module_gone(self, name: str) -> str | None:
         found: str | None = self._answer(
@@ -101,6 +106,8 @@ class RecordingWorld(SpecializerWorld):
 
 def answer(world: SpecializerWorld, question: Question) -> Answer:
     """What a world says to a question that was written down."""
+    if question[0] in KINDS:
+        return facts_answer(world.facts, question)
     kind, *words = question
     if kind == "elsewhere":
         return constant_of(world, words[0])
@@ -117,40 +124,27 @@ class FoldRecord:
 
     def holds(self, world: SpecializerWorld) -> bool:
         """Does the world still answer as it did?"""
-        return all(answer(world, question) == said for question, said in self.answers)
+        return all(_same(answer(world, question), said) for question, said in self.answers)
+
+
+def _same(one: Answer, other: Answer) -> bool:
+    """Equal, and of one type: `1` is not `True` here."""
+    if isinstance(one, KnownValue) and isinstance(other, KnownValue):
+        return one == other and type(one.value) is type(other.value)
+    return type(one) is type(other) and bool(one == other)
 
 
 #: key of a fold -> what it gave
 Recall = MutableMapping[str, FoldRecord]
 
 
-def key(world: SpecializerWorld, facts: str, path: str, needles: Iterable[str], upstream: bytes) -> str:
-    """What a fold depends on beside its questions; `facts`: their digest."""
+def key(world: SpecializerWorld, path: str, needles: Iterable[str], upstream: bytes) -> str:
+    """What a fold depends on beside its questions. `needles`: the words of the file that it is about."""
     parts: list[object] = [
-        facts, path, world.names[path], world.paths.get(world.names[path]) == path,
+        path, world.names[path], world.paths.get(world.names[path]) == path,
         sorted(needles), sorted(world.local(path).items()),
     ]  # fmt: skip
     found = hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape"))
     for data in (world.files[path], upstream):
         found.update(b"\0%d\0" % len(data) + data)
     return found.hexdigest()
-
-
-def digest(facts: Facts) -> str:
-    """A digest of all facts; where the manifest states them does not count."""
-    return hashlib.sha256(repr(_plain(facts)).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mark):
-        return None
-    if dataclasses.is_dataclass(value):
-        fields = dataclasses.fields(value)
-        return [type(value).__name__, *((f.name, _plain(getattr(value, f.name))) for f in fields)]
-    if isinstance(value, Mapping):
-        return sorted((repr(k), _plain(v)) for k, v in value.items())
-    if isinstance(value, (set, frozenset)):
-        return sorted(map(repr, value))
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value

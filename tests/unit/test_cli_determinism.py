@@ -72,7 +72,7 @@ def test_the_clock_has_no_say(world: World, tmp_path: Path) -> None:
 def test_the_number_of_processes_has_no_say(world: World, tmp_path: Path) -> None:
     driver = (
         "import os, sys, builder.parallel as parallel\n"
-        "parallel.FORK_FROM = {least}\n"
+        "parallel.FORK_FROM = {least}\nparallel.MIN_WEIGHT = 0\n"
         "{first}\n"
         "sys.argv = ['builder', 'dist', *sys.argv[1:]]\n"
         "from builder.cli import main\nmain()\n"

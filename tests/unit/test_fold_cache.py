@@ -15,7 +15,7 @@ from test_fixpoint import FILES
 from builder.specialize import fixpoint
 from builder.specialize import world as world_module
 from builder.specialize.evaluating.facts import Facts, KnownValue
-from builder.specialize.fold_cache import FoldRecord, digest
+from builder.specialize.fold_cache import FoldRecord
 from builder.specialize.text_index.module_bindings import BindingsCache, ModuleBindings
 from builder.specialize.world import Memory, SpecializerWorld
 
@@ -136,6 +136,25 @@ def test_only_what_can_see_a_change_is_folded_again(monkeypatch: pytest.MonkeyPa
     assert set(folded) == {"pkg/models.py"}
 
 
-def test_other_facts_recall_nothing() -> None:
-    one, two = FACTS, Facts(predicates={"pkg.platform.is_npu": KnownValue(True)})
-    assert digest(one) == digest(Facts(predicates={"pkg.platform.is_npu": KnownValue(False)})) != digest(two)
+@pytest.mark.parametrize("changed", [KnownValue(True), KnownValue(0), None])
+def test_a_fact_that_changed_concerns_the_files_that_asked_for_it(
+    changed: KnownValue | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "pkg/asks.py": "from pkg.platform import is_npu\nif is_npu():\n    x = 1\nelse:\n    x = 2\n",
+        "pkg/other.py": "from pkg.platform import is_hip\nif is_hip():\n    x = 1\n",
+    }
+    hip = {"pkg.platform.is_hip": KnownValue(False)}
+    npu = {"pkg.platform.is_npu": KnownValue(False)}
+    recall: dict[str, FoldRecord] = {}
+    run(files, facts=Facts(predicates={**hip, **npu}), recall=recall)
+    folded: list[str] = []
+    real = fixpoint.fold
+    monkeypatch.setattr(
+        fixpoint, "fold", lambda unit, *more: (folded.append(unit.path), real(unit, *more))[1]
+    )
+    facts = Facts(predicates={**hip, **({"pkg.platform.is_npu": changed} if changed else {})})
+    again = run(files, facts=facts, recall=recall)
+    assert set(folded) <= {"pkg/asks.py", "pkg/platform.py"}
+    assert ("pkg/asks.py" in folded) is (changed is not None)  # without a fact there is nothing to fold
+    assert everything(again) == everything(run(files, facts=facts))

@@ -80,14 +80,16 @@ def test_divided_work_gives_what_undivided_work_gives(items: list[int], least: i
 
     usual, parallel.FORK_FROM = parallel.FORK_FROM, least
     try:
-        assert map_parallel(items, work, lambda item: item) == work(items)
+        assert map_parallel(items, work, lambda item: item * parallel.MIN_WEIGHT) == work(items)
     finally:
         parallel.FORK_FROM = usual
 
 
 def test_divided_work_is_done_by_two_processes() -> None:
     found = map_parallel(
-        range(parallel.FORK_FROM), lambda share: [os.getpid() for _ in share], lambda item: 1
+        range(parallel.FORK_FROM),
+        lambda share: [os.getpid() for _ in share],
+        lambda item: parallel.MIN_WEIGHT,
     )
     assert len(set(found)) == 2
     assert found.count(os.getpid()) == parallel.FORK_FROM // 2

@@ -26,7 +26,7 @@ def read(facts: Facts, node: ast.Call, called: str) -> KnownValue | None:
     if called in _RAW:
         return _raw(known, default)
     last = called.rpartition(".")[2]
-    if not facts.environment_readers.intersection((called, last)):
+    if called not in facts.environment_readers and last not in facts.environment_readers:
         return None
     if known.value is None:
         return None  # not set: what the reader gives instead is its own affair

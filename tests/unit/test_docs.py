@@ -20,7 +20,7 @@ from builder.manifest.load import load
 from builder.manifest.reference import markdown
 from builder.pipeline.lockfile import known
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def read(name: str) -> str:
@@ -94,8 +94,9 @@ def test_every_path_of_the_repository_that_is_named_exists(page: Path) -> None:
         page.read_text("utf-8"),
     )
     for path in named:
-        # ID stands for any batch; the history is there only where a past upstream needs something
-        assert path == HISTORY or list(ROOT.glob(path.replace("/ID/", "/*/"))), path
+        # ID stands for any batch, NAME for a new module; the history exists only if a past upstream needs it
+        pattern = path.replace("/ID/", "/*/").replace("NAME", "*")
+        assert path == HISTORY or list(ROOT.glob(pattern)), path
 
 
 def test_the_stages_of_the_architecture_name_code_that_exists() -> None:
@@ -111,6 +112,8 @@ def test_the_layers_are_those_that_are_enforced() -> None:
     assert enforced is not None
     layers = "".join(line[4:] + "\n" for line in enforced[1].splitlines())
     assert layers in blocks(read("docs/architecture.md"), "")
+    described = re.search(r"^```\n(__main__\n.*?)^```$", read("CONTRIBUTING.md"), re.M | re.S)
+    assert described is not None and re.sub(r"  +.*", "", described[1]) == layers
 
 
 def test_the_exit_statuses_of_the_readme_are_those_of_the_builder() -> None:
@@ -121,8 +124,9 @@ def test_the_exit_statuses_of_the_readme_are_those_of_the_builder() -> None:
     assert {status for status, _ in errors.CODES.values()} <= listed
 
 
-def test_the_verbs_and_targets_that_the_readme_uses_exist() -> None:
-    text = read("README.md")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_verbs_and_targets_that_a_page_uses_exist(page: Path) -> None:
+    text = page.read_text("utf-8")
     assert set(re.findall(r"python -m builder ([a-z-]+)", text)) <= set(VERBS)
     targets = set(re.findall(r"^([a-z]+):", read("Makefile"), re.M))
     commands = [line for block in blocks(text, "sh") for line in block.splitlines()]

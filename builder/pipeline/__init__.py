@@ -1,1 +1,1 @@
-"""The pipeline: resolve -> select -> prune -> overlay -> specialize -> lockstep -> verify -> emit."""
+"""The pipeline: `cut.py` reads as its stages, `verify.py` runs the gates, `build.py` assembles the output."""

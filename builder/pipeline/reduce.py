@@ -57,8 +57,8 @@ def reduce(
 ) -> Reduced:
     """Reduce the kept `files`, overlays applied. `staying`: the summaries of upstream's kept Python.
 
-    Stops with the uses that cannot leave (R008), edits that the oracle does not confirm (G010) and native
-    code that cannot follow (G011).
+    Stops with uses of removed code that cannot be removed, in Python or in native code (R008), and with edits
+    that the oracle does not confirm (G010).
     """
     output, total = files, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()

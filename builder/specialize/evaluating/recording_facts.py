@@ -36,6 +36,9 @@ class _Table:
         self._record(("fact", self._name, key), found)
         return found
 
+    #: Python would otherwise iterate by `__getitem__`.
+    __iter__ = None
+
     def __contains__(self, key: Any) -> bool:
         found = key in getattr(self._facts, self._name)
         self._record(("fact-stated", self._name, key), found)

@@ -1,0 +1,149 @@
+"""What is recalled under other facts is what folding under these facts gives, whichever facts changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_package import run
+from test_fold_cache import everything
+
+from builder.errors import Mark
+from builder.manifest.model import Absent, Option
+from builder.specialize import fixpoint
+from builder.specialize.evaluating.facts import Facts, KnownValue
+from builder.specialize.evaluating.recording_facts import TABLES, RecordingFacts
+from builder.specialize.fold_cache import FoldRecord
+
+#: A program that asks for a fact of every kind, here and across files.
+FILES = {
+    "pkg/flags.py": """
+        import os
+        from pkg.platform import is_npu as on_npu
+
+        FAST = os.getenv("FAST", "0")
+        LIMIT = read_int("LIMIT", 4)
+        DEVICE = "cuda"
+
+
+        def quick():
+            return on_npu()
+    """,
+    "pkg/layers.py": """
+        import quiet_library
+        from pkg.flags import DEVICE, FAST, LIMIT, quick
+        from pkg.base import Base, Kind, helper
+
+        __all__ = ["Layer"]
+
+
+        class Layer(Base):
+            def forward(self, x, backend):
+                if backend == "slow" or backend in ("odd", "slow"):
+                    return helper(x)
+                if quick():
+                    return self.forward_npu(x)
+                if FAST == "1" or LIMIT:
+                    note(x)
+                if self.config.is_odd or self.has_tables:
+                    return 1
+                return x.hip if hasattr(x, "hip") else start(x, mode="plain")
+
+            def forward_npu(self, x):
+                return x
+
+            def kind(self):
+                return {Kind.ODD: 1, Kind.EVEN: 2}
+
+
+        def note(x):
+            log(x) and DEVICE
+    """,
+    "pkg/base.py": """
+        import enum
+        import absent_library
+
+
+        class Base:
+            pass
+
+
+        class Kind(enum.Enum):
+            ODD = 1
+            EVEN = 2
+
+
+        def helper(x):
+            return absent_library.run(x)
+    """,
+}
+HERE = Mark("manifest.yaml", 1, 1)
+TRUTHS = st.sampled_from(
+    [KnownValue(True), KnownValue(False), KnownValue(1), KnownValue(0), KnownValue(None)]
+)
+
+
+def table(values: st.SearchStrategy[Any], *names: Any) -> st.SearchStrategy[dict[Any, Any]]:
+    """Some of the names, each with a value."""
+    return st.dictionaries(st.sampled_from(names), values, max_size=len(names))
+
+
+def names(*listed: str) -> st.SearchStrategy[frozenset[str]]:
+    return st.frozensets(st.sampled_from(listed))
+
+
+OPTIONS = [
+    Option(("backend",), ("slow",), HERE, "a"),
+    Option(("*",), ("odd",), HERE, "a"),
+    Option(("other",), ("odd",), HERE, "a"),
+]
+MODULE, SYMBOL = (Absent(kind, "absent", HERE, "a") for kind in ("module", "symbol"))  # type: ignore[arg-type]
+FACTS = st.builds(
+    Facts,
+    predicates=table(TRUTHS, "pkg.platform.is_npu", "pkg.flags.quick"),
+    values=table(TRUTHS, "*.is_odd", "*.has_tables", "pkg.flags.DEVICE", "pkg.flags.LIMIT"),
+    environment=table(st.sampled_from([KnownValue(value) for value in ("1", None, False)]), "FAST", "LIMIT"),
+    attributes=names("*.hip"),
+    pure=names("log", "start"),
+    environment_readers=names("read_int"),
+    quiet_imports=names("quiet_library", "enum"),
+    defaults=table(st.sampled_from(["plain", "other", None, False]), ("start", "mode")),
+    options=st.lists(st.sampled_from(OPTIONS), unique=True).map(tuple),
+    modules=table(st.just(MODULE), "absent_library", "quiet_library"),
+    symbols=table(st.just(SYMBOL), "pkg.base.Kind.ODD", "pkg.base.helper"),
+    uncalled=names("pkg.layers.Layer.forward_npu"),
+    bases=table(st.just(frozenset(["forward"])), "pkg.base.Base", "enum.Enum"),
+)
+
+
+@given(st.lists(FACTS, min_size=2, max_size=4))
+def test_recalling_under_other_facts_gives_what_folding_gives(listed: list[Facts]) -> None:
+    recall: dict[str, FoldRecord] = {}
+    for facts in listed:
+        fresh = run(FILES, facts=facts)
+        assert everything(run(FILES, facts=facts, recall=recall)) == everything(fresh)
+
+
+def test_a_fact_that_no_file_asks_for_folds_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    recall: dict[str, FoldRecord] = {}
+    known = {"pkg.platform.is_npu": KnownValue(False)}
+    run(FILES, facts=Facts(predicates=known), recall=recall)
+    monkeypatch.setattr(fixpoint, "fold", lambda unit, *more: pytest.fail(f"{unit.path} is folded"))
+    more = Facts(predicates={**known, "pkg.elsewhere.is_hip": KnownValue(True)}, pure=frozenset(["unheard"]))
+    run(FILES, facts=more, recall=recall)
+
+
+def test_every_table_of_the_facts_writes_down_what_it_is_asked() -> None:
+    asked: dict[tuple[Any, ...], Any] = {}
+    recording = RecordingFacts(Facts(), asked.__setitem__)
+    fields = {field.name for field in dataclasses.fields(Facts)}
+    assert fields == {*TABLES, "options"}  # a new kind of fact must be recorded too
+    for name in TABLES:
+        assert "x" not in getattr(recording, name)
+        with pytest.raises(TypeError):
+            iter(getattr(recording, name))
+    assert recording.option_absent(["a"], "b") is None
+    assert len(asked) == len(TABLES) + 1

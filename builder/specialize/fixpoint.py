@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from builder.parallel import map_parallel
@@ -37,6 +37,11 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 #: where the questions are defined that a world answers
 QUESTIONS_OF = (import_effects, positions, rebinding)
 
+
+#: Tells the key of a search for leftovers from that of a fold.
+_LEFTOVERS = "leftovers:"
+#: The uses of what is gone in one file, and the questions that finding them asked.
+Uses = tuple[list[Leftover], tuple[tuple[Question, Answer], ...]]
 
 #: path -> the identifiers to fold it for; None: all of them
 Dirty = dict[str, set[str] | None]
@@ -264,10 +269,9 @@ class _Fixpoint:
             world = self.world()
             for path in dirty:
                 keys[path] = self.key(world, path, dirty[path])
-                before = self.folds.get(keys[path])
-                if before is not None and before.holds(world):
+                before = self.recalled(keys[path], world)
+                if before is not None:
                     found[path] = before.result
-                    self.folds[keys[path]] = self.folds.pop(keys[path])  # the latest used are kept longest
                     if self.oracle.pending(path):
                         self.oracle.confirm(world.unit(path))
         todo = sorted(dirty.keys() - found.keys())
@@ -280,11 +284,10 @@ class _Fixpoint:
 
     def key(self, world: SpecializerWorld, path: str, only: set[str] | None) -> str:
         """What a fold depends on, but for its questions: words that the file lacks are not part of it."""
-        words = self.words.of(path)
         more = {*self.memory.methods, *self.wanted.get(path, ())} if only is None else only
-        needles = {n for n in more if n.encode() in words} | ({"*"} if only is None else set())
+        needles = self.held(path, more) | ({"*"} if only is None else set())
         if only is None:
-            needles |= {word.decode() for word in self.fact_words & words.keys()}
+            needles |= {word.decode() for word in self.fact_words & self.words.of(path).keys()}
             needles |= {text for text in self.fact_texts if text.encode() in self.files[path]}
         return key(world, path, needles, self.upstream.get(path, b""))
 
@@ -399,9 +402,9 @@ class _Fixpoint:
         self.files.update(self.result.files)
         names = {name.rpartition(".")[2] for name in self.facts.symbols}
         suspects = self.files_with(names) | set(self.memory.local) | self.wanted.keys()
-        asked = sorted(path for path in suspects - self.frozen if path in self.files)
-        for found in map_parallel(asked, lambda paths: self.leftovers(paths, names), self.size):
-            self.result.leftovers += found
+        self.result.leftovers += self.open_uses(
+            sorted(path for path in suspects - self.frozen if path in self.files), names
+        )
         world = self.world()
         hierarchy = Hierarchy(world, self.words, self.links, Glances())
         self.result.leftovers += sorted(self.broken)
@@ -414,18 +417,50 @@ class _Fixpoint:
         """The text whose layout is kept: upstream's, or where it has none the overlay's."""
         return self.upstream.get(path, self.first[path])
 
-    def leftovers(self, paths: Sequence[str], names: set[str]) -> list[list[Leftover]]:
-        """For each file the uses of what is gone. `names`: what the manifest says is gone."""
+    def open_uses(self, paths: Sequence[str], names: set[str]) -> Iterator[Leftover]:
+        """The uses of what is gone, recalled or found. `names`: what the manifest says is gone."""
         world = self.world()
-        found: list[list[Leftover]] = []
+        wanted = {path: self.held(path, names.union(self.wanted.get(path, ()))) for path in paths}
+        found: dict[str, list[Leftover]] = {}
+        keys: dict[str, str] = {}
+        for path in paths if self.folds is not None else ():
+            keys[path] = key(world, path, {_LEFTOVERS, *wanted[path]}, b"")
+            before = self.recalled(keys[path], world)
+            if before is not None:
+                found[path] = before.result
+        todo = [path for path in paths if path not in found]
+        made = map_parallel(todo, lambda some: self.leftovers(some, wanted), self.size)
+        for path, (uses, answers) in zip(todo, made, strict=True):
+            found[path] = uses
+            if self.folds is not None:
+                self.folds[keys[path]] = FoldRecord(answers, uses)
+        return (use for path in paths for use in found[path])
+
+    def recalled(self, key: str, world: SpecializerWorld) -> FoldRecord | None:
+        """What was remembered under a key, if the world still answers as it did."""
+        before = self.folds.get(key) if self.folds is not None else None
+        if self.folds is None or before is None or not before.holds(world):
+            return None
+        self.folds[key] = self.folds.pop(key)  # the latest used are kept longest
+        return before
+
+    def leftovers(self, paths: Sequence[str], wanted: Mapping[str, set[str]]) -> list[Uses]:
+        """For each file the uses of what is gone, and what the world was asked for them."""
+        world = self.world()
+        found: list[Uses] = []
         for path in paths:
+            asked = RecordingWorld(world) if self.folds is not None else None
             try:
-                unit = world.unit(path)
-            except SyntaxError:  # told already
-                found.append([])
-            else:
-                found.append(leftovers(unit, world, names.union(self.wanted.get(path, ()))))
+                uses = leftovers(world.unit(path), asked or world, wanted[path])
+            except SyntaxError:  # reported already
+                uses = []
+            found.append((uses, tuple(asked.answers.items()) if asked is not None else ()))
         return found
+
+    def held(self, path: str, names: Iterable[str]) -> set[str]:
+        """Those of the names that a file holds."""
+        words = self.words.of(path)
+        return {name for name in names if name.encode() in words}
 
 
 def _writes(data: bytes) -> tuple[int, int]:

@@ -1,0 +1,314 @@
+"""Where a file looks up attributes by names that no text shows, and whose attributes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.names import text
+from builder.specialize.evaluating.scopes import Binding, Scope
+from builder.specialize.text_index.identifier_index import IdentifierIndex
+from builder.specialize.text_index.text_search import children
+from builder.specialize.world import SpecializerWorld, Unit
+
+#: Functions that read an attribute whose name is their second argument.
+_READS = frozenset(["getattr", "hasattr", "getattr_static", "__getattribute__"])
+#: Functions that make something that reads the attributes that their arguments name.
+_READERS = frozenset(["attrgetter", "methodcaller"])
+#: Functions that list the attributes of their argument.
+_LISTS = frozenset(["dir", "vars", "getmembers", "getmembers_static", "classify_class_attrs", "__dir__"])
+#: Functions that list the names of the module.
+_OWN = frozenset(["globals", "locals"])
+_NAMED = _READS | _LISTS | _OWN
+_LOADS = frozenset(["import_module", "__import__"])
+#: What may be done to a namespace with a name that the text shows.
+_KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
+_WRITES = frozenset(["update", "clear", "__setitem__"])
+
+#: Does a text take the class of an object, so that the namespace it reads may be that of a class?
+_CLASS_OF = re.compile(
+    rb"__mro__|\bmro\b|getmro|__bases__|__base__|__class__|(?<![\w.])type\s*\(|__subclasses__"
+)
+_HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
+#: Does a file find the modules of a package by itself?
+_WALKS = re.compile(rb"pkgutil|iter_modules|walk_packages|listdir|scandir|glob|iterdir|os\.walk")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One look-up.
+
+    owner   whose attributes
+    module  those of the kept module `name`
+    class   those of the kept class `name`, or of what inherits from it
+    loaded  those of a module that is imported by a name that no text shows
+    any     of something that is not known; it comes in from callers of the function, or of a method of the
+            class, `name`, if that is set
+    """
+
+    owner: str
+    name: str
+    lines: tuple[int, int]
+    base: str = ""  # the external class that an annotation gives the owner; how a loaded module's name begins
+    walks: bool = False  # the definition around it also goes through files or modules
+    here: bool = False  # and these are those beside it
+    own: bool = False  # only what the owner itself holds: of an instance, no method
+
+
+class LookUps:
+    """Finds the look-ups of one file."""
+
+    def __init__(self, world: SpecializerWorld, unit: Unit, words: IdentifierIndex) -> None:
+        self._world = world
+        self._unit = unit
+        self._names = SpelledNames(world, unit, words)
+        self._evaluator = Evaluator(world, unit)
+
+    def find(self, offsets: Iterable[int]) -> Iterator[Site]:
+        """`offsets`: where a look-up may be."""
+        starts = self._unit.module.starts
+        lines = sorted({bisect_right(starts, offset) for offset in offsets})
+        for node in _on(self._unit.module.tree, lines):
+            if isinstance(node, ast.Call):
+                yield from self._call(node)
+            elif isinstance(node, ast.Attribute) and node.attr == "__dict__":
+                if not self._keyed(node) and not self._instance(node.value):
+                    yield self._site(node, node.value, own=True)
+            elif isinstance(node, ast.Name) and node.id in _NAMED and self._handed_on(node):
+                yield Site("any", "", self._span(node))
+
+    def _call(self, node: ast.Call) -> Iterator[Site]:
+        func = node.func
+        name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        scope = scope_around(self._unit, node)
+        own = isinstance(func, ast.Name) and name in _NAMED and scope.find(name) is not None
+        if own and not isinstance(self._evaluator.qualified(func, scope), str):
+            return  # a local of that name
+        if name in _READS and len(node.args) > 1:
+            if not self._names.shows(node.args[1], scope, 0):
+                yield self._site(node, node.args[0])
+        elif name in _READERS:
+            if not all(
+                self._names.shows(argument, scope, 0)
+                for argument in node.args[: 1 if name == "methodcaller" else None]
+            ):
+                yield Site("any", "", self._span(node))
+        elif name in _OWN and isinstance(func, ast.Name) and not node.args:
+            inside = name == "locals" and scope.kind not in ("module", "class")
+            if not inside and not self._keyed(node):
+                around = self._class_around(node) if name == "locals" and scope.kind != "module" else ""
+                yield Site("class" if around else "module", around or self._unit.name, self._span(node))
+        elif name in _LISTS and not (isinstance(func, ast.Attribute) and name in ("dir", "vars")):
+            if self._keyed(node):
+                return
+            if not node.args:
+                if isinstance(func, ast.Name) and scope.kind == "module":
+                    yield Site("module", self._unit.name, self._span(node))
+            elif not (name == "vars" and self._instance(node.args[0])):
+                yield self._site(node, node.args[0], own=name == "vars")
+
+    def _handed_on(self, node: ast.Name) -> bool:
+        """Is a builtin used as a value?"""
+        parent = self._unit.module.parents.get(node)
+        called = isinstance(parent, ast.Call) and parent.func is node
+        return not called and scope_around(self._unit, node).find(node.id) is None
+
+    def _keyed(self, node: ast.expr) -> bool:
+        """Is a namespace only written to, or asked for names that the text shows?"""
+        parent = self._unit.module.parents.get(node)
+        if isinstance(parent, ast.Subscript) and parent.value is node:
+            return not isinstance(parent.ctx, ast.Load) or self._names.shows(
+                parent.slice, scope_around(self._unit, node), 0
+            )
+        if isinstance(parent, ast.Compare) and node in parent.comparators and len(parent.ops) == 1:
+            return isinstance(parent.ops[0], (ast.In, ast.NotIn)) and self._names.shows(
+                parent.left, scope_around(self._unit, node), 0
+            )
+        if isinstance(parent, ast.Attribute):
+            call = self._unit.module.parents.get(parent)
+            if isinstance(call, ast.Call) and call.func is parent:
+                if parent.attr in _WRITES:
+                    return True
+                return (
+                    parent.attr in _KEYED
+                    and bool(call.args)
+                    and self._names.shows(call.args[0], scope_around(self._unit, node), 0)
+                )
+        return False
+
+    # -- whose attributes -------------------------------------------------------------------------------
+
+    def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
+        kind, name, *base = self._owner(owner, scope_around(self._unit, node), 0)
+        around = self._around(node)
+        walks = _WALKS.search(around) is not None
+        own = own and _CLASS_OF.search(around) is None
+        here = walks and _HERE.search(around) is not None
+        return Site(kind, name, self._span(node), base[0] if base else "", walks, here, own)
+
+    def _around(self, node: ast.AST) -> bytes:
+        """The definition of the module that a look-up is in, or all of the module."""
+        parents = self._unit.module.parents
+        while parents.get(node) not in (None, self._unit.module.tree):
+            node = parents[node]
+        definition = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        module = self._unit.module
+        return module.data[module.start(node) : module.end(node)] if definition else module.data
+
+    def _owner(self, node: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
+        if depth > 5:
+            return "any", ""
+        if isinstance(node, ast.Call):
+            return self._made(node, scope, depth)
+        if isinstance(node, ast.Attribute) and node.attr == "__class__":
+            return self._owner(node.value, scope, depth + 1)
+        if isinstance(node, ast.Subscript):
+            return self._loaded(node, scope)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            of = self._owner(node.value, scope, depth + 1)
+            if of[0] == "class" and self._evaluator.qualified(node, scope) is None:
+                return "any", of[1]  # whoever makes the object may have put it there
+        name = self._evaluator.qualified(node, scope)
+        if isinstance(name, str):
+            return self._known(name, node, scope, depth)
+        if isinstance(node, ast.Name):
+            owner = scope.find(node.id)
+            bindings = owner.names.get(node.id, []) if owner is not None else []
+            if owner is not None and len(bindings) == 1:
+                return self._bound(node.id, bindings[0], owner, depth)
+        return "any", ""
+
+    def _known(self, name: str, node: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
+        if self._world.is_module(name):
+            return "module", name
+        module = name
+        while module and not self._world.is_module(module):
+            module = module.rpartition(".")[0]
+        if not module:
+            local = isinstance(node, ast.Name) and scope.find(node.id) is None
+            return ("any", "") if local else ("none", name)  # a builtin, or something of another package
+        if isinstance(node, ast.Name):
+            bindings = self._unit.scopes.root.names.get(node.id, [])
+            if len(bindings) == 1 and bindings[0].kind == "class":
+                return "class", name
+            if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
+                return self._owner(bindings[0].value, self._unit.scopes.root, depth + 1)
+        path = self._world.paths.get(module)
+        rest = name.removeprefix(f"{module}.")
+        if path is not None and "." not in rest:
+            bindings = self._world.unit(path).scopes.root.names.get(rest, [])
+            if bindings and all(b.kind == "class" for b in bindings):
+                return "class", name
+        return "any", ""
+
+    def _made(self, node: ast.Call, scope: Scope, depth: int) -> tuple[str, ...]:
+        """The owner that a call gives."""
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if last in ("type", "super", "iter") and isinstance(node.func, ast.Name):
+            if node.args:
+                return self._owner(node.args[-1], scope, depth + 1)
+            cls = self._class_around(node)
+            return ("class", cls) if cls else ("any", "")
+        if last in _LOADS and node.args:
+            return self._module(node.args[0])
+        if last == "getattr" and node.args:
+            of = self._owner(node.args[0], scope, depth + 1)
+            return of if of[0] == "none" else ("any", "")
+        made = self._owner(node.func, scope, depth + 1)
+        return made if made[0] == "class" else ("any", "")
+
+    def _loaded(self, node: ast.Subscript, scope: Scope) -> tuple[str, ...]:
+        if (
+            isinstance(node.value, ast.Attribute)
+            and self._evaluator.qualified(node.value, scope) == "sys.modules"
+        ):
+            return self._module(node.slice)
+        return "any", ""
+
+    def _module(self, node: ast.expr) -> tuple[str, ...]:
+        if isinstance(node, ast.Name) and node.id == "__name__":
+            return "module", self._unit.name
+        name = text(node)
+        if name is not None:
+            return ("module", name) if self._world.is_module(name) else ("none", name)
+        at: Scope | None = scope_around(self._unit, node)
+        while at is not None and at.kind not in ("function", "class"):
+            at = at.parent
+        first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
+        first = first.left if isinstance(first, ast.BinOp) else first
+        start = text(first) or ""
+        start = start if "." in start else ""
+        return "loaded", f"{self._unit.name}.{at.qualname}" if at is not None else "", start
+
+    def _bound(self, name: str, binding: Binding, owner: Scope, depth: int) -> tuple[str, ...]:
+        """The owner that a local stands for."""
+        if binding.kind == "assign" and binding.value is not None:
+            return self._owner(binding.value, owner, depth + 1)
+        if binding.kind != "parameter" or not isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return "any", ""
+        args = [*owner.node.args.posonlyargs, *owner.node.args.args]
+        method = owner.parent is not None and owner.parent.kind == "class"
+        static = any(getattr(d, "id", "") == "staticmethod" for d in owner.node.decorator_list)
+        if method and not static and args and args[0].arg == name and owner.parent is not None:
+            return "class", f"{self._unit.name}.{owner.parent.qualname}"
+        called = f"{self._unit.name}.{owner.qualname}"
+        if method and owner.parent is not None:
+            called = f"{self._unit.name}.{owner.parent.qualname}"
+        elif owner.parent is not None and owner.parent.kind == "function":
+            called = ""
+        annotation = next((a.annotation for a in (*args, *owner.node.args.kwonlyargs) if a.arg == name), None)
+        return self._annotated(annotation, owner.parent or owner, depth) or ("any", called)
+
+    def _annotated(self, node: ast.expr | None, scope: Scope, depth: int) -> tuple[str, ...] | None:
+        """What an annotation says of the owner, if it says anything."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                node = ast.parse(node.value, mode="eval").body
+            except SyntaxError:
+                return None
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return None
+        name = self._evaluator.qualified(node, scope)
+        if not isinstance(name, str) or name in ("object", "typing.Any", "type"):
+            return None
+        known = self._known(name, node, scope, depth)
+        if known[0] == "none" and "." in name:
+            return "any", "", name
+        return known if known[0] == "class" else None
+
+    def _class_around(self, node: ast.AST) -> str:
+        at: Scope | None = scope_around(self._unit, node)
+        while at is not None and at.kind != "class":
+            at = at.parent
+        return f"{self._unit.name}.{at.qualname}" if at is not None else ""
+
+    def _instance(self, node: ast.expr) -> bool:
+        """Is it `self`, whose own namespace holds no method?"""
+        if not isinstance(node, ast.Name):
+            return False
+        owner = scope_around(self._unit, node).find(node.id)
+        if owner is None or owner.kind != "function" or node.id not in ("self", "other", "obj", "memo"):
+            return False
+        function = owner.node
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or function.decorator_list:
+            return False
+        inside = owner.parent is not None and owner.parent.kind == "class"
+        first = [*function.args.posonlyargs, *function.args.args][:1]
+        return inside and bool(first) and first[0].arg == node.id == "self"
+
+    def _span(self, node: ast.expr) -> tuple[int, int]:
+        return node.lineno, node.end_lineno or node.lineno
+
+
+def _on(tree: ast.Module, lines: list[int]) -> Iterator[ast.AST]:
+    """Every node that spans one of the lines."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(children(node, lines))

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.removals import Removals, because
 from builder.errors import Mark, Problem
-from builder.gates.imports import line_of
-from builder.gates.world import Explained, IndexedTree, because, missing, nearest
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
 from builder.source.parse import parse
+from builder.spelling import nearest
 
 _ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
 _GETATTR = re.compile(rb"getattr\([^,()]+(?:\(\))?,\s*[\"'](\w+)[\"']\s*,?\s*\)")
@@ -37,14 +38,14 @@ class Use(NamedTuple):
     name: str
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """One problem for each (file, owner, name) that is used and no longer there."""
     losses = Losses(before, after)
     problems: list[Problem] = []
     for path, summary in after.summaries.items():
         if summary.error is None and losses.concern(summary, after.snapshot[path]):
             uses = {(u.owner, u.name): u for u in sorted(_uses(path, summary, losses), reverse=True)}
-            problems += [_problem(path, use, losses, manifest, explained) for use in sorted(uses.values())]
+            problems += [_problem(path, use, losses, manifest, removals) for use in sorted(uses.values())]
     return problems
 
 
@@ -303,16 +304,16 @@ def _chain(node: ast.Attribute | ast.expr) -> list[str]:
     return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
 
 
-def _problem(path: str, use: Use, losses: Losses, manifest: Manifest, explained: Explained) -> Problem:
+def _problem(path: str, use: Use, losses: Losses, manifest: Manifest, removals: Removals) -> Problem:
     gone = (
         Origin(use.owner.module, f"{use.owner.qualname}.{use.name}")
         if use.owner.qualname
         else Origin(use.owner.module, use.name)
     )
-    reason = missing(losses.after, gone, explained, manifest.packages)
+    reason = removals.missing(losses.after, gone)
     if reason is None and not use.owner.qualname:
         source = losses.before.index.origin(use.owner.module, use.name)
-        reason = missing(losses.after, source, explained, manifest.packages) if source else None
+        reason = removals.missing(losses.after, source) if source else None
     index = losses.after.index
     have = index.own(use.owner) if use.owner.qualname else index.names(use.owner.module)
     return Problem(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
+from builder.analysis.distributions import provided_by, requirement_name
+from builder.analysis.externals import Uses, externals
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.projects import Project
 from builder.errors import Mark, Problem
-from builder.gates.distributions import provided_by, requirement_name
-from builder.gates.projects import Project
-from builder.gates.world import IndexedTree
 from builder.manifest.model import Manifest
-
-#: imported module -> (file, line, whether it may fail) of each place
-Uses = Mapping[str, list[tuple[str, int, bool]]]
 
 
 def check(
@@ -29,28 +26,6 @@ def check(
     if upstream is not None:
         problems += _uncovered(project, upstream, externals(before, upstream, manifest), uses)
     return problems
-
-
-def externals(world: IndexedTree, project: Project, manifest: Manifest) -> Uses:
-    """What the Python files of a project import, by statement or by constant name, that is not its own.
-
-    Imports for type checkers alone do not count.
-    """
-    found: dict[str, list[tuple[str, int, bool]]] = {}
-    own = {*project.packages, *sys.stdlib_module_names, "__future__"}
-    for path, summary in world.summaries.items():
-        if not path.startswith(project.folder):
-            continue
-        rows = [
-            (f"{i.target}.{i.name}" if i.name and not i.star else i.target, i.line, i.tried)
-            for i in summary.imports
-            if i.kind != "typing"
-        ]
-        rows += [(d.argument, d.line, True) for d in summary.dynamic if d.argument and "*" not in d.argument]
-        for module, line, tried in rows:
-            if module.partition(".")[0] not in own:
-                found.setdefault(module, []).append((path, line, tried))
-    return found
 
 
 def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Problem]:

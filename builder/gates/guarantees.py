@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import words
-from builder.gates.world import Explained, IndexedTree
 from builder.manifest.model import AbsentText, Manifest, TextException
 from builder.select.patterns import literal_folder
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """Problems for forbidden text, exceptions that excuse nothing, and missing paths or names."""
     problems: list[Problem] = []
     lowered: dict[str, bytes] = {}
@@ -26,7 +27,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained
     for (name, mark), may_lack in (dict.fromkeys(manifest.guarantees.present, False) | kept).items():
         if _there(name, after):
             continue
-        reason = explained.path(name) or explained.symbol(name) or explained.module(name, manifest.packages)
+        reason = removals.path(name) or removals.symbol(name) or removals.module(name)
         problems.append(
             Problem(
                 "G007",

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from builder import ruff
+from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.removals import Removals, because
 from builder.errors import Mark, Problem
-from builder.gates.imports import line_of
-from builder.gates.world import Explained, IndexedTree, because, missing
 from builder.graph.modules import python_paths
 from builder.manifest.model import Manifest
 from builder.source.encoding import readable
@@ -28,7 +28,7 @@ class Finding(NamedTuple):
     line: int
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """One problem for each (file, rule, symbol) that ruff finds in the output and not upstream.
 
     Files with upstream's own bytes have upstream's own findings, so only the others are read.
@@ -48,7 +48,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained
         if item.path.startswith("before/") or key in known or key in seen:
             continue
         seen.add(key)
-        problems.append(_problem(*key, item.line, before, after, explained, manifest))
+        problems.append(_problem(*key, item.line, before, after, removals, manifest))
     return problems
 
 
@@ -59,7 +59,7 @@ def _problem(
     line: int,
     before: IndexedTree,
     after: IndexedTree,
-    explained: Explained,
+    removals: Removals,
     manifest: Manifest,
 ) -> Problem:
     where = f"{path}:{line}: "
@@ -71,10 +71,10 @@ def _problem(
     else:
         text = f"{symbol!r} is listed in __all__ and" if code == "F822" else f"{symbol!r} is used and"
         text += " not defined"
-        reason = explained.symbol(f"{old.module}.{symbol}") if old and old.module else None
+        reason = removals.symbol(f"{old.module}.{symbol}") if old and old.module else None
         if reason is None and old:
             source = before.index.origin(old.module, symbol)
-            reason = missing(after, source, explained, manifest.packages) if source else None
+            reason = removals.missing(after, source) if source else None
         at = f" (upstream: {bound.kind} in line {bound.line})" if bound else ""
         tail = f"{at}{because(reason)}"
     return Problem(

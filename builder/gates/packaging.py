@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.projects import RUNTIME_SUFFIXES, Project, projects
+from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import dependencies
-from builder.gates.projects import Project, projects
-from builder.gates.world import Explained, IndexedTree
 from builder.manifest.model import Manifest
 from builder.tree import Snapshot
-
-#: Files that programs read or compile at run time, when code or another such file names them.
-RUNTIME = (".cuh", ".cu", ".h", ".hpp", ".cpp", ".cc", ".json", ".jinja", ".yaml", ".yml", ".so", ".typed")
-
 
 _TEST = re.compile(r"(?:^|/)test_[^/]*$|_test\.[a-z]+$")
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """Problems of each project's package data, dependencies and scripts.
 
     Data files are judged by the output alone (upstream's own wheel misses some when it is built
@@ -80,7 +77,7 @@ def _data(
         path
         for folder in sorted(project.packages.values())
         for path in after.snapshot
-        if path.startswith(folder + "/") and path.endswith(RUNTIME) and path not in carried
+        if path.startswith(folder + "/") and path.endswith(RUNTIME_SUFFIXES) and path not in carried
     ]
     for path in _referenced(left, after.snapshot, sorted(project.packages.values())):
         yield Problem(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals
 from builder.errors import Problem
 from builder.gates import attributes, guarantees, imports, names, packaging, parse, symbols
-from builder.gates.world import Explained, IndexedTree
 from builder.manifest.model import Manifest
 
-Gate = Callable[[IndexedTree, IndexedTree, Manifest, Explained], list[Problem]]
+Gate = Callable[[IndexedTree, IndexedTree, Manifest, Removals], list[Problem]]
 
 #: Gate code -> check; in the order in which findings are worth reading.
 GATES: dict[str, Gate] = {
@@ -23,7 +24,7 @@ GATES: dict[str, Gate] = {
 }
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """The problems of every static gate but two that do not look at worlds: the surface (G006), whose
     differences the cut itself needs, and idempotence (G009), which needs a second run."""
-    return [p for gate in GATES.values() for p in gate(before, after, manifest, explained)]
+    return [p for gate in GATES.values() for p in gate(before, after, manifest, removals)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
-from builder.gates.world import Explained, IndexedTree
 from builder.graph.modules import Definition, Summary
 from builder.manifest.model import Manifest
 
@@ -15,7 +16,7 @@ _HEADING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MU
 MAX_SHARE_LOST = 0.5
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """One problem for each definition that left a kept file unexplained, and one more, first, for a
     file that lost more than half of its definitions unexplained.
 
@@ -30,7 +31,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained
             continue
         if before.snapshot.tree[path].blob == after.snapshot.tree[path].blob:
             continue
-        lost = _unreadable(old, after.snapshot[path], explained) if new.error else _lost(old, new, explained)
+        lost = _unreadable(old, after.snapshot[path], removals) if new.error else _lost(old, new, removals)
         if not lost:
             continue
         total = sum(not new.error or d.kind in ("function", "class") for d in old.definitions.values())
@@ -44,7 +45,7 @@ def _prefix(summary: Summary) -> str:
     return f"{summary.module}." if summary.module else f"{summary.path}:"
 
 
-def _lost(old: Summary, new: Summary, explained: Explained) -> dict[str, Definition]:
+def _lost(old: Summary, new: Summary, removals: Removals) -> dict[str, Definition]:
     kept = new.definitions
     prefix = _prefix(old)
     imported = {name for name, definition in new.names.items() if definition.kind == "import"}
@@ -54,11 +55,11 @@ def _lost(old: Summary, new: Summary, explained: Explained) -> dict[str, Definit
         # a definition that became an import of the same name is still there for everyone
         if name not in kept
         and name.partition(".")[0] not in imported
-        and explained.symbol(prefix + name) is None
+        and removals.symbol(prefix + name) is None
     }
 
 
-def _unreadable(old: Summary, new: bytes, explained: Explained) -> dict[str, Definition]:
+def _unreadable(old: Summary, new: bytes, removals: Removals) -> dict[str, Definition]:
     """The same by text, for a file that does not parse: classes and functions with no heading left."""
     there = {heading.decode() for heading in _HEADING.findall(new)}
     return {
@@ -66,7 +67,7 @@ def _unreadable(old: Summary, new: bytes, explained: Explained) -> dict[str, Def
         for name, definition in old.definitions.items()
         if definition.kind in ("function", "class")
         and name.rpartition(".")[2] not in there
-        and explained.symbol(_prefix(old) + name) is None
+        and removals.symbol(_prefix(old) + name) is None
     }
 
 

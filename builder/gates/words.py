@@ -12,9 +12,10 @@ import re
 import tokenize
 from collections.abc import Iterable, Iterator
 
+from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import Mark, Problem
-from builder.gates.world import IndexedTree
-from builder.graph.modules import module_of, python_paths
+from builder.graph.modules import python_paths
+from builder.graph.names import module_of
 from builder.manifest.model import Batch, Manifest, Spared, Word
 from builder.select.patterns import PatternSet
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from builder.graph.names import module_of
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Changes whenever `summarise` can give another value for the same bytes.
@@ -91,30 +92,6 @@ class Summary:
         """Functions, classes, constants and class members by qualified name; imports are not among them."""
         own = {name: d for name, d in self.names.items() if d.kind != "import"}
         return {**own, **self.members}
-
-
-def module_of(path: str, packages: Mapping[str, str]) -> str | None:
-    """The module name of a .py file inside one of the packages; None for any other path."""
-    if not path.endswith(".py"):
-        return None
-    for name, folder in packages.items():
-        prefix = folder.rstrip("/") + "/"
-        if path.startswith(prefix):
-            parts = path[len(prefix) : -3].split("/")
-            if parts[-1] == "__init__":
-                parts.pop()
-            return ".".join([name, *parts])
-    return None
-
-
-def path_of(module: str, packages: Mapping[str, str]) -> tuple[str, str] | None:
-    """The two paths a module can have, as a file and as a package; None outside the packages."""
-    top, _, rest = module.partition(".")
-    folder = packages.get(top)
-    if folder is None:
-        return None
-    base = folder.rstrip("/") + ("/" + rest.replace(".", "/") if rest else "")
-    return base + ".py", base + "/__init__.py"
 
 
 def summarise(data: bytes, path: str, module: str, tops: tuple[str, ...] = ()) -> Summary:

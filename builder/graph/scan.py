@@ -15,6 +15,7 @@ from builder.graph.modules import (
     Reference,
     Summary,
 )
+from builder.graph.names import absolute, imported_module
 from builder.source.parse import parse
 
 _CATCHES = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -236,7 +237,7 @@ class _Walk:
         if isinstance(node, ast.Import):
             found = [Import(a.name, None, a.asname, kind, tried, node.lineno) for a in node.names]
         else:
-            target = absolute(node.module or "", node.level, self.parent, bool(self.module))
+            target = imported_module(node, self.parent)
             # a parenthesised list spans lines: each name knows its own
             found = [Import(target, a.name, a.asname, kind, tried, a.lineno) for a in node.names]
         self.imports.extend(found)
@@ -249,17 +250,6 @@ class _Walk:
         strings = [i.value for i in items if isinstance(i, ast.Constant) and isinstance(i.value, str)]
         self.exports_constant = len(strings) == len(items) and (first or self.exports_constant)
         self.exports = strings if first or self.exports is None else self.exports + strings
-
-
-def absolute(module: str, level: int, parent: str, inside: bool = True) -> str:
-    """The absolute name of a from-import's module; `parent` is the package of the importing module."""
-    if not level:
-        return module
-    if not inside:
-        return "." * level + module
-    parts = parent.split(".")
-    base = ".".join(parts[: len(parts) - level + 1])
-    return f"{base}.{module}" if module and base else base or module
 
 
 def _is_type_checking(test: ast.expr) -> bool:
@@ -291,8 +281,7 @@ def _dynamic(tree: ast.Module, parent: str) -> Iterator[Dynamic]:
         if isinstance(node, ast.Call) and _last_name(node.func) in _IMPORTERS:
             argument = _text(node.args[0]) if node.args else None
             if argument and argument.startswith("."):
-                dots = len(argument) - len(argument.lstrip("."))
-                argument = absolute(argument.lstrip("."), dots, parent)
+                argument = absolute(argument, parent)
             yield Dynamic(node.lineno, _last_name(node.func), argument)
 
 
@@ -334,7 +323,7 @@ def _mentions(data: bytes, tree: ast.Module, tops: tuple[str, ...], parent: str)
     if parent:
         for match in _RELATIVE.finditer(data):
             line = data.count(b"\n", 0, match.start()) + 1
-            yield Reference(absolute(match[1].decode().lstrip("."), 1, parent), line)
+            yield Reference(absolute("." + match[1].decode().lstrip("."), parent), line)
 
 
 def _words(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:

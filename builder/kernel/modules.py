@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from builder.analysis.dangling import dangling
+from builder.analysis.indexed_tree import world
 from builder.errors import Mark, Problem
-from builder.gates.imports import dangling
-from builder.gates.world import world
 from builder.tree import Snapshot, Tree
 
 

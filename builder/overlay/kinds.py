@@ -7,9 +7,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.graph.names import imported_module, package_of
 from builder.manifest.model import Edit
 from builder.overlay import matching
-from builder.overlay.locate import Binding, Target, package_of, suggest
+from builder.overlay.locate import Binding, Target, suggest
 from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
@@ -176,7 +177,7 @@ def _search(edit: Edit, target: Target, scope: ast.AST) -> Iterator[Hit]:
     if edit.match is None:
         raise Wrong("M004", f"`{edit.kind}` of `{edit.target}` needs `match`.")
     if edit.kind == "drop-import":
-        yield from _imports(edit.match, package_of(target), scope)
+        yield from _imports(edit.match, package_of(target.file, target.module), scope)
     elif edit.kind == "drop-entry":
         yield from _entries(edit, scope)
     elif edit.kind == "drop-statement":
@@ -208,21 +209,13 @@ def _imports(match: str, package: str, scope: ast.AST) -> Iterator[Hit]:
                 if match in (alias.name, alias.asname):
                     yield Hit(node, (DropItem(node, "names", index),))
         elif isinstance(node, ast.ImportFrom):
-            module = _absolute(node, package)
+            module = imported_module(node, package)
             if match == module:
                 yield Hit(node, (Remove(node),))
                 continue
             for index, alias in enumerate(node.names):
                 if match in (f"{module}.{alias.name}", alias.asname or alias.name):
                     yield Hit(node, (DropItem(node, "names", index),))
-
-
-def _absolute(node: ast.ImportFrom, package: str) -> str:
-    if not node.level:
-        return node.module or ""
-    parts = package.split(".")
-    base = parts[: len(parts) - (node.level - 1)]
-    return ".".join([*base, *([node.module] if node.module else [])])
 
 
 def _entries(edit: Edit, scope: ast.AST) -> Iterator[Hit]:

@@ -7,6 +7,8 @@ import difflib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from builder.graph.names import locate
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Scope = ast.Module | Definition
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -36,32 +38,11 @@ def resolve(name: str, packages: Mapping[str, str], files: Container[str]) -> Ta
     `packages` maps import names to folders. None when no prefix is a module.
     """
     dotted, _, parameter = name.partition(":")
-    parts = dotted.split(".")
-    for count in range(len(parts), 0, -1):
-        for path in module_files(".".join(parts[:count]), packages):
-            if path in files:
-                return Target(path, ".".join(parts[:count]), tuple(parts[count:]), parameter or None)
-    return None
-
-
-def module_files(module: str, packages: Mapping[str, str]) -> Iterator[str]:
-    """The files that could be this module, a plain file first."""
-    parts = module.split(".")
-    for count in range(len(parts), 0, -1):
-        folder = packages.get(".".join(parts[:count]))
-        if folder is not None:
-            base = "/".join([folder.rstrip("/"), *parts[count:]])
-            if count < len(parts):
-                yield f"{base}.py"
-            yield f"{base}/__init__.py"
-            return
-
-
-def package_of(target: Target) -> str:
-    """The package that relative imports of the target's module start from."""
-    if target.file.endswith("/__init__.py"):
-        return target.module
-    return target.module.rpartition(".")[0]
+    located = locate(dotted, packages, files)
+    if located is None:
+        return None
+    path, module, rest = located
+    return Target(path, module, tuple(rest.split(".")) if rest else (), parameter or None)
 
 
 def statements(scope: Scope | ast.stmt) -> Iterator[ast.stmt]:

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from builder.emit.ledger import Reason
-from builder.graph.modules import module_of, path_of
+from builder.graph.names import absolute, is_test, module_of, path_of
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
-from builder.specialize.text_index.outline import absolute
 
 _MAX_ROUNDS = 40
 _LITERALS = frozenset(["True", "False"])
@@ -46,7 +45,6 @@ class _Attribution:
         # what was only laid out anew was edited by hand
         self.paths = sorted(cut.specialized.files.keys() - cut.specialized.formatted)
         self.words = dict(_words(cut))
-        self.modules = dict(_modules(cut, cut.manifest))
         self.takers = dict(_takers(cut))
         self.places: list[_Place] = []
         self.reasons: dict[int, Reasons] = {}  # index of a place -> why it left
@@ -82,7 +80,7 @@ class _Attribution:
             return
         names = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(wanted)))
         for path, rule in sorted(self.cut.decided.removed.items()):
-            if path.endswith(".py") and not _is_test(path):
+            if path.endswith(".py") and not is_test(path):
                 for name in names.findall(self.cut.upstream[path]):
                     for number in wanted.pop(name, ()):
                         self.settle(number, (Reason(rule.batch, rule.stated, rule.mark),))
@@ -160,11 +158,9 @@ class _Attribution:
         return tuple(dict.fromkeys(found))
 
     def gone(self, name: str) -> Reason | None:
-        while name:
-            if name in self.modules:
-                return self.modules[name]
-            name = name.rpartition(".")[0]
-        return None
+        """The statement that removed a module or a symbol, or what holds it."""
+        removal = self.cut.removals.nearest(name, "rule", "drop", "absent")
+        return Reason(removal.batch, removal.note, removal.mark) if removal else None
 
     def above(self, number: int) -> Reasons:
         """The reasons of the statement that an arm belongs to."""
@@ -257,32 +253,14 @@ def _words(cut: Cut) -> Iterator[tuple[str, Reasons]]:
         yield name, tuple(reasons)
 
 
-def _modules(cut: Cut, manifest: Manifest) -> Iterator[tuple[str, Reason]]:
-    """Module or symbol -> the rule, edit or declaration that took it."""
-    for path, rule in cut.decided.removed.items():
-        if module := _module(path, manifest):
-            yield module, Reason(rule.batch, rule.stated, rule.mark)
-    for batch in manifest.batches:
-        for edit in batch.edits:
-            if edit.kind == "drop":
-                yield edit.target, Reason(batch.id, f"{edit.target} is dropped", edit.mark)
-        for absent in batch.absent:
-            yield absent.name, Reason(batch.id, f"{absent.name} is declared absent", absent.mark)
-
-
 def _takers(cut: Cut) -> Iterator[tuple[str, Reason]]:
     """Name -> the rule that removed a file which imported it; tests do not count."""
     for path, summary in sorted(cut.before.summaries.items(), reverse=True):
         rule = cut.decided.removed.get(path)
-        if rule is not None and not _is_test(path):
+        if rule is not None and not is_test(path):
             for found in summary.imports:
                 if found.name is not None:
                     yield f"{found.target}.{found.name}", Reason(rule.batch, rule.stated, rule.mark)
-
-
-def _is_test(path: str) -> bool:
-    """Tests name symbols without needing them."""
-    return "/test/" in path or "/tests/" in path
 
 
 def _module(path: str, manifest: Manifest) -> str:

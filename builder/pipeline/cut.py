@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals, index_removals
+from builder.analysis.surface_diff import Surfaces
 from builder.errors import BuildError, Problem
-from builder.gates.surface import Surfaces
-from builder.gates.world import IndexedTree
 from builder.graph.modules import Summary, SummaryCache, known_of, python_paths, summaries
+from builder.graph.names import is_test
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.native import gate as native
@@ -87,6 +89,7 @@ class Cut:
     consequences: tuple[lockstep.Consequence, ...]
     ours: frozenset[str]
     opaque: frozenset[str]  # Python files that do not parse, and stay as they are
+    removals: Removals
     surfaces: Surfaces
     findings: tuple[native.Finding, ...]  # what upstream's native code has itself
     manifest: Manifest  # as it is asked of this upstream, with each definition that a pattern stands for
@@ -166,7 +169,8 @@ def cut(
             recall.summaries.pop(one, None)  # the latest used are kept longest
             recall.summaries[one] = summary
         recall.told[sides] = (aside.surface, aside.findings)
-    found = surfaces(compared, aside.surface, output, decided, specialized.lost, manifest)
+    removals = index_removals(manifest, decided.removed, specialized.lost)
+    found = surfaces(compared, aside.surface, output, manifest, removals)
     return Cut(
         upstream=upstream,
         before=before,
@@ -177,6 +181,7 @@ def cut(
         consequences=done.consequences,
         ours=ours,
         opaque=opaque,
+        removals=removals,
         surfaces=found,
         findings=aside.findings,
         manifest=manifest,
@@ -283,7 +288,7 @@ def _specialize(
 ) -> tuple[Specialized, lockstep.Followed]:
     """What follows from the facts and from what is gone: in Python, then in native code."""
     readable = [p for p in python_paths(files) if p not in opaque]
-    before = [p for p in python_paths(upstream) if not _is_test(p) and p not in opaque]
+    before = [p for p in python_paths(upstream) if not is_test(p) and p not in opaque]
     modules = python_modules(upstream, manifest.packages)
     specialized = specialize(
         files={p: files[p] for p in python_modules(readable, manifest.packages)},
@@ -301,11 +306,6 @@ def _specialize(
     special = files.replace(specialized.files)
     removed = {p: r.batch for p, r in decided.removed.items()}
     return specialized, lockstep.follow(special, upstream, removed)
-
-
-def _is_test(path: str) -> bool:
-    """Tests name symbols without needing them: they neither keep a definition alive nor make it dead."""
-    return "/test/" in path or "/tests/" in path
 
 
 def _stop(problems: Iterable[Problem]) -> None:

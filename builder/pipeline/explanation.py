@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from builder.analysis.indexed_tree import IndexedTree, world
 from builder.emit.ledger import Reason
-from builder.gates.world import IndexedTree, world
-from builder.gates.world import explain as explained
-from builder.graph.modules import known_of, module_of, path_of
+from builder.graph.modules import known_of
+from builder.graph.names import locate, module_of
 from builder.graph.reach import Step, why
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
@@ -134,14 +134,10 @@ def _there(cut: Cut, path: str) -> bool:
 
 def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
     """The file and symbol of a qualified name: its longest prefix that is a module."""
-    parts = name.split(".")
-    if not all(parts):
+    if not all(name.split(".")):
         return "", ""
-    for count in range(len(parts), 0, -1):
-        for path in path_of(".".join(parts[:count]), manifest.packages) or ():
-            if _there(cut, path):
-                return path, ".".join(parts[count:])
-    return "", ""
+    path, _, rest = locate(name, manifest.packages, {*cut.upstream.tree, *cut.output.tree}) or ("", "", "")
+    return path, rest
 
 
 def _after(cut: Cut, manifest: Manifest) -> IndexedTree:
@@ -209,9 +205,8 @@ def _symbol(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol:
         return Symbol(name, "kept" if once else "added")
     if not once:
         return None
-    known = explained(manifest, cut.decided.removed, cut.specialized.lost)
-    reason = known.symbol(name) or known.path(path)
-    return Symbol(name, "removed", str(reason) if reason else None)
+    removal = cut.removals.symbol(name) or cut.removals.path(path)
+    return Symbol(name, "removed", str(removal) if removal else None)
 
 
 def _named(symbol: Symbol) -> str:

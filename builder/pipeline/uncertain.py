@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.figures import lines_of
 from builder.errors import Problem
-from builder.gates.world import IndexedTree
 from builder.graph.reach import undeclared
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from builder.analysis.indexed_tree import IndexedTree, world
 from builder.errors import BuildError, Problem
 from builder.gates import surface
 from builder.gates.idempotence import compare
 from builder.gates.registry import check
-from builder.gates.world import IndexedTree, explain, world
 from builder.graph.modules import known_of
 from builder.manifest.model import Manifest
 from builder.native import gate as native
@@ -28,8 +28,7 @@ def problems(cut: Cut, after: IndexedTree, twice: bool = False) -> list[Problem]
     it is asked for where a pin is proven, not at every build.
     """
     manifest = cut.manifest
-    explained = explain(manifest, cut.decided.removed, cut.specialized.lost)
-    found = check(cut.before, after, manifest, explained)
+    found = check(cut.before, after, manifest, cut.removals)
     found += surface.problems(cut.surfaces, after)
     found += native.new(native.check(cut.output), cut.findings)
     found += dynamic_imports(cut, after, manifest)

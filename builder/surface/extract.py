@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from builder.graph.modules import module_of, python_paths
+from builder.graph.modules import python_paths
+from builder.graph.names import module_of
 from builder.source.parse import Module
 from builder.surface.model import Item, Key, Place, Surface
 from builder.surface.recognise import recognise

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from builder.graph.modules import path_of
+from builder.graph.names import imported_module, package_of, path_of
 from builder.source.parse import Module, parse
 from builder.surface.model import Expression, Value
 from builder.surface.scan import telling, telling_part
@@ -299,13 +299,7 @@ class Reader:
 
     def _target(self, stmt: ast.ImportFrom) -> str:
         """The absolute name of the module that an import statement names."""
-        module = stmt.module or ""
-        if not stmt.level:
-            return module
-        package = self.name if self.path.endswith("/__init__.py") else self.name.rpartition(".")[0]
-        base = package.split(".")
-        base = base[: len(base) - (stmt.level - 1)]
-        return ".".join([*base, *([module] if module else [])])
+        return imported_module(stmt, package_of(self.path, self.name))
 
     def _member(self, owner: ast.ClassDef, name: str) -> Bound | None:
         bound = self.bindings(owner).get(name)

@@ -7,7 +7,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from builder.specialize.text_index.outline import absolute, imports
+from builder.graph.names import absolute
+from builder.specialize.text_index.outline import imports
 from builder.specialize.text_index.text_search import Lines, lines_with, statements, suites, touches
 from builder.specialize.world import Unit
 

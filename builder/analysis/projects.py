@@ -7,8 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from builder.gates.distributions import requirement_name
+from builder.analysis.distributions import requirement_name
 from builder.tree import Snapshot
+
+#: Files that programs read or compile at run time, when code or another such file names them.
+RUNTIME_SUFFIXES = (
+    ".cuh", ".cu", ".h", ".hpp", ".cpp", ".cc", ".json", ".jinja", ".yaml", ".yml", ".so", ".typed",
+)  # fmt: skip
 
 
 class Requirement(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from builder.analysis.removals import Removals
 from builder.errors import Mark
 from builder.manifest.model import Fact, Manifest, Option
 from builder.specialize.evaluating.facts import Facts
@@ -38,13 +39,9 @@ class Verdict:
 class Conditions:
     """Decides conditions in one tree under the facts of one manifest."""
 
-    def __init__(self, manifest: Manifest, sources: Sources) -> None:
+    def __init__(self, manifest: Manifest, sources: Sources, removals: Removals) -> None:
         self.sources = sources
-        self.absent = {
-            a.name: Cause(b.id, f"{a.name} is declared absent", a.mark)
-            for b in manifest.batches
-            for a in b.absent
-        }
+        self.removals = removals
         self.facts = Facts.of(manifest)
         self._stated = {(f.kind, f.name): f for b in manifest.batches for f in b.facts}
 
@@ -127,8 +124,11 @@ class Conditions:
         if isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)) and isinstance(
             right, ast.Attribute
         ):
-            absent = self.absent.get(reader.qualified(right) or "")
-            return Verdict(isinstance(node.ops[0], (ast.NotEq, ast.IsNot)), absent) if absent else None
+            absent = self.removals.own(reader.qualified(right) or "", "absent")
+            if absent is None:
+                return None
+            cause = Cause(absent.batch, absent.note, absent.mark)
+            return Verdict(isinstance(node.ops[0], (ast.NotEq, ast.IsNot)), cause)
         if isinstance(node.ops[0], ast.In) and isinstance(right, (ast.List, ast.Tuple, ast.Set)):
             causes = [
                 self.option(names, e.value) if isinstance(e, ast.Constant) else None for e in right.elts

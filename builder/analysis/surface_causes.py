@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from builder.gates.conditions import Cause, Conditions
-from builder.gates.world import Explained
+from builder.analysis.conditions import Cause, Conditions
+from builder.analysis.removals import Removal, Removals
 from builder.manifest.model import Edit, Manifest, Rule
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.scan import calls
@@ -22,17 +22,16 @@ class Causes:
     """Looks causes up for one upstream tree and one manifest; all by name, so that it is fast."""
 
     def __init__(
-        self, manifest: Manifest, explained: Explained, sources: Sources, before: Surface, after: Surface
+        self, manifest: Manifest, removals: Removals, sources: Sources, before: Surface, after: Surface
     ) -> None:
         self.manifest = manifest
-        self.explained = explained
+        self.removals = removals
         self.sources = sources
         self.before, self.after = before, after
-        self.conditions = Conditions(manifest, sources)
+        self.conditions = Conditions(manifest, sources, removals)
         self.whole = {f.path: f for b in manifest.batches for f in b.files}
         self.edits = [e for b in manifest.batches for e in b.edits]
         self.patches = [p for b in manifest.batches for p in b.patches]
-        self._named = dict(_named(manifest))
         self._uncalled = dict(_uncalled(manifest))
         self._models = {o for b in manifest.batches for o in b.options if o.removed_models}
         self._words = {id(e): _strings(e.match) - _strings(e.by) for e in self.edits if e.match is not None}
@@ -66,7 +65,7 @@ class Causes:
 
     def path(self, path: str) -> Cause | None:
         """A rule that removed the file, or a file of ours in its place."""
-        rule = self.explained.removed.get(path)
+        rule = self.removals.by_path.get(path)
         if rule is not None:
             return Cause(rule.batch, f"{rule.pattern} is removed", rule.mark)
         whole = self.whole.get(path)
@@ -85,11 +84,8 @@ class Causes:
 
     def name(self, qualified: str) -> Cause | None:
         """What is said of a name or of the nearest name above it: absent, dropped, stubbed."""
-        while qualified:
-            if qualified in self._named:
-                return self._named[qualified]
-            qualified = qualified.rpartition(".")[0]
-        return None
+        removal = self.removals.nearest(qualified, "absent", "drop", "stub", "body")
+        return _stated(removal) if removal else None
 
     def entry(self, item: Item) -> Cause | None:
         """An entry of a registry leaves with its name, or with what it stands for."""
@@ -124,7 +120,7 @@ class Causes:
         if name is None:
             return None
         home = self.sources.module(name.rpartition(".")[0])
-        return (self.path(home[0]) if home and home[0] in self.explained.removed else None) or self.name(name)
+        return (self.path(home[0]) if home and home[0] in self.removals.by_path else None) or self.name(name)
 
     def edit(self, place: Place, *words: str) -> Cause | None:
         """An edit of the place's scope, or a patch of its file, that takes one of these words away."""
@@ -150,11 +146,10 @@ class Causes:
 
     def proved(self, place: Place) -> Cause | None:
         """What the evaluator proved dead; the cause is that of its last callers where they can be seen."""
-        name = place.qualified
-        while name and name not in self.explained.symbols:
-            name = name.rpartition(".")[0]
-        if not name:
+        removal = self.removals.symbol(place.qualified)
+        if removal is None:
             return None
+        name = removal.name
         if name in self._uncalled:
             return self._uncalled[name]
         for caller in self._callers(place, name.rpartition(".")[2]):
@@ -163,8 +158,7 @@ class Causes:
         for path, rule in self._importers(name):
             text = f"{name} was used by {path}, which {rule.pattern} removes"
             return Cause(rule.batch, text, rule.mark)
-        reason = self.explained.symbols[name]
-        return Cause(FACTS, f"{name}: {reason.text}", reason.mark)
+        return Cause(FACTS, f"{name}: {removal.clause}", removal.mark)
 
     def _callers(self, place: Place, name: str) -> Iterator[Place]:
         file = self.sources.parsed(place.path)
@@ -181,10 +175,10 @@ class Causes:
             + last.encode()
             + rb"\b"
         )
-        for path in sorted(self.explained.removed):
+        for path in sorted(self.removals.by_path):
             source = path.endswith(".py") and "/test" not in path and path in self.sources.snapshot
             if source and re.search(text, self.sources.snapshot[path]):
-                yield path, self.explained.removed[path]
+                yield path, self.removals.by_path[path]
 
     # -- what changed -------------------------------------------------------------------------------
 
@@ -247,15 +241,6 @@ class Causes:
         return self.script(item.key)
 
 
-def _named(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
-    for batch in manifest.batches:
-        for absent in batch.absent:
-            yield absent.name, Cause(batch.id, f"{absent.name} is declared absent", absent.mark)
-        for edit in batch.edits:
-            if edit.kind in ("drop", "stub", "body"):
-                yield edit.target, _by(edit)
-
-
 def _uncalled(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
     for batch in manifest.batches:
         for fact in batch.facts:
@@ -264,6 +249,12 @@ def _uncalled(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
                     fact.name,
                     Cause(batch.id, f"{fact.name} has a word of the batch in its name", fact.mark),
                 )
+
+
+def _stated(removal: Removal) -> Cause:
+    """An absent name, or an edit of a name."""
+    edit = f"edit {removal.kind} of {removal.name}"
+    return Cause(removal.batch, removal.note if removal.kind == "absent" else edit, removal.mark)
 
 
 def _by(edit: Edit) -> Cause:

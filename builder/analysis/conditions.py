@@ -14,7 +14,7 @@ from builder.errors import Mark
 from builder.manifest.model import Fact, Manifest, Option
 from builder.specialize.evaluating.facts import Facts
 from builder.surface.model import Condition, Place
-from builder.surface.values import Reader, Sources, suites
+from builder.surface.values import Reader, Sources, own_statements
 
 _MAX_DEPTH = 8
 
@@ -185,7 +185,7 @@ def _function(tree: ast.Module, scope: str) -> ast.AST | None:
     found: ast.AST | None = None
     for name in filter(None, scope.split(".")):
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        inner = next((s for s in suites(body) if isinstance(s, kinds) and s.name == name), None)
+        inner = next((s for s in own_statements(body) if isinstance(s, kinds) and s.name == name), None)
         if inner is None:
             return found
         body = inner.body

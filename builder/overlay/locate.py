@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.graph.names import locate
+from builder.source.layout import suites
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Scope = ast.Module | Definition
@@ -52,19 +53,6 @@ def statements(scope: Scope | ast.stmt) -> Iterator[ast.stmt]:
             yield statement
             if not isinstance(statement, _DEFINITIONS):
                 yield from statements(statement)
-
-
-def suites(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The suites directly below a node, in source order."""
-    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
-        value = getattr(node, field, None)
-        if not isinstance(value, list):
-            continue
-        if field in ("handlers", "cases"):
-            for part in value:
-                yield part.body
-        else:
-            yield value
 
 
 def bindings(scope: Scope, name: str) -> list[Binding]:

@@ -286,7 +286,9 @@ class Reader:
         if name in bindings:
             return None
         stars = (
-            s for s in suites(whole.tree.body) if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"
+            s
+            for s in own_statements(whole.tree.body)
+            if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"
         )
         return next((f for star in stars if (f := self._imported(star, name, depth))), None)
 
@@ -313,7 +315,7 @@ def _bindings(scope: ast.AST) -> Bindings:
     def bind(name: str, what: ast.expr | ast.stmt) -> None:
         found[name] = None if name in found else what
 
-    for stmt in suites(scope.body):  # type: ignore[attr-defined]
+    for stmt in own_statements(scope.body):  # type: ignore[attr-defined]
         if isinstance(stmt, ast.Assign):
             for target in stmt.targets:
                 if isinstance(target, ast.Name):
@@ -329,15 +331,15 @@ def _bindings(scope: ast.AST) -> Bindings:
     return found
 
 
-def suites(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a scope, those under `if` and `try` too, but not what functions hold."""
     for stmt in body:
         yield stmt
         if isinstance(stmt, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
-            yield from suites(stmt.body)
-            yield from suites(getattr(stmt, "orelse", []))
+            yield from own_statements(stmt.body)
+            yield from own_statements(getattr(stmt, "orelse", []))
             for handler in getattr(stmt, "handlers", []):
-                yield from suites(handler.body)
+                yield from own_statements(handler.body)
 
 
 def members_of(enum: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:

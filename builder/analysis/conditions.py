@@ -52,9 +52,9 @@ class Conditions:
             return None
         reader = Reader(self.sources, place.path, place.module, file, _function(file.tree, place.scope))
         for condition in place.conditions:
-            found = self._condition(condition, reader)
-            if found is not None and found.truth is not condition.holds:
-                return found.cause
+            verdict = self._condition(condition, reader)
+            if verdict is not None and verdict.truth is not condition.holds:
+                return verdict.cause
         return None
 
     def arm(self, place: Place, text: str) -> tuple[object, Cause] | None:
@@ -182,15 +182,15 @@ def _imported(tree: ast.Module, node: ast.expr) -> str | None:
 def _function(tree: ast.Module, scope: str) -> ast.AST | None:
     """The innermost function of a scope, for the names that are assigned in it."""
     body: list[ast.stmt] = tree.body
-    found: ast.AST | None = None
+    function: ast.AST | None = None
     for name in filter(None, scope.split(".")):
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
         inner = next((s for s in own_statements(body) if isinstance(s, kinds) and s.name == name), None)
         if inner is None:
-            return found
+            return function
         body = inner.body
-        found = None if isinstance(inner, ast.ClassDef) else inner
-    return found
+        function = None if isinstance(inner, ast.ClassDef) else inner
+    return function
 
 
 def option_cause(option: Option, value: object) -> Cause:

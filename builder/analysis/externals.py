@@ -18,7 +18,7 @@ def externals(world: IndexedTree, project: Project, manifest: Manifest) -> Uses:
 
     Imports for type checkers alone do not count.
     """
-    found: dict[str, list[tuple[str, int, bool]]] = {}
+    uses: dict[str, list[tuple[str, int, bool]]] = {}
     own = {*project.packages, *sys.stdlib_module_names, "__future__"}
     for path, summary in world.summaries.items():
         if not path.startswith(project.folder):
@@ -31,5 +31,5 @@ def externals(world: IndexedTree, project: Project, manifest: Manifest) -> Uses:
         rows += [(d.argument, d.line, True) for d in summary.dynamic if d.argument and "*" not in d.argument]
         for module, line, tried in rows:
             if module.partition(".")[0] not in own:
-                found.setdefault(module, []).append((path, line, tried))
-    return found
+                uses.setdefault(module, []).append((path, line, tried))
+    return uses

@@ -41,13 +41,13 @@ class Causes:
     def lost(self, item: Item) -> tuple[Cause, ...] | Place:
         """The causes that together account for every place of something that left; else the first place
         that none accounts for."""
-        found: set[Cause] = set()
+        causes: set[Cause] = set()
         for place in item.places:
             cause = self.left(item, place)
             if cause is None:
                 return place
-            found.add(cause)
-        return tuple(sorted(found, key=_order))
+            causes.add(cause)
+        return tuple(sorted(causes, key=_order))
 
     def left(self, item: Item, place: Place) -> Cause | None:
         """What accounts for one place."""
@@ -269,15 +269,15 @@ def _strings(source: str | None) -> frozenset[str]:
         tree = ast.parse(source)
     except SyntaxError:
         return frozenset()
-    found: set[str] = set()
+    words: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)
+            words.add(node.value)
         elif isinstance(node, ast.Attribute):
-            found.add(node.attr)
+            words.add(node.attr)
         elif isinstance(node, ast.Name):
-            found.add(node.id)
-    return frozenset(found)
+            words.add(node.id)
+    return frozenset(words)
 
 
 def _taken(patch: str, word: str) -> bool:

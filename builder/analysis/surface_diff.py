@@ -53,18 +53,18 @@ def compare(
     sources = Sources(before, manifest.packages, shared)
     new = surface(after, manifest.packages, shared)
     causes = Causes(manifest, removals, sources, old, new)
-    found = [*_lost(old, new, causes), *_changed(old, new, causes), *_added(old, new, causes)]
-    return Surfaces(old, new, tuple(sorted(found, key=_order)))
+    differences = [*_lost(old, new, causes), *_changed(old, new, causes), *_added(old, new, causes)]
+    return Surfaces(old, new, tuple(sorted(differences, key=_order)))
 
 
 def _lost(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]:
     for key, item in old.items():
         if key not in new:
-            found = causes.lost(item)
-            if isinstance(found, Place):
-                yield Difference("lost", key, found)
+            causes_or_place = causes.lost(item)
+            if isinstance(causes_or_place, Place):
+                yield Difference("lost", key, causes_or_place)
             else:
-                yield Difference("lost", key, item.places[0], causes=found)
+                yield Difference("lost", key, item.places[0], causes=causes_or_place)
 
 
 def _added(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]:

@@ -60,13 +60,13 @@ class Losses:
 
     def module(self, module: str) -> frozenset[str]:
         """The names that a module lost."""
-        found = self._modules.get(module)
-        if found is None:
+        names = self._modules.get(module)
+        if names is None:
             old, new = self.before.index.names(module), self.after.index.names(module)
             summary = self.after.index.modules.get(module)
             # of a file that does not parse nothing is known: that is another gate's finding
-            found = self._modules[module] = frozenset() if summary and summary.error else old - new
-        return found
+            names = self._modules[module] = frozenset() if summary and summary.error else old - new
+        return names
 
     def is_value(self, origin: Origin) -> bool:
         """Is this neither a module nor a class of the output?"""
@@ -77,7 +77,7 @@ class Losses:
     @cached_property
     def members(self) -> dict[str, list[Origin]]:
         """name -> the classes still in the output that lost it, as a member or as `self.name`."""
-        found: dict[str, list[Origin]] = {}
+        by_name: dict[str, list[Origin]] = {}
         for path, new in self.after.summaries.items():
             old = self.before.summaries.get(path)
             if old is None or old is new or not new.module or new.error or old.error:
@@ -85,8 +85,8 @@ class Losses:
             for owner in sorted(set(old.bases) & set(new.bases)):
                 origin = Origin(new.module, owner)
                 for name in sorted(self.before.index.own(origin) - self.after.index.own(origin)):
-                    found.setdefault(name, []).append(origin)
-        return found
+                    by_name.setdefault(name, []).append(origin)
+        return by_name
 
     @cached_property
     def nowhere(self) -> frozenset[str]:
@@ -102,13 +102,13 @@ class Losses:
     @cached_property
     def owners(self) -> dict[str, list[Origin]]:
         """lost name -> the classes of the output that have it."""
-        found: dict[str, list[Origin]] = {}
+        by_name: dict[str, list[Origin]] = {}
         for module, summary in self.after.index.modules.items():
             for owner in summary.bases:
                 origin = Origin(module, owner)
                 for name in self.after.index.own(origin) & self.members.keys():
-                    found.setdefault(name, []).append(origin)
-        return found
+                    by_name.setdefault(name, []).append(origin)
+        return by_name
 
     def concern(self, summary: Summary, data: bytes) -> bool:
         """The text has an attribute that this file may have lost (then its tree is worth reading)."""
@@ -136,30 +136,30 @@ class Losses:
         return bool(self.nowhere) and any(m.decode() in self.nowhere for m in _GETATTR.findall(data))
 
     def _by_name(self, module: str, name: str) -> frozenset[str]:
-        found = self._names.get((module, name))
-        if found is None:
+        names = self._names.get((module, name))
+        if names is None:
             origin = self.after.index.origin(module, name)
-            found = self._inherited(origin) if origin and origin.qualname else frozenset()
-            self._names[module, name] = found
-        return found
+            names = self._inherited(origin) if origin and origin.qualname else frozenset()
+            self._names[module, name] = names
+        return names
 
     def _inherited(self, owner: Origin) -> frozenset[str]:
         """What a class and its bases inside the packages lost."""
-        found = self._classes.get(owner)
-        if found is None:
+        names = self._classes.get(owner)
+        if names is None:
             order, _ = self.after.index.lineage(owner)
-            found = frozenset(n for base in order for n in self.lost.get(base, ()))
-            self._classes[owner] = found
-        return found
+            names = frozenset(n for base in order for n in self.lost.get(base, ()))
+            self._classes[owner] = names
+        return names
 
     @cached_property
     def lost(self) -> dict[Origin, set[str]]:
         """class -> the names it lost."""
-        found: dict[Origin, set[str]] = {}
+        by_class: dict[Origin, set[str]] = {}
         for name, owners in self.members.items():
             for owner in owners:
-                found.setdefault(owner, set()).add(name)
-        return found
+                by_class.setdefault(owner, set()).add(name)
+        return by_class
 
     def by_class(self, owner: Origin, name: str) -> bool:
         """Upstream's class had the name, and the output's has it neither itself nor from a base."""
@@ -305,12 +305,12 @@ def _chain(node: ast.Attribute | ast.expr) -> list[str]:
 
 
 def _problem(path: str, use: Use, losses: Losses, manifest: Manifest, removals: Removals) -> Problem:
-    gone = (
+    missing = (
         Origin(use.owner.module, f"{use.owner.qualname}.{use.name}")
         if use.owner.qualname
         else Origin(use.owner.module, use.name)
     )
-    reason = removals.missing(losses.after, gone)
+    reason = removals.missing(losses.after, missing)
     if reason is None and not use.owner.qualname:
         source = losses.before.index.origin(use.owner.module, use.name)
         reason = removals.missing(losses.after, source) if source else None

@@ -30,9 +30,9 @@ def check(
 
 def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Problem]:
     used = {name for module in uses for name in provided_by(module)}
-    kept = {requirement_name(item.name) for item in manifest.guarantees.dependencies}
+    kept_names = {requirement_name(item.name) for item in manifest.guarantees.dependencies}
     for row in project.requirements:
-        if row.name in used or row.name in kept or row.name == project.name:
+        if row.name in used or row.name in kept_names or row.name == project.name:
             continue
         extra = f" (extra {row.extra})" if row.extra else ""
         yield Problem(
@@ -45,21 +45,27 @@ def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Proble
 
 def _uncovered(project: Project, upstream: Project, was: Uses, now: Uses) -> Iterator[Problem]:
     declared = {row.name for row in project.requirements}
-    gone = {row.name: row for row in upstream.requirements if row.name not in declared}
-    known = {module.partition(".")[0] for module in was}
-    blamed: dict[str, list[tuple[str, int, str]]] = {}
+    dropped = {row.name: row for row in upstream.requirements if row.name not in declared}
+    imported_before = {module.partition(".")[0] for module in was}
+    uses_by_requirement: dict[str, list[tuple[str, int, str]]] = {}
     for module, places in now.items():
         providers = provided_by(module)
         places = [place for place in places if not place[2]]
         if not places or declared.intersection(providers):
             continue
-        lost = next((name for name in providers if name in gone), None)
-        if lost is None and module.partition(".")[0] in known:
+        requirement = next((name for name in providers if name in dropped), None)
+        if requirement is None and module.partition(".")[0] in imported_before:
             continue
-        blamed.setdefault(lost or "", []).extend((path, line, module) for path, line, _ in places)
-    for lost, uses in sorted(blamed.items()):
-        for path, line, module, more in _first(uses, every=not lost):
-            after = f"no longer depends on {gone[lost].text!r}" if lost else "depends on nothing that has it"
+        uses_by_requirement.setdefault(requirement or "", []).extend(
+            (path, line, module) for path, line, _ in places
+        )
+    for requirement, uses in sorted(uses_by_requirement.items()):
+        for path, line, module, more in _first(uses, every=not requirement):
+            after = (
+                f"no longer depends on {dropped[requirement].text!r}"
+                if requirement
+                else "depends on nothing that has it"
+            )
             yield Problem(
                 "G008",
                 f"{path}:{line}: {module} is imported{more}, and {project.path} {after}",

@@ -19,13 +19,13 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     """One problem for each thing a file asks for in vain, that it got upstream (or did not ask for)."""
     problems: list[Problem] = []
     for path, summary in after.summaries.items():
-        found = {(d.module, d.name, d.how): d for d in reversed(list(dangling(summary, after.index)))}
-        if not found:
+        missing = {(d.module, d.name, d.how): d for d in reversed(list(dangling(summary, after.index)))}
+        if not missing:
             continue
         old = before.summaries.get(path)
-        known = {(d.module, d.name) for d in dangling(old, before.index)} if old else set()
-        for item in sorted(found.values(), key=lambda d: (d.line, d)):
-            if (item.module, item.name) in known:
+        missing_upstream = {(d.module, d.name) for d in dangling(old, before.index)} if old else set()
+        for item in sorted(missing.values(), key=lambda d: (d.line, d)):
+            if (item.module, item.name) in missing_upstream:
                 continue
             # a string that named nothing upstream either is just text
             if item.how == "string constant" and before.index.locate(item.module) is None:

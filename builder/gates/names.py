@@ -39,11 +39,11 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         return []
     files = {f"after/{p}": after.snapshot[p] for p in changed}
     files |= {f"before/{p}": before.snapshot[p] for p in changed if p in old}
-    found = findings(files)
-    known = {(f.path[7:], f.code, f.symbol) for f in found if f.path.startswith("before/")}
+    all_findings = findings(files)
+    known = {(f.path[7:], f.code, f.symbol) for f in all_findings if f.path.startswith("before/")}
     seen: set[tuple[str, str, str]] = set()
     problems: list[Problem] = []
-    for item in found:
+    for item in all_findings:
         key = (item.path.removeprefix("after/"), item.code, item.symbol)
         if item.path.startswith("before/") or key in known or key in seen:
             continue
@@ -104,18 +104,18 @@ def findings(files: Mapping[str, bytes]) -> list[Finding]:
             "--target-version", "py310", "--select", RULES, "--output-format", "json", "--exit-zero",
             "--config", "exclude = []", ".",
         ]  # fmt: skip
-        done = ruff.run(arguments, root)
+        process = ruff.run(arguments, root)
         try:
-            rows = json.loads(done.stdout)
+            rows = json.loads(process.stdout)
         except ValueError:
-            raise ruff.failed("check", done) from None
-        found = []
+            raise ruff.failed("check", process) from None
+        parsed = []
         for row in rows:
             if row["code"] not in RULES.split(","):
                 continue  # syntax errors are G001's
             symbol = re.search(r"`([^`]*)`", row["message"])
             path = Path(row["filename"]).relative_to(root).as_posix()
-            found.append(
+            parsed.append(
                 Finding(path, row["code"], symbol[1] if symbol else row["message"], row["location"]["row"])
             )
-        return sorted(found, key=lambda f: (f.path, f.line, f.code, f.symbol))
+        return sorted(parsed, key=lambda f: (f.path, f.line, f.code, f.symbol))

@@ -73,13 +73,13 @@ def _data(
         return
     matched = packaged(project, after.snapshot)
     carried = {p for rows in matched.values() for p in rows}
-    left = [
+    unpacked = [
         path
         for folder in sorted(project.packages.values())
         for path in after.snapshot
         if path.startswith(folder + "/") and path.endswith(RUNTIME_SUFFIXES) and path not in carried
     ]
-    for path in _referenced(left, after.snapshot, sorted(project.packages.values())):
+    for path in _referenced(unpacked, after.snapshot, sorted(project.packages.values())):
         yield Problem(
             "G008",
             f"{path} is used at run time, and no package-data pattern of {project.path} packs it",

@@ -24,7 +24,7 @@ def problems(surfaces: Surfaces, after: IndexedTree) -> list[Problem]:
 def _unfilled(surfaces: Surfaces, after: IndexedTree) -> Iterator[Problem]:
     """Fields of a class that makes itself from all of its fields (`dataclasses.fields`), one of which no
     flag of its parser gives any more: reading the command line would fail."""
-    given = {(item.key.group, _filled(item)) for item in surfaces.after.values()}
+    filled = {(item.key.group, _filled(item)) for item in surfaces.after.values()}
     for d in surfaces.differences:
         if d.change != "lost" or d.key.kind != "flag" or not d.causes:
             continue
@@ -32,7 +32,7 @@ def _unfilled(surfaces: Surfaces, after: IndexedTree) -> Iterator[Problem]:
         holder = d.place.scope.rpartition(".")[0]
         summary = after.index.modules.get(d.place.module)
         field = summary.members.get(f"{holder}.{name}") if summary and holder else None
-        if summary is None or field is None or (d.key.group, name) in given:
+        if summary is None or field is None or (d.key.group, name) in filled:
             continue
         if _FIELDS.search(after.snapshot[summary.path]):
             yield Problem(

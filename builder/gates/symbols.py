@@ -46,14 +46,14 @@ def _prefix(summary: Summary) -> str:
 
 
 def _lost(old: Summary, new: Summary, removals: Removals) -> dict[str, Definition]:
-    kept = new.definitions
+    remaining = new.definitions
     prefix = _prefix(old)
     imported = {name for name, definition in new.names.items() if definition.kind == "import"}
     return {
         name: definition
         for name, definition in old.definitions.items()
         # a definition that became an import of the same name is still there for everyone
-        if name not in kept
+        if name not in remaining
         and name.partition(".")[0] not in imported
         and removals.symbol(prefix + name) is None
     }
@@ -61,12 +61,12 @@ def _lost(old: Summary, new: Summary, removals: Removals) -> dict[str, Definitio
 
 def _unreadable(old: Summary, new: bytes, removals: Removals) -> dict[str, Definition]:
     """The same by text, for a file that does not parse: classes and functions with no heading left."""
-    there = {heading.decode() for heading in _HEADING.findall(new)}
+    headings = {heading.decode() for heading in _HEADING.findall(new)}
     return {
         name: definition
         for name, definition in old.definitions.items()
         if definition.kind in ("function", "class")
-        and name.rpartition(".")[2] not in there
+        and name.rpartition(".")[2] not in headings
         and removals.symbol(_prefix(old) + name) is None
     }
 

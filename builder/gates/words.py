@@ -61,8 +61,8 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
 
 def _pattern(words: Iterable[Word]) -> re.Pattern[str]:
     """What a name or a short string is that asks for one of the words."""
-    found = "|".join("[_-]?".join(map(re.escape, word.text.split("_"))) for word in words)
-    return re.compile(rf"{_ASKS}(?:{found})", re.IGNORECASE)
+    spellings = "|".join("[_-]?".join(map(re.escape, word.text.split("_"))) for word in words)
+    return re.compile(rf"{_ASKS}(?:{spellings})", re.IGNORECASE)
 
 
 def _names(pattern: re.Pattern[str], data: bytes) -> Iterator[tuple[int, str, str]]:

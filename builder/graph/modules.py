@@ -126,15 +126,15 @@ def summaries(
     Files found in `known` are not parsed.
     """
     tops = tuple(sorted(packages))
-    found: dict[str, Summary] = {}
+    by_path: dict[str, Summary] = {}
     for path in sorted(python_paths(snapshot)):
         old = known.get(summary_key(path, snapshot.tree[path].blob)) if known else None
         if old is None:
             old = summarise(snapshot[path], path, module_of(path, packages) or "", tops)
-        found[path] = old
-    return found
+        by_path[path] = old
+    return by_path
 
 
-def known_of(snapshot: Snapshot, found: Mapping[str, Summary]) -> dict[tuple[str, str, int], Summary]:
+def known_of(snapshot: Snapshot, by_path: Mapping[str, Summary]) -> dict[tuple[str, str, int], Summary]:
     """Summaries of files of a snapshot by what they depend on."""
-    return {summary_key(path, snapshot.tree[path].blob): summary for path, summary in found.items()}
+    return {summary_key(path, snapshot.tree[path].blob): summary for path, summary in by_path.items()}

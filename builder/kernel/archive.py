@@ -81,11 +81,11 @@ def read(buffer: Buffer, workers: int = 2) -> Archive:
     _stop(problems)
     files = [info for info in infos if not info.is_dir()]
     with ThreadPoolExecutor(workers) as pool:
-        found = list(pool.map(lambda info: _member(view, info), files))
-    problems = [item for item in found if isinstance(item, Problem)]
+        results = list(pool.map(lambda info: _member(view, info), files))
+    problems = [item for item in results if isinstance(item, Problem)]
     problems += _overlaps(infos)
     _stop(problems)
-    members = {item.path: item for item in found if isinstance(item, Member)}
+    members = {item.path: item for item in results if isinstance(item, Member)}
     stem = _stem(members)
     info = f"{stem}.dist-info"
     _stop(list(_record(members, info)))

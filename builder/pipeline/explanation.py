@@ -77,10 +77,12 @@ def near(cut: Cut, manifest: Manifest, what: str) -> list[str]:
     if not _there(cut, path):
         path, name = _located(cut, manifest, what)
     if path:
-        known = cut.before.summaries.get(path)
-        found = difflib.get_close_matches(name, sorted({*known.names, *known.members} if known else ()), 3)
-        if found:
-            return [f"{path}:{one}" for one in found]
+        summary = cut.before.summaries.get(path)
+        close = difflib.get_close_matches(
+            name, sorted({*summary.names, *summary.members} if summary else ()), 3
+        )
+        if close:
+            return [f"{path}:{one}" for one in close]
     modules = [m for p in cut.upstream.tree if (m := module_of(p, manifest.packages))]
     return difflib.get_close_matches(what.partition(":")[0], [*cut.upstream.tree, *modules], 3)
 
@@ -146,7 +148,7 @@ def _after(cut: Cut, manifest: Manifest) -> IndexedTree:
 
 
 def _path(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol: Symbol | None) -> Explanation:
-    said = tuple(dict.fromkeys(reasons(cut).get(path, ())))
+    stated = tuple(dict.fromkeys(reasons(cut).get(path, ())))
     module = module_of(path, manifest.packages)
     if path not in cut.output.tree:
         rule = cut.decided.removed.get(path)
@@ -155,16 +157,16 @@ def _path(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol: S
         batch = next((b for b in manifest.batches if rule and b.id == rule.batch), None)
         also = tuple(p for p, r in cut.decided.removed.items() if rule and r == rule and p != path)
         back = _back(cut, manifest, path, rule) if rule else None
-        return Explanation(path, "removed", said, symbol, batch.why if batch else None, back, also)
+        return Explanation(path, "removed", stated, symbol, batch.why if batch else None, back, also)
     state = "kept"
     if path not in cut.upstream.tree:
         state = "added"
     elif cut.upstream.tree[path] != cut.output.tree[path]:
         state = "edited"
     if module is None:
-        return Explanation(path, state, said, symbol)
+        return Explanation(path, state, stated, symbol)
     way, start = _reached(cut, after.index, manifest, module)
-    return Explanation(path, state, said, symbol, way=way, start=start, module=True)
+    return Explanation(path, state, stated, symbol, way=way, start=start, module=True)
 
 
 def _back(cut: Cut, manifest: Manifest, path: str, rule: Rule) -> str:

@@ -43,11 +43,11 @@ def reached(cut: Cut, after: IndexedTree, manifest: Manifest) -> frozenset[str]:
 
 def uncertain(cut: Cut, after: IndexedTree, manifest: Manifest) -> Uncertain:
     """What the output holds without a proof that it must."""
-    found = reached(cut, after, manifest)
+    reached_modules = reached(cut, after, manifest)
     modules = tuple(
         (module, summary.path, lines_of(cut.output, summary.path) or 0)
         for module, summary in sorted(after.index.modules.items())
-        if module not in found
+        if module not in reached_modules
     )
     return Uncertain(modules, tuple(cut.specialized.uncertain))
 

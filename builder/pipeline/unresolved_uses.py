@@ -22,17 +22,19 @@ def problems(
     result: Specialized, decided: Pruned, manifest: Manifest, laid: Snapshot, upstream: Snapshot
 ) -> Iterator[Problem]:
     """G010 for each edit that its syntax tree does not confirm, R008 for each use that cannot leave."""
-    for wrong in result.mismatches:
-        place = Mark(wrong.path) if wrong.path else None
-        yield Problem("G010", f"{wrong.path or 'The specialization'}: {wrong.sentence}.", upstream=place)
+    for mismatch in result.mismatches:
+        place = Mark(mismatch.path) if mismatch.path else None
+        yield Problem(
+            "G010", f"{mismatch.path or 'The specialization'}: {mismatch.sentence}.", upstream=place
+        )
     removals = index_removals(manifest, decided.removed, result.lost)
     uses: dict[tuple[str, str], list[Leftover]] = {}
-    for left in result.leftovers:  # the uses of one thing are one problem
-        uses.setdefault((left.gone, left.name.partition(".")[0]), []).append(left)
-    for (gone, _), places in uses.items():
-        removal = _removal(gone, removals)
+    for use in result.leftovers:  # the uses of one thing are one problem
+        uses.setdefault((use.gone, use.name.partition(".")[0]), []).append(use)
+    for (name, _), places in uses.items():
+        removal = _removal(name, removals)
         cause = removal.clause if removal else "nothing defines it"
-        because = cause if removal and removal.name == gone and removal.mark else f"{gone} is gone: {cause}"
+        because = cause if removal and removal.name == name and removal.mark else f"{name} is gone: {cause}"
         mark = removal.mark if removal else None
         first = places[0]
         where, excerpt = _place(first, result.files.get(first.path) or laid[first.path], upstream)
@@ -62,16 +64,16 @@ def _removal(gone: str, removals: Removals) -> Removal | None:
 
 def _place(left: Leftover, data: bytes, upstream: Snapshot) -> tuple[Mark, str | None]:
     """The use where upstream has it: the line of the same text that is nearest to where it stands now."""
-    now = data.decode("utf-8", "replace").splitlines()
+    lines = data.decode("utf-8", "replace").splitlines()
     word = left.name.rpartition(".")[2]
-    near = sorted(range(len(now)), key=lambda number: abs(number + 1 - left.line))
-    row = next((number for number in near if word in now[number]), None)
+    near = sorted(range(len(lines)), key=lambda number: abs(number + 1 - left.line))
+    row = next((number for number in near if word in lines[number]), None)
     if row is None or left.path not in upstream:
         return Mark(left.path, left.line, left.column), None
-    text = now[row].strip()
-    then = upstream[left.path].decode("utf-8", "replace").splitlines()
-    same = [number for number, line in enumerate(then) if line.strip() == text]
+    text = lines[row].strip()
+    upstream_lines = upstream[left.path].decode("utf-8", "replace").splitlines()
+    same = [number for number, line in enumerate(upstream_lines) if line.strip() == text]
     if not same:
         return Mark(left.path), text
     best = min(same, key=lambda number: abs(number - row))
-    return Mark(left.path, best + 1, then[best].find(word) + 1), text
+    return Mark(left.path, best + 1, upstream_lines[best].find(word) + 1), text

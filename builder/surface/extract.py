@@ -30,13 +30,13 @@ def surface(
     """
     sources = Sources(snapshot, packages, shared)
     wanted = sorted(python_paths(snapshot) if paths is None else paths)
-    found: dict[Key, list[Item]] = {}
+    items: dict[Key, list[Item]] = {}
     for path in wanted:
         for item in _file(sources, path):
-            found.setdefault(item.key, []).append(item)
+            items.setdefault(item.key, []).append(item)
     for item in scripts(snapshot):
-        found.setdefault(item.key, []).append(item)
-    return {key: _merged(found[key]) for key in sorted(found)}
+        items.setdefault(item.key, []).append(item)
+    return {key: _merged(items[key]) for key in sorted(items)}
 
 
 def _file(sources: Sources, path: str) -> Iterator[Item]:

@@ -64,14 +64,14 @@ def flags(sight: Sight, reader: Reader) -> Found:
         return
     names = [reader.value(a.value if isinstance(a, ast.Starred) else a) for a in call.args]
     spelt = (n.text if isinstance(n, Expression) else n for n in names)
-    known = [n for n in spelt if isinstance(n, str)]
-    if not known:
+    literals = [n for n in spelt if isinstance(n, str)]
+    if not literals:
         return
-    first = next((n for n in known if n.startswith("--")), known[0])
+    first = next((n for n in literals if n.startswith("--")), literals[0])
     details: dict[str, Value] = {}
     origins: dict[str, tuple[str, ...]] = {}
-    if len(known) > 1:
-        details["aliases"] = tuple(n for n in known if n != first)
+    if len(literals) > 1:
+        details["aliases"] = tuple(n for n in literals if n != first)
     for keyword in call.keywords:
         if keyword.arg in _FLAG_DETAILS:
             details[keyword.arg] = reader.value(keyword.value)
@@ -116,8 +116,8 @@ def _route(sight: Sight, reader: Reader, method: str, path: str, **details: Valu
 def _methods(verb: str, call: ast.Call, reader: Reader) -> list[str]:
     if verb in _METHODS or verb == "websocket":
         return [verb]
-    listed = next((reader.value(k.value) for k in call.keywords if k.arg == "methods"), ("GET",))
-    return [m for m in listed if isinstance(m, str)] if isinstance(listed, tuple) else ["*"]
+    methods = next((reader.value(k.value) for k in call.keywords if k.arg == "methods"), ("GET",))
+    return [m for m in methods if isinstance(m, str)] if isinstance(methods, tuple) else ["*"]
 
 
 def _path(node: ast.expr, reader: Reader) -> str:
@@ -130,11 +130,11 @@ def _path(node: ast.expr, reader: Reader) -> str:
 
 def _prefix(application: ast.expr, reader: Reader) -> str:
     """`APIRouter(prefix="/v1")`."""
-    found = reader.find(application)
-    if found is not None and isinstance(found[1], ast.Call):
-        for keyword in found[1].keywords:
+    target = reader.find(application)
+    if target is not None and isinstance(target[1], ast.Call):
+        for keyword in target[1].keywords:
             if keyword.arg == "prefix":
-                prefix = found[0].value(keyword.value)
+                prefix = target[0].value(keyword.value)
                 return prefix if isinstance(prefix, str) else ""
     return ""
 
@@ -220,13 +220,13 @@ def registered(sight: Sight, reader: Reader) -> Found:
 
 def _where(node: ast.expr, reader: Reader) -> str:
     """The qualified name of what is called, as far as it can be followed."""
-    found = reader.find(node)
-    if found is not None and isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    target = reader.find(node)
+    if target is not None and isinstance(target[1], (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         if isinstance(node, ast.Attribute):
             owner = reader.find(node.value)
             if owner is not None and isinstance(owner[1], ast.ClassDef):
-                return f"{_home(owner[0])}.{owner[1].name}.{found[1].name}"
-        return f"{_home(found[0])}.{found[1].name}"
+                return f"{_home(owner[0])}.{owner[1].name}.{target[1].name}"
+        return f"{_home(target[0])}.{target[1].name}"
     return f"{_home(reader)}.{_dotted(node) or _last(node)}"
 
 

@@ -67,8 +67,8 @@ class Sources:
         """Path and content of a module of the packages."""
         for path in reversed(path_of(name, self.packages) or ()):
             if path in self.snapshot:
-                found = self.parsed(path)
-                return (path, found) if found is not None else None
+                file = self.parsed(path)
+                return (path, file) if file is not None else None
         return None
 
 
@@ -104,8 +104,8 @@ class Reader:
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
         """What an expression gives; an `Expression` where only running it would tell."""
-        found = self._value(node, depth) if depth < _MAX_DEPTH else None
-        return Expression(self.text(node)) if found is None else found[0]
+        values = self._value(node, depth) if depth < _MAX_DEPTH else None
+        return Expression(self.text(node)) if values is None else values[0]
 
     def _value(self, node: ast.expr, depth: int) -> tuple[Value] | None:
         if isinstance(node, ast.Constant):
@@ -168,16 +168,16 @@ class Reader:
         return part.value.id if isinstance(part.value, ast.Name) else "..."
 
     def _members(self, nodes: list[ast.expr], depth: int) -> tuple[Value] | None:
-        found: list[Value] = []
+        values: list[Value] = []
         for node in nodes:
             value = self.value(node.value if isinstance(node, ast.Starred) else node, depth + 1)
             if isinstance(node, ast.Starred):
                 if not isinstance(value, tuple) or isinstance(value, Expression):
                     return None
-                found.extend(value)
+                values.extend(value)
             else:
-                found.append(value)
-        return (tuple(found),)
+                values.append(value)
+        return (tuple(values),)
 
     def _call(self, node: ast.Call, depth: int) -> tuple[Value] | None:
         if isinstance(node.func, ast.Name) and node.func.id in _CALLED and len(node.args) == 1:
@@ -189,16 +189,16 @@ class Reader:
     def _members_of_enum(self, node: ast.ListComp, depth: int) -> tuple[Value] | None:
         """`[e.value for e in Kind]`."""
         over = node.generators[0].iter
-        found = self.find(over) if isinstance(over, (ast.Name, ast.Attribute)) else None
-        if found is None or not isinstance(found[1], ast.ClassDef) or len(node.generators) > 1:
+        bound = self.find(over) if isinstance(over, (ast.Name, ast.Attribute)) else None
+        if bound is None or not isinstance(bound[1], ast.ClassDef) or len(node.generators) > 1:
             return None
         wanted = node.elt.attr if isinstance(node.elt, ast.Attribute) else ""
-        members = list(members_of(found[1]))
+        members = list(members_of(bound[1]))
         if wanted == "name":
             return (tuple(name for name, _ in members),)
         if wanted != "value":
             return None
-        return (tuple(found[0].value(value, depth + 1) for _, value in members),)
+        return (tuple(bound[0].value(value, depth + 1) for _, value in members),)
 
     # -- names --------------------------------------------------------------------------------
 
@@ -207,10 +207,10 @@ class Reader:
         if depth > _MAX_DEPTH:
             return []
         if isinstance(node, (ast.Name, ast.Attribute)):
-            found = self.find(node)
-            if found is None:
+            target = self.find(node)
+            if target is None:
                 return self.origins(node.value, depth + 1) if isinstance(node, ast.Attribute) else []
-            reader, bound = found
+            reader, bound = target
             names = [name] if (name := self.qualified(node)) else []
             if isinstance(bound, ast.expr) and not isinstance(bound, ast.Dict):
                 names += reader.origins(bound, depth + 1)
@@ -228,10 +228,10 @@ class Reader:
             return None
         if not isinstance(node, ast.Name) or (self.function and node.id in self.bindings(self.function)):
             return None
-        found = self.global_name(node.id)
-        if found is None:
+        target = self.global_name(node.id)
+        if target is None:
             return f"{self.name or self.path}.{node.id}"
-        reader, bound = found
+        reader, bound = target
         name = (
             bound.name
             if isinstance(bound, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
@@ -243,11 +243,11 @@ class Reader:
         return f"{reader.name or reader.path}.{name}"
 
     def _named(self, node: ast.Name | ast.Attribute, depth: int) -> tuple[Value] | None:
-        found = self.find(node)
-        if found is None or isinstance(found[1], ast.stmt):
+        target = self.find(node)
+        if target is None or isinstance(target[1], ast.stmt):
             return None
         # what cannot be told is told by the text where it stands, so that a change there is seen
-        return (found[0].value(found[1], depth + 1),)
+        return (target[0].value(target[1], depth + 1),)
 
     def find(self, node: ast.expr, depth: int = 0) -> Bound | None:
         """What a name or attribute chain stands for: the assigned expression, or the definition.
@@ -294,10 +294,10 @@ class Reader:
 
     def _imported(self, stmt: ast.ImportFrom, name: str, depth: int) -> Bound | None:
         module = self._target(stmt)
-        found = self.sources.module(module)
-        if found is None:
+        located = self.sources.module(module)
+        if located is None:
             return None
-        return Reader(self.sources, found[0], module, found[1]).global_name(name, depth + 1)
+        return Reader(self.sources, located[0], module, located[1]).global_name(name, depth + 1)
 
     def _target(self, stmt: ast.ImportFrom) -> str:
         """The absolute name of the module that an import statement names."""
@@ -310,10 +310,10 @@ class Reader:
 
 def _bindings(scope: ast.AST) -> Bindings:
     """name -> the one expression assigned to it, its definition or its import; None: more than one."""
-    found: Bindings = {}
+    bindings: Bindings = {}
 
     def bind(name: str, what: ast.expr | ast.stmt) -> None:
-        found[name] = None if name in found else what
+        bindings[name] = None if name in bindings else what
 
     for stmt in own_statements(scope.body):  # type: ignore[attr-defined]
         if isinstance(stmt, ast.Assign):
@@ -328,7 +328,7 @@ def _bindings(scope: ast.AST) -> Bindings:
         elif isinstance(stmt, ast.ImportFrom):
             for alias in stmt.names:
                 bind(alias.asname or alias.name, stmt)
-    return found
+    return bindings
 
 
 def own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -45,7 +45,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     for path, summary in after.summaries.items():
         if summary.error is None and losses.concern(summary, after.snapshot[path]):
             uses = {(u.owner, u.name): u for u in sorted(_uses(path, summary, losses), reverse=True)}
-            problems += [_problem(path, use, losses, manifest, removals) for use in sorted(uses.values())]
+            problems += [_problem(path, use, losses, removals) for use in sorted(uses.values())]
     return problems
 
 
@@ -304,7 +304,7 @@ def _chain(node: ast.Attribute | ast.expr) -> list[str]:
     return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
 
 
-def _problem(path: str, use: Use, losses: Losses, manifest: Manifest, removals: Removals) -> Problem:
+def _problem(path: str, use: Use, losses: Losses, removals: Removals) -> Problem:
     missing = (
         Origin(use.owner.module, f"{use.owner.qualname}.{use.name}")
         if use.owner.qualname

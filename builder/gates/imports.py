@@ -30,17 +30,12 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
             # a string that named nothing upstream either is just text
             if item.how == "string constant" and before.index.locate(item.module) is None:
                 continue
-            problems.append(_problem(path, item, before, after, manifest, removals))
+            problems.append(_problem(path, item, before, after, removals))
     return problems
 
 
 def _problem(
-    path: str,
-    item: Dangling,
-    before: IndexedTree,
-    after: IndexedTree,
-    manifest: Manifest,
-    removals: Removals,
+    path: str, item: Dangling, before: IndexedTree, after: IndexedTree, removals: Removals
 ) -> Problem:
     index = after.index
     origin = Origin(item.module, item.name)

@@ -48,7 +48,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         if item.path.startswith("before/") or key in known or key in seen:
             continue
         seen.add(key)
-        problems.append(_problem(*key, item.line, before, after, removals, manifest))
+        problems.append(_problem(*key, item.line, before, after, removals))
     return problems
 
 
@@ -60,7 +60,6 @@ def _problem(
     before: IndexedTree,
     after: IndexedTree,
     removals: Removals,
-    manifest: Manifest,
 ) -> Problem:
     where = f"{path}:{line}: "
     old = before.summaries.get(path)

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from builder.analysis.indexed_tree import IndexedTree, world
+from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.ledger import Reason
-from builder.graph.modules import known_of
 from builder.graph.names import locate, module_of
 from builder.graph.reach import Step, why
 from builder.graph.resolve import Index
@@ -17,6 +16,7 @@ from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.cut import Cut
 from builder.pipeline.reasons import reasons
 from builder.pipeline.starts import edges_of
+from builder.pipeline.verify import output_world
 
 _MAX_PATHS = 10
 _STATES = {
@@ -61,7 +61,7 @@ def explain(cut: Cut, manifest: Manifest, what: str) -> Explanation | None:
         path, name = _located(cut, manifest, what)
     if not path:
         return None
-    after = _after(cut, manifest)
+    after = output_world(cut, manifest)
     symbol = _symbol(cut, after, manifest, path, name) if name else None
     if name and symbol is None:
         return None
@@ -140,11 +140,6 @@ def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
         return "", ""
     path, _, rest = locate(name, manifest.packages, {*cut.upstream.tree, *cut.output.tree}) or ("", "", "")
     return path, rest
-
-
-def _after(cut: Cut, manifest: Manifest) -> IndexedTree:
-    known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
-    return world(cut.output, manifest.packages, known)
 
 
 def _path(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol: Symbol | None) -> Explanation:

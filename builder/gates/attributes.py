@@ -322,6 +322,7 @@ def _problem(path: str, use: Use, losses: Losses, removals: Removals) -> Problem
         mark=reason.mark if reason else None,
         upstream=Mark(path, use.line),
         excerpt=line_of(losses.after, path, use.line),
-        hint=(None if reason else nearest(use.name, have)) or "edit this use, or keep what it names",
+        hint=(None if reason else nearest(use.name, have, cutoff=0.75))
+        or "edit this use, or keep what it names",
         cause=f"{use.owner}{because(reason)}" if reason else None,
     )

@@ -53,7 +53,7 @@ def _problem(
     else:
         text = f"no module named {item.module}"
     # what a rule took away is no misspelling
-    near = None if reason else nearest(item.name or item.module, _candidates(item, index))
+    near = None if reason else nearest(item.name or item.module, _candidates(item, index), cutoff=0.75)
     return Problem(
         "G002",
         f"{path}:{item.line}: {text} ({item.how}){because(reason)}",

@@ -54,7 +54,7 @@ def _problem(d: Difference, surfaces: Surfaces) -> Problem:
     hint: str | None
     if d.change == "lost":
         same: Mapping[Key, Item] = surfaces.after
-        near = nearest(d.key.name, (k.name for k in same if k[:2] == d.key[:2]))
+        near = nearest(d.key.name, (k.name for k in same if k[:2] == d.key[:2]), cutoff=0.75)
         text = f"{where}: {d.key} vanished and no rule names it"
         hint = "if it should go, drop it by an edit that says why, or declare what it stands for absent"
         hint += f"; {near}" if near else ""

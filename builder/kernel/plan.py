@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from builder.errors import BuildError, Mark, Problem
 from builder.kernel.archive import Archive
 from builder.manifest.model import Kernel, WheelRule
-from builder.manifest.schema import nearest
 from builder.manifest.spans import beyond
 from builder.select.patterns import matches
+from builder.spelling import nearest
 
 _FOLDER = re.compile(r"(?:^|/)(sm[0-9]+[a-z]?)/")
 

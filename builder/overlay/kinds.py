@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from builder.graph.names import imported_module, package_of
 from builder.manifest.model import Edit
 from builder.overlay import matching
-from builder.overlay.locate import Binding, Target, suggest
+from builder.overlay.locate import Binding, Target
 from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
+from builder.spelling import nearest
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -141,7 +142,7 @@ def _default(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str
     if name in every:
         raise Wrong("R005", f"The parameter `{name}` of `{edit.target}` has no default.", node)
     message = f"`{edit.target.partition(':')[0]}` has no parameter `{name}`."
-    raise Wrong("R005", message, node, suggest(name, every), absent=True)
+    raise Wrong("R005", message, node, nearest(name, every, most=3), absent=True)
 
 
 def reword(module: Module, edit: Edit, scopes: Sequence[ast.AST]) -> list[Hit]:
@@ -241,7 +242,9 @@ def near(module: Module, edit: Edit) -> str | None:
         a.name for n in ast.walk(module.tree) if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names
     }
     known = imported if edit.kind == "drop-import" else {repr(v) for v in literals if len(v) < 60}
-    return suggest(edit.match.strip().rpartition(".")[2] if edit.kind == "drop-import" else edit.match, known)
+    return nearest(
+        edit.match.strip().rpartition(".")[2] if edit.kind == "drop-import" else edit.match, known, most=3
+    )
 
 
 def _functions(edit: Edit, found: Iterable[Binding]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -108,12 +107,6 @@ def imports(scope: Scope, name: str) -> bool:
         if isinstance(statement, (ast.Import, ast.ImportFrom))
         for alias in statement.names
     )
-
-
-def suggest(name: str, known: Iterable[str]) -> str | None:
-    """`did you mean ...`, or None when nothing is near."""
-    near = difflib.get_close_matches(name, sorted(set(known)), n=3, cutoff=0.6)
-    return f"Did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
 
 
 def _flat(target: ast.expr) -> Iterator[ast.expr]:

@@ -70,9 +70,8 @@ def timed(name):
             ended = os.times()
             spent[name] = spent.get(name, 0.0) + sum(ended[:4]) - sum(began[:4])
     setattr(cut, name, outer)
-for name in ("upstream_world", "decide", "with_scripts", "overlay", "specialize", "surfaces", "with_tables"):
-    if hasattr(cut, name):
-        timed(name)
+for name in ("chosen", "summaries", "prune", "expand", "overlay", "reduce", "surfaces", "with_tables"):
+    timed(name)
 done = cut.cut(upstream, manifest)
 from builder.pipeline import verify
 cut.verify = verify.verify

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from builder.pipeline.cut import Recalled
+    from builder.pipeline.run import Recalled
 
 #: The most of each kind that is kept, the latest first: about ten upstreams.
 MAX_ENTRIES = {"summaries": 16_000, "told": 8, "folds": 4_000, "tops": 8_000}
@@ -57,7 +57,7 @@ def _parts(found: Recalled) -> list[tuple[str, dict[object, object]]]:
 
 
 def _read(path: Path) -> Recalled:
-    from builder.pipeline.cut import Recalled
+    from builder.pipeline.run import Recalled
 
     with contextlib.suppress(OSError, pickle.PickleError, EOFError, AttributeError, ImportError, ValueError):
         data = path.read_bytes()

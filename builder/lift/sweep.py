@@ -22,7 +22,7 @@ from builder.parallel import submit
 from builder.pipeline.request_key import own_digest
 
 if TYPE_CHECKING:
-    from builder.pipeline.cut import Recalled
+    from builder.pipeline.run import Recalled
 
 BACKENDS = ("loky", "dask", "ray")
 _TOGETHER = 12  # commits in one process: most of a commit is as the one before it had it
@@ -121,7 +121,7 @@ def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
 
 
 def _together(job: Job, commits: Sequence[Commit]) -> list[Tried]:
-    from builder.pipeline.cut import Recalled
+    from builder.pipeline.run import Recalled
 
     recall = Recalled()
     return [attempt(job, commit, recall) for commit in commits]

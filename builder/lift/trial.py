@@ -9,9 +9,10 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Problem, by_cause
 from builder.manifest.model import BASE, Manifest, Rule, WholeFile
 from builder.overlay.files import place
-from builder.pipeline.cut import Cut, Recalled, cut
+from builder.pipeline.cut import Cut, cut
 from builder.pipeline.prune import chosen, partial_paths
 from builder.pipeline.ranges import UNKNOWN, About, excused
+from builder.pipeline.run import Recalled
 from builder.pipeline.verify import output_world, problems
 from builder.select.families import with_paths
 from builder.select.rules import Selection, holds_path

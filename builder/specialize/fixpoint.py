@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from builder.graph.names import package_of
 from builder.parallel import map_parallel
-from builder.source.agreement import agrees, first_difference
 from builder.source.encoding import encoded, readable
-from builder.source.ops import Op
-from builder.source.parse import Module, parse
-from builder.source.splice import splice
 from builder.specialize import rebinding
+from builder.specialize.checked_edits import CheckedEdits
 from builder.specialize.dead_code import import_effects
 from builder.specialize.dead_code.cleanup import Cleaner
-from builder.specialize.dead_code.empty_module import is_empty_module
 from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.definitions import defined, vanishing
-from builder.specialize.evaluating.facts import Facts, KnownValue
+from builder.specialize.evaluating.facts import KnownValue
 from builder.specialize.final_checks import hidden_uses
-from builder.specialize.fold_cache import Answer, FoldRecord, Question, Recall, RecordingWorld, digest, key
+from builder.specialize.final_texts import FinalTexts
+from builder.specialize.fold_cache import Answer, FoldRecord, Question, RecordingWorld, digest, key
 from builder.specialize.folding import positions
 from builder.specialize.folding.fold import Folded, fold
-from builder.specialize.format_edits import format_edits, format_files
 from builder.specialize.leftovers import Leftover, leftovers
+from builder.specialize.program import NO_MEMO, Memo, Policy, Program
 from builder.specialize.rebinding import only_defined
 from builder.specialize.results import BY_EDIT, Mismatch, Round, Specialized
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
 from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.module_bindings import BindingsCache, Kept
+from builder.specialize.text_index.module_bindings import BindingsCache
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.relevant_lines import import_hits
 from builder.specialize.world import Memory, SpecializerWorld, Unit
@@ -39,42 +36,23 @@ MAX_ROUNDS = 40
 #: where the questions are defined that a world answers
 QUESTIONS_OF = (import_effects, positions, rebinding)
 
+
 #: path -> the identifiers to fold it for; None: all of them
 Dirty = dict[str, set[str] | None]
 
 
-def specialize(
-    files: Mapping[str, bytes],
-    upstream: Mapping[str, bytes],
-    names: Mapping[str, str],
-    removed: Mapping[str, str],
-    facts: Facts,
-    may_prune: Callable[[str], bool] = lambda path: False,
-    extra: Iterable[bytes] = (),
-    frozen: frozenset[str] = frozenset(),
-    check: bool = True,
-    stays: frozenset[str] = frozenset(),
-    recall: Recall | None = None,
-    tops: Kept | None = None,
-) -> Specialized:
-    """Specialize kept Python files under the facts.
+def specialize(program: Program, policy: Policy, memo: Memo = NO_MEMO) -> Specialized:
+    """Specialize a program: fold what the facts decide, cascade what is gone and clean up after both.
 
-    `files`: path -> bytes of the kept files, overlays applied; `upstream`: the same and the removed ones
-    as upstream has them; `names`: path -> module for all of both; `removed`: module -> why it is gone;
-    `may_prune`: paths in which dead definitions may leave; `extra`: other texts that may name symbols;
-    `frozen`: paths that are ours and stay as they are; `check`: compare each edit with the
-    oracle; `stays`: qualified names of definitions that never leave as dead; `recall`: what folds gave
-    before, to which those of this run are added (only with `check`); `tops`: likewise what files bind.
+    Never raises for what the program holds: what cannot be done is among the result's mismatches.
     """
-    recall = recall if check else None
-    texts = {path: readable(data) for path, data in files.items()}
-    before = {path: readable(data) for path, data in upstream.items()}
-    result = _Fixpoint(
-        texts, before, names, removed, facts, may_prune, extra, frozen, check, stays, recall, tops
-    ).run()
+    texts = {path: readable(data) for path, data in program.files.items()}
+    upstream = {path: readable(data) for path, data in program.upstream.items()}
+    decoded = replace(program, files=texts, upstream=upstream)
+    result = _Fixpoint(decoded, policy, memo if policy.check else replace(memo, folds=None)).run()
     for path, data in list(result.files.items()):
         try:
-            result.files[path] = encoded(data, files[path])
+            result.files[path] = encoded(data, program.files[path])
         except ValueError as error:
             del result.files[path]
             result.mismatches.append(Mismatch(path, f"the edits cannot be written: {error}"))
@@ -82,47 +60,32 @@ def specialize(
 
 
 class _Fixpoint:
-    def __init__(
-        self,
-        files: Mapping[str, bytes],
-        upstream: Mapping[str, bytes],
-        names: Mapping[str, str],
-        removed: Mapping[str, str],
-        facts: Facts,
-        may_prune: Callable[[str], bool],
-        extra: Iterable[bytes],
-        frozen: frozenset[str],
-        check: bool,
-        stays: frozenset[str],
-        recall: Recall | None,
-        tops: Kept | None,
-    ) -> None:
+    """The state of the rounds: the files as they are now, and what is known of them."""
+
+    def __init__(self, program: Program, policy: Policy, memo: Memo) -> None:
+        files, upstream, names = program.files, program.upstream, program.names
         self.files = dict(files)
-        self.first = dict(files)
+        self.first = files
         self.upstream = upstream
         self.names = names
-        self.removed = removed
-        self.facts = facts
-        self.frozen = frozen
-        self.check = check
+        self.removed = program.removed
+        self.facts = policy.facts
+        self.frozen = policy.frozen
         self.removed_files = {names[p]: d for p, d in upstream.items() if p not in files and p in names}
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
         self.outlines: dict[str, Outline] = {}
-        self.tops = BindingsCache(tops)
+        self.bindings = BindingsCache(memo.bindings)
         self.words = IdentifierIndex(files)
         self.links = ImportIndex(files, names, self.words)
-        self.cleaner = Cleaner(
-            upstream, files, names, may_prune, extra, self.words, self.links, frozen, stays
-        )
+        self.cleaner = Cleaner(program, policy, self.words, self.links)
         self.result = Specialized({})
-        self.recall = recall
-        self.stated = digest(facts) if recall is not None else ""
-        # path -> the last edit of a file, not yet compared with the oracle
-        self.unconfirmed: dict[str, tuple[Unit, list[Op]]] = {}
+        self.folds = memo.folds
+        self.facts_digest = digest(self.facts) if memo.folds is not None else ""
+        self.oracle = CheckedEdits(policy.check)
         self.edits = 0  # how many times a file got new bytes
         self.unused: set[str] = set()
-        self.told: set[str] = set()  # names whose news the files that see them were folded for
+        self.announced: set[str] = set()  # names for which the files that see them were folded
         self.wanted: dict[str, set[str]] = {}  # path -> identifiers that mean one of these names
         self.methods: dict[str, dict[str, KnownValue | None]] = {}
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
@@ -132,7 +95,7 @@ class _Fixpoint:
     def world(self) -> SpecializerWorld:
         return SpecializerWorld(
             self.files, self.names, self.removed, self.facts, self.memory,
-            self.units, self.outlines, self.tops, self.words,
+            self.units, self.outlines, self.bindings, self.words,
             self.removed_files,
         )  # fmt: skip
 
@@ -152,12 +115,12 @@ class _Fixpoint:
                 cleaned = self.edits
                 dirty = self.affected(self.clean())
         except SyntaxError as error:  # only what we edited can be no Python here
-            self.mismatch(error.filename or "", f"the edits do not give Python: {error}")
-            return self.result
+            self.oracle.report(error.filename or "", f"the edits do not give Python: {error}")
+            return self.finished()
         if dirty:
-            self.mismatch("", f"no fixpoint after {MAX_ROUNDS} rounds")
+            self.oracle.report("", f"no fixpoint after {MAX_ROUNDS} rounds")
         self.finish()
-        return self.result
+        return self.finished()
 
     def clean(self) -> set[str]:
         """Take away what is dead; the files to fold again.
@@ -171,11 +134,11 @@ class _Fixpoint:
         self.result.rounds += 1
         for path, ops in sorted(cleaned.ops.items()):
             unit, old = world.unit(path), self.files[path]
-            data = self.splice(unit, ops)
+            data = self.oracle.splice(unit, ops)
             if data is None or data == old:
                 continue
-            self.confirm(unit)
-            self.unconfirmed[path] = (unit, ops)
+            self.oracle.confirm(unit)
+            self.oracle.postpone(unit, ops)
             lost = vanishing(unit)
             self.lose(lost, cleaned.dead)
             # nobody names what is dead, nor what it contained: no file has to be looked at again for it,
@@ -217,16 +180,16 @@ class _Fixpoint:
         """path -> the identifiers that mean something which was found out since this was last asked."""
         memory = self.memory
         news: dict[str, set[str]] = {}
-        known = {*memory.gone, *memory.constants, *memory.functions} - self.unused - self.told
+        known = {*memory.gone, *memory.constants, *memory.functions} - self.unused - self.announced
         for name in known:
             if name.rpartition(".")[0] in memory.gone:
                 continue  # who means it means what it was part of
             for path, called in self.links.seeing(name).items():
                 news.setdefault(path, set()).update(called)
-        methods = memory.methods.keys() - self.told
+        methods = memory.methods.keys() - self.announced
         for path in self.words.holding(m.encode() for m in methods):
             news.setdefault(path, set()).update(methods)
-        self.told |= known | methods
+        self.announced |= known | methods
         for path, called in news.items():
             self.wanted.setdefault(path, set()).update(called)
         return {path: called for path, called in news.items() if path not in self.frozen}
@@ -295,22 +258,22 @@ class _Fixpoint:
         """What folding gives for each of these files, in order: recalled, or found out now."""
         found: dict[str, Round] = {}
         keys: dict[str, str] = {}
-        if self.recall is not None:
+        if self.folds is not None:
             world = self.world()
             for path in dirty:
                 keys[path] = self.key(world, path, dirty[path])
-                before = self.recall.get(keys[path])
+                before = self.folds.get(keys[path])
                 if before is not None and before.holds(world):
                     found[path] = before.result
-                    self.recall[keys[path]] = self.recall.pop(keys[path])  # the latest used are kept longest
-                    if path in self.unconfirmed:
-                        self.confirm(world.unit(path))
+                    self.folds[keys[path]] = self.folds.pop(keys[path])  # the latest used are kept longest
+                    if self.oracle.pending(path):
+                        self.oracle.confirm(world.unit(path))
         todo = sorted(dirty.keys() - found.keys())
         for made in map_parallel(todo, lambda paths: self.round(paths, dirty), self.size):
             path = made.folded.path
             found[path] = replace(made, answers=())
-            if self.recall is not None and not made.mismatches:
-                self.recall[keys[path]] = FoldRecord(made.answers, found[path])
+            if self.folds is not None and not made.mismatches:
+                self.folds[keys[path]] = FoldRecord(made.answers, found[path])
         return [found[path] for path in sorted(dirty)]
 
     def key(self, world: SpecializerWorld, path: str, only: set[str] | None) -> str:
@@ -318,7 +281,7 @@ class _Fixpoint:
         words = self.words.of(path)
         more = {*self.memory.methods, *self.wanted.get(path, ())} if only is None else only
         needles = {n for n in more if n.encode() in words} | ({"*"} if only is None else set())
-        return key(world, self.stated, path, needles, self.upstream.get(path, b""))
+        return key(world, self.facts_digest, path, needles, self.upstream.get(path, b""))
 
     def round(self, paths: Sequence[str], dirty: Dirty) -> list[Round]:
         """Fold files against the world of this round, whose other files stay as they are."""
@@ -328,7 +291,7 @@ class _Fixpoint:
             needles = dirty[path]
             if needles is None:
                 needles = set(self.needles(path))
-            asked = RecordingWorld(world) if self.recall is not None else None
+            asked = RecordingWorld(world) if self.folds is not None else None
             folded = fold(world.unit(path), asked or world, needles, self.upstream.get(path, b""))
             results.append((folded, tuple(asked.answers.items()) if asked is not None else ()))
         return [self.edit(world.unit(folded.path), folded, answers) for folded, answers in results]
@@ -338,20 +301,19 @@ class _Fixpoint:
         ops, folded.ops = folded.ops, []
         if not ops:
             return Round(folded, answers=answers)
-        known = len(self.result.mismatches)
-        data = self.splice(unit, ops)
+        before = len(self.oracle.mismatches)
+        data = self.oracle.splice(unit, ops)
         found = Round(folded, answers=answers)
         if data is not None and data != self.files[unit.path]:
             try:
                 after = Unit(unit.path, unit.name, data)
             except SyntaxError as error:
-                self.mismatch(unit.path, f"the edits do not give Python: {error}")
+                self.oracle.report(unit.path, f"the edits do not give Python: {error}")
             else:
-                self.confirm(unit)
-                self.compare(unit, ops, after.module)
+                self.oracle.confirm(unit)
+                self.oracle.compare(unit, ops, after.module)
                 found = Round(folded, data, defined(unit) - defined(after), answers=answers)
-        mismatches, self.result.mismatches = self.result.mismatches, self.result.mismatches[:known]
-        return replace(found, mismatches=tuple(mismatches[known:]))
+        return replace(found, mismatches=self.oracle.since(before))
 
     def size(self, path: str) -> int:
         return len(self.files[path])
@@ -387,21 +349,14 @@ class _Fixpoint:
         changed: list[str] = []
         for found in rounds:
             path = found.folded.path
-            self.result.mismatches += found.mismatches
+            self.oracle.mismatches += found.mismatches
             if found.data is None:
                 continue
-            self.unconfirmed.pop(path, None)  # it was compared where the file was edited
+            self.oracle.take(path)  # it was compared where the file was edited
             self.lose(found.lost, {})
             self.replace(path, found.data)
             changed.append(path)
         return changed
-
-    def splice(self, unit: Unit, ops: Iterable[Op]) -> bytes | None:
-        try:
-            return splice(unit.module, ops)
-        except (ValueError, AssertionError) as error:
-            self.mismatch(unit.path, f"the edits cannot be done: {error}")
-            return None
 
     def replace(self, path: str, data: bytes) -> None:
         """A file has new bytes; they are parsed when somebody asks."""
@@ -413,35 +368,28 @@ class _Fixpoint:
         for name in names:
             self.memory.gone.setdefault(name, why.get(name, "it is absent, or only absent things used it"))
 
-    def confirm(self, unit: Unit) -> None:
-        """Compare the last edit of a file with the oracle if that was left for later."""
-        if unit.path in self.unconfirmed:
-            self.compare(*self.unconfirmed.pop(unit.path), unit.module)
-
-    def compare(self, unit: Unit, ops: Iterable[Op], after: Module, formatted: bool = False) -> None:
-        if self.check and not agrees(unit.module, ops, after, formatted):
-            self.mismatch(unit.path, first_difference(after, unit.module, ops))
-
-    def mismatch(self, path: str, sentence: str) -> None:
-        self.result.mismatches.append(Mismatch(path, sentence))
+    def finished(self) -> Specialized:
+        self.result.mismatches = self.oracle.mismatches
+        return self.result
 
     # -- the end ----------------------------------------------------------------------------------
 
     def finish(self) -> None:
         # what the manifest's own edits wrote is laid out like the rest
         changed = sorted({*self.edited(), *(p for p, d in self.files.items() if d != self.first[p])})
-        for path, (data, empty, mismatches) in zip(
-            changed, map_parallel(changed, self.finals, self.size), strict=True
-        ):
-            self.result.mismatches += mismatches
+        texts = FinalTexts(
+            self.files, self.original, self.names, self.world().unit, self.units, self.oracle
+        )  # fmt: skip
+        for path, final in zip(changed, map_parallel(changed, texts.of, self.size), strict=True):
+            self.oracle.mismatches += final.mismatches
             if self.files[path] == self.first[path]:
-                if data == self.files[path]:
+                if final.data == self.files[path]:
                     continue
                 self.result.formatted.add(path)
-            self.result.files[path] = data
-            if empty:
+            self.result.files[path] = final.data
+            if final.empty:
                 self.result.emptied.append(path)
-            if data != self.files[path]:
+            if final.data != self.files[path]:
                 self.units.pop(path, None)
         self.files.update(self.result.files)
         names = {name.rpartition(".")[2] for name in self.facts.symbols}
@@ -457,6 +405,10 @@ class _Fixpoint:
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]
         self.result.uncertain = sorted({*self.result.uncertain, *self.cleaner.kept_imports()})
 
+    def original(self, path: str) -> bytes:
+        """The text whose layout is kept: upstream's, or where it has none the overlay's."""
+        return self.upstream.get(path, self.first[path])
+
     def leftovers(self, paths: Sequence[str], names: set[str]) -> list[list[Leftover]]:
         """For each file the uses of what is gone. `names`: what the manifest says is gone."""
         world = self.world()
@@ -469,48 +421,6 @@ class _Fixpoint:
             else:
                 found.append(leftovers(unit, world, names.union(self.wanted.get(path, ()))))
         return found
-
-    def finals(self, paths: Sequence[str]) -> list[tuple[bytes, bool, list[Mismatch]]]:
-        """For each edited file its text, whether nothing is left in it, and what went wrong."""
-        formatted = format_files({path: self.files[path] for path in paths})
-        found = []
-        for path in paths:
-            known = len(self.result.mismatches)
-            data = self.final(path, self.files[path], formatted.get(path, self.files[path]))
-            empty = self.parses(path, data) and is_empty_module(parse(data, path).tree)
-            found.append((data, empty, self.result.mismatches[known:]))
-            del self.result.mismatches[known:]
-        return found
-
-    @staticmethod
-    def parses(path: str, data: bytes) -> bool:
-        try:
-            parse(data, path)
-        except SyntaxError:
-            return False
-        return True
-
-    def final(self, path: str, data: bytes, formatted: bytes) -> bytes:
-        """The text of a file, in the formatter's layout where we edited it if that is the same program."""
-        better = format_edits(self.upstream.get(path, self.first[path]), data, formatted)
-        last = self.unconfirmed.pop(path, None)
-        if last is None and better == data:
-            return data
-        if last is None:
-            last = (self.world().unit(path), [])
-        unit, ops = last
-        for text in (better, data) if better != data else (data,):
-            if not self.parses(path, text):
-                continue
-            module = parse(text, path)
-            if text is data:
-                self.compare(unit, ops, module)
-            elif not agrees(unit.module, ops, module, formatted=True):
-                continue
-            self.units[path] = Unit(path, self.names[path], text, module)
-            return text
-        self.mismatch(path, "the edits do not give Python")
-        return data
 
 
 def _writes(data: bytes) -> tuple[int, int]:

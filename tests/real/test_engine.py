@@ -13,6 +13,7 @@ from builder.manifest.load import load
 from builder.pipeline.prune import python_modules
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
+from builder.specialize.program import Policy, Program
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
@@ -40,7 +41,7 @@ def test_every_edit_equals_the_oracle_at_a_later_point(name: str) -> None:
     here = snapshot(upstream, [p for p in modules if "/multimodal_gen/" not in p and "/test/" not in p])
     files = {path: here[path] for path in here}
     names = {path: modules[path] for path in here}
-    found = specialize(files, files, names, {}, Facts.of(manifest), lambda path: True)
+    found = specialize(Program(files, files, names), Policy(Facts.of(manifest), lambda path: True))
     assert found.mismatches == []
     assert len(found.files) > 100
     for path, data in found.files.items():

@@ -13,6 +13,7 @@ from pages import Section, sections
 from builder.manifest.load import parse, read_schema
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
+from builder.specialize.program import Policy, Program
 from builder.specialize.results import Specialized
 
 HERE = Path(__file__).parent
@@ -42,14 +43,12 @@ def facts(section: Section) -> Facts:
 
 
 def specialized(section: Section, files: Mapping[str, bytes]) -> Specialized:
-    return specialize(
+    program = Program(
         files=files,
         upstream={**section.before, **section.upstream},
         names={path: _module(path) for path in section.before},
-        removed={},
-        facts=facts(section),
-        may_prune=lambda path: section.prune,
     )
+    return specialize(program, Policy(facts(section), may_prune=lambda path: section.prune))
 
 
 def _module(path: str) -> str:

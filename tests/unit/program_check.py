@@ -13,7 +13,8 @@ from program_parts import AROUND, BATCH, FACTS
 from program_run import run
 from random_program import Program
 
-from builder.specialize import fixpoint
+from builder.specialize import final_texts
+from builder.specialize import program as whole
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
 from builder.specialize.results import Specialized
@@ -35,15 +36,14 @@ def programs(seed: int) -> dict[str, str]:
 
 def specialized(files: Mapping[str, str]) -> Specialized:
     names = {path: _module(path) for path in (*files, *GONE)}
-    with patch.object(fixpoint, "format_files", lambda texts: {}):  # layout is not meaning
-        return specialize(
+    with patch.object(final_texts, "format_files", lambda texts: {}):  # layout is not meaning
+        program = whole.Program(
             files={path: text.encode() for path, text in files.items()},
             upstream={path: text.encode() for path, text in {**files, **GONE}.items()},
             names=names,
             removed={_module(path): "a rule" for path in GONE},
-            facts=KNOWN,
-            may_prune=lambda path: True,
         )
+        return specialize(program, whole.Policy(KNOWN, may_prune=lambda path: True))
 
 
 def differences(written: Mapping[str, str]) -> list[str]:

@@ -8,6 +8,7 @@ from textwrap import dedent
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fixpoint import specialize
 from builder.specialize.fold_cache import Recall
+from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.results import Specialized
 from builder.specialize.text_index.module_bindings import Kept
 
@@ -47,19 +48,14 @@ def run(
     gone = set(without)
     before = sources({"pkg/platform.py": PLATFORM, **texts, **(upstream or {})})
     kept = sources({"pkg/platform.py": PLATFORM, **texts})
-    return specialize(
+    program = Program(
         files={p: d if before.get(p) != d else before[p] for p, d in kept.items() if p not in gone},
         upstream=before,
         names={p: module_of(p) for p in {*before, *kept}},
         removed={module_of(p): "manifest.yaml:1:1" for p in gone},
-        facts=facts,
-        may_prune=may_prune,
         extra=extra,
-        frozen=frozen,
-        stays=stays,
-        recall=recall,
-        tops=tops,
     )
+    return specialize(program, Policy(facts, may_prune, frozen, stays), Memo(recall, tops))
 
 
 def output(texts: Mapping[str, str], **options: object) -> dict[str, str]:

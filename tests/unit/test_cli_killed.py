@@ -19,8 +19,8 @@ from builder.emit.write import STAGES
 CALLS = (
     "builder.pipeline.cut:prune",
     "builder.pipeline.cut:overlay",
-    "builder.pipeline.cut:specialize",
-    "builder.pipeline.cut:lockstep.follow",
+    "builder.pipeline.reduce:specialize",
+    "builder.pipeline.reduce:lockstep.follow",
     "builder.pipeline.verify:check",
     "builder.pipeline.build:build_wheel",
     "builder.pipeline.lockfile:confirm",
@@ -148,7 +148,7 @@ def test_an_interruption_anywhere_is_130_and_leaves_nothing_behind(
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["SIGTERM", "SIGHUP"]
 )
-@pytest.mark.parametrize("place", ["builder.pipeline.cut:specialize", "half", "swapped"])
+@pytest.mark.parametrize("place", ["builder.pipeline.reduce:specialize", "half", "swapped"])
 def test_a_request_to_end_is_an_interruption_with_its_own_status(
     world: World, place: str, number: signal.Signals, status: int
 ) -> None:

@@ -10,6 +10,7 @@ from small_package import FACTS, module_of, output, run, sources
 
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fixpoint import specialize
+from builder.specialize.program import Policy, Program
 
 #: uses of most of what the engine does: constants over files, predicates, modules that are gone
 FILES = {
@@ -199,7 +200,7 @@ def test_text_that_only_looks_like_code_decides_nothing() -> None:
 def test_a_broken_fact_does_not_make_the_rounds_endless() -> None:
     facts = Facts(predicates={"pkg.platform.is_npu": KnownValue(True)})
     texts = sources({"pkg/platform.py": "def is_npu():\n    return not is_npu()\n", "pkg/a.py": "x = 1\n"})
-    done = specialize(texts, texts, {p: module_of(p) for p in texts}, {}, facts)
+    done = specialize(Program(texts, texts, {p: module_of(p) for p in texts}), Policy(facts))
     assert done.rounds < 10
     assert facts != FACTS
 

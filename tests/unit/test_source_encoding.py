@@ -12,6 +12,7 @@ from builder.source.parse import Module, parse
 from builder.source.splice import splice
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fixpoint import specialize
+from builder.specialize.program import Policy, Program
 
 FACTS = Facts(
     predicates={"plat.is_hip": KnownValue(False), "plat.word": KnownValue("né €")},
@@ -20,10 +21,8 @@ FACTS = Facts(
 
 
 def cut(data: bytes) -> tuple[bytes, list[str]]:
-    result = specialize(
-        files={"pkg/mod.py": data}, upstream={"pkg/mod.py": data}, names={"pkg/mod.py": "pkg.mod"},
-        removed={}, facts=FACTS,
-    )  # fmt: skip
+    program = Program({"pkg/mod.py": data}, {"pkg/mod.py": data}, {"pkg/mod.py": "pkg.mod"})
+    result = specialize(program, Policy(FACTS))
     return result.files.get("pkg/mod.py", data), [m.sentence for m in result.mismatches]
 
 

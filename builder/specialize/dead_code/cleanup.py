@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.dead import Dead
 from builder.specialize.dead_code.unused import Bound, Unused, typing_only
+from builder.specialize.program import Policy, Program
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.world import SpecializerWorld, Unit
@@ -30,28 +31,14 @@ class Cleaned:
 class Cleaner:
     """Finds what is dead by us, round by round."""
 
-    def __init__(
-        self,
-        before: Mapping[str, bytes],
-        files: Mapping[str, bytes],
-        names: Mapping[str, str],
-        may_prune: Callable[[str], bool],
-        extra: Iterable[bytes],
-        words: IdentifierIndex,
-        links: ImportIndex,
-        frozen: frozenset[str] = frozenset(),
-        stays: frozenset[str] = frozenset(),
-    ) -> None:
-        """`before`: upstream's package files; `files`: the kept ones, whose words `words` follows;
-        `names`: path -> module; `may_prune`: paths in which dead definitions may leave; `extra`: other
-        texts whose words count as references; `links`: who imports what; `frozen`: paths in
-        which nothing leaves; `stays`: qualified names of what never leaves."""
-        self._before = before
-        self._names = names
+    def __init__(self, program: Program, policy: Policy, words: IdentifierIndex, links: ImportIndex) -> None:
+        """`words`, `links`: the identifiers and imports of the program's files as they are now."""
+        self._before = program.upstream
+        self._names = program.names
         self._words = words
         self._units: dict[str, Unit | None] = {}
         self._unused = Unused(self.before_unit, words, links)
-        self._dead = Dead(before, self.before_unit, files, may_prune, extra, words, links, frozen, stays)
+        self._dead = Dead(program, policy, self.before_unit, words, links)
 
     def before_unit(self, path: str) -> Unit | None:
         """A file as upstream has it; None when upstream lacks it or it is not Python."""

@@ -14,6 +14,7 @@ from builder.specialize.dead_code.hierarchy import Class, Hierarchy
 from builder.specialize.dead_code.reflection import Reflection
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.program import Policy, Program
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, defines, identifier_counts
 from builder.specialize.text_index.import_index import ImportIndex
@@ -47,26 +48,22 @@ class Dead:
 
     def __init__(
         self,
-        before: Mapping[str, bytes],
+        program: Program,
+        policy: Policy,
         before_unit: Callable[[str], Unit | None],
-        files: Mapping[str, bytes],
-        may_prune: Callable[[str], bool],
-        extra: Iterable[bytes],
-        counts: IdentifierIndex,
+        words: IdentifierIndex,
         links: ImportIndex,
-        frozen: frozenset[str] = frozenset(),
-        stays: frozenset[str] = frozenset(),
     ) -> None:
-        """`before`: upstream's own code; `files`: the kept files, whose words `counts` follows, and whose
-        imports are `links`; `may_prune`: paths in which definitions may leave; `extra`: other texts that
-        may name them; `frozen`: paths in which nothing leaves; `stays`: what never leaves, qualified."""
-        self._frozen = frozen
-        self._stays = stays
+        """`before_unit`: a file as upstream has it; `words`, `links`: the identifiers and imports of the
+        program's files as they are now."""
+        before, files = program.upstream, program.files
+        self._frozen = policy.frozen
+        self._stays = policy.stays
         self._before_unit = before_unit
-        self._words = counts
+        self._words = words
         self._links = links
-        self._may_prune = may_prune
-        self._extra = {w for data in extra for w in identifier_counts(data)}
+        self._may_prune = policy.may_prune
+        self._extra = {w for data in program.extra for w in identifier_counts(data)}
         removed = {p: identifier_counts(d) for p, d in before.items() if p not in files}
         self._removed = {p: frozenset(found) for p, found in removed.items()}
         self._edited: dict[str, Counter[bytes]] = {}  # words of upstream's version
@@ -82,11 +79,11 @@ class Dead:
         for path, data in files.items():
             self._look(path, data)
             if path not in before:
-                self._fell.subtract(counts.of(path))
+                self._fell.subtract(words.of(path))
             elif before[path] is not data and before[path] != data:
                 old = self._edited[path] = identifier_counts(before[path])
                 self._fell.update(old)
-                self._fell.subtract(counts.of(path))
+                self._fell.subtract(words.of(path))
 
     def replace(self, path: str, old: Counter[bytes], more: Mapping[bytes, int], data: bytes) -> None:
         """A kept file now has these bytes. `old`: its words until now; `more`: by how much they changed."""

@@ -1,0 +1,80 @@
+"""What the output is compared with: the surface of upstream, and what its native code has itself.
+
+It follows from upstream and the selection alone and nobody asks for it before the end, so a second process
+works it out beside the cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from builder.graph.modules import Summary, SummaryCache, known_of, summaries
+from builder.manifest.model import Manifest
+from builder.native import gate as native
+from builder.parallel import Future, submit
+from builder.pipeline.prune import python_modules
+from builder.pipeline.run import Comparison, Recalled, Run
+from builder.pipeline.surfaces import staying_python, surface_files
+from builder.select.rules import Selection
+from builder.surface.extract import surface
+from builder.surface.model import Surface
+from builder.tree import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """`removed`: the summaries of the Python that rules remove; `findings`: of upstream's native code."""
+
+    removed: Mapping[str, Summary]
+    surface: Surface
+    findings: tuple[native.Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingComparison:
+    """A comparison that a second process works out. `files`: those that have a surface."""
+
+    files: Snapshot
+    _key: str
+    _future: Future[Compared]
+
+    def result(self, run: Run, staying: Mapping[str, Summary]) -> Compared:
+        """The comparison, remembered for later runs together with the summaries of all of upstream."""
+        compared = self._future.result()
+        if run.recalled:
+            _remember(run.recalled, run.upstream, {**staying, **compared.removed})
+            run.recalled.told[self._key] = (compared.surface, compared.findings)
+        return compared
+
+
+def compare_beside(run: Run, selection: Selection, manifest: Manifest) -> PendingComparison:
+    """Begin to work out what the output is compared with."""
+    files = surface_files(run.upstream, selection, manifest)
+    key = f"{files.tree.id} {run.upstream.tree.id} {sorted(manifest.packages.items())}"
+    known = run.recalled.summaries if run.recalled else {}
+    earlier = run.recalled.told.get(key) if run.recalled else None
+    return PendingComparison(
+        files, key, submit(lambda: _compare(run.upstream, files, selection, manifest, known, earlier))
+    )
+
+
+def _compare(
+    upstream: Snapshot,
+    files: Snapshot,
+    selection: Selection,
+    manifest: Manifest,
+    known: SummaryCache,
+    earlier: Comparison | None,
+) -> Compared:
+    removed = sorted({*python_modules(upstream, manifest.packages)} - {*staying_python(selection)})
+    return Compared(
+        summaries(upstream.restrict(removed), manifest.packages, known),
+        *(earlier or (surface(files, manifest.packages), native.check(upstream))),
+    )
+
+
+def _remember(recalled: Recalled, upstream: Snapshot, everything: Mapping[str, Summary]) -> None:
+    for key, summary in known_of(upstream, everything).items():
+        recalled.summaries.pop(key, None)  # the latest used are kept longest
+        recalled.summaries[key] = summary

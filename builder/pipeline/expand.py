@@ -1,0 +1,45 @@
+"""The manifest as it is asked of one upstream: a statement for each name that a word or pattern means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from builder.graph.modules import Summary
+from builder.graph.resolve import Index
+from builder.manifest.model import Manifest
+from builder.pipeline.expand_families import FamilyMatches, expand_families
+from builder.pipeline.expand_patterns import expand_patterns
+from builder.pipeline.model_scope import Scoped
+from builder.pipeline.prune import Pruned
+from builder.pipeline.ranges import beyond, holds, mistakes
+from builder.pipeline.run import Run
+from builder.pipeline.unused_facts import unused_facts
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """`families`: batch -> what its words matched."""
+
+    manifest: Manifest
+    families: Mapping[str, FamilyMatches]
+
+
+def expand(
+    run: Run, asked: Manifest, scoped: Scoped, pruned: Pruned, staying: Mapping[str, Summary], index: Index
+) -> Expanded:
+    """State what words and patterns stand for.
+
+    `asked`: the manifest before models withdrew any of it; `staying`, `index`: of the Python that no rule
+    removes. Stops with what the selection found and with statements that match nothing (R001, R009) or match
+    outside of their versions (R011).
+    """
+    kept = run.upstream.restrict(path for path in pruned.kept if path in staying)
+    kept_index = Index({path: staying[path] for path in kept}, asked.packages)
+    manifest, families, unused_words = expand_families(scoped.manifest, run.upstream, kept, kept_index)
+    manifest, unmatched = expand_patterns(manifest, index)
+    unused = [*scoped.problems, *unused_words, *unmatched, *unused_facts(run.upstream, manifest)]
+    selection = pruned.selection
+    matched = holds(asked, scoped.manifest, unused, selection.matches())
+    run.stop([*selection.problems, *mistakes(unused, asked), *beyond(asked, matched)])
+    return Expanded(manifest, families)

@@ -1,0 +1,132 @@
+"""Specialize, keep native code in step, drop what no root reaches any more; again, until nothing leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from builder.errors import Problem
+from builder.graph.modules import Summary, SummaryCache, known_of, python_paths
+from builder.graph.names import is_test
+from builder.manifest.model import Manifest
+from builder.native import lockstep
+from builder.pipeline import unresolved_uses
+from builder.pipeline.empty_modules import empty_modules
+from builder.pipeline.prune import Pruned, python_modules
+from builder.pipeline.run import Run
+from builder.pipeline.unreached import narrowed, output_summaries
+from builder.select.patterns import PatternSet
+from builder.specialize.evaluating.facts import Facts
+from builder.specialize.fixpoint import specialize
+from builder.specialize.leftovers import Leftover
+from builder.specialize.program import NO_MEMO, Memo, Policy, Program
+from builder.specialize.results import Specialized
+from builder.tree import Snapshot
+
+#: How often an output is specialized again without what no root reached in it. Two or three times are usual;
+#: what would leave later stays.
+_MAX_PASSES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What stays the same in every pass.
+
+    `ours`: whole files of ours; `opaque`: Python files that do not parse.
+    """
+
+    upstream: Snapshot
+    manifest: Manifest
+    facts: Facts
+    ours: frozenset[str]
+    opaque: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """An output in which a root reaches everything that reach decides about, and how it came to be."""
+
+    output: Snapshot
+    pruned: Pruned
+    specialized: Specialized
+    consequences: tuple[lockstep.Consequence, ...]
+    summaries: SummaryCache
+
+
+def reduce(
+    run: Run, files: Snapshot, pruned: Pruned, setting: Setting, staying: Mapping[str, Summary]
+) -> Reduced:
+    """Reduce the kept `files`, overlays applied. `staying`: the summaries of upstream's kept Python.
+
+    Stops with the uses that cannot leave (R008), edits that the oracle does not confirm (G010) and native
+    code that cannot follow (G011).
+    """
+    output, total = files, Specialized({})
+    consequences: tuple[lockstep.Consequence, ...] = ()
+    known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
+    reported: set[tuple[str, str, str]] = set()
+    for number in range(1, _MAX_PASSES + 1):
+        specialized, followed = specialize_once(output, pruned, setting, run.memo)
+        run.stop(_unresolved(specialized, reported, pruned, setting, output))
+        run.stop(followed.problems)
+        total = total.then(specialized)
+        consequences += followed.consequences
+        output = output.replace({**specialized.files, **followed.files})
+        empty = empty_modules(output, specialized.emptied, total.files, staying, setting.manifest)
+        total.lost.update(dict.fromkeys(empty.values(), "nothing is left in it"))
+        output = output.replace(dict.fromkeys(empty))
+        summarized = output_summaries(output, setting.manifest, known)
+        known |= known_of(output, summarized)
+        if number == _MAX_PASSES:
+            break
+        fewer = narrowed(output, summarized, pruned, setting.manifest, setting.upstream)
+        unreached = [path for path in fewer.removed if path not in pruned.removed]
+        pruned = fewer
+        if not unreached:
+            break
+        output = output.replace(dict.fromkeys(path for path in unreached if path in output))
+        total = replace(total, files={p: data for p, data in total.files.items() if p in output})
+    return Reduced(output, pruned, total, consequences, known)
+
+
+def _unresolved(
+    specialized: Specialized,
+    reported: set[tuple[str, str, str]],
+    pruned: Pruned,
+    setting: Setting,
+    files: Snapshot,
+) -> Iterable[Problem]:
+    """The problems of one pass; what an earlier pass left open is open still, and reported already."""
+    specialized.leftovers = [use for use in specialized.leftovers if _place(use) not in reported]
+    reported |= set(map(_place, specialized.leftovers))
+    return unresolved_uses.problems(specialized, pruned, setting.manifest, files, setting.upstream)
+
+
+def _place(use: Leftover) -> tuple[str, str, str]:
+    return use.path, use.scope, use.name
+
+
+def specialize_once(
+    files: Snapshot, pruned: Pruned, setting: Setting, memo: Memo = NO_MEMO
+) -> tuple[Specialized, lockstep.Followed]:
+    """What follows from the facts and from what is gone: in Python, then in native code."""
+    upstream, manifest, opaque = setting.upstream, setting.manifest, setting.opaque
+    readable = [p for p in python_paths(files) if p not in opaque]
+    before = [p for p in python_paths(upstream) if not is_test(p) and p not in opaque]
+    modules = python_modules(upstream, manifest.packages)
+    program = Program(
+        files={p: files[p] for p in python_modules(readable, manifest.packages)},
+        upstream={p: upstream[p] for p in python_modules(before, manifest.packages)},
+        names=python_modules({*readable, *before}, manifest.packages),
+        removed={modules[p]: str(r.mark) for p, r in pruned.removed.items() if p in modules},
+        extra=[files[p] for p in files if p.endswith("pyproject.toml") or p in opaque],
+    )
+    policy = Policy(
+        facts=setting.facts,
+        may_prune=PatternSet(manifest.symbols_pruned).any,
+        frozen=setting.ours,
+        stays=frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub"),
+    )
+    specialized = specialize(program, policy, memo)
+    batches = {p: r.batch for p, r in pruned.removed.items()}
+    return specialized, lockstep.follow(files.replace(specialized.files), upstream, batches)

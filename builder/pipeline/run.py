@@ -1,0 +1,75 @@
+"""What one cut is about, and what cuts remember of one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from builder.errors import BuildError, Problem
+from builder.graph.modules import Summary
+from builder.manifest.model import Manifest
+from builder.native import gate as native
+from builder.pipeline.prune import partial_paths
+from builder.pipeline.ranges import About
+from builder.specialize.fold_cache import FoldRecord
+from builder.specialize.program import NO_MEMO, Memo
+from builder.specialize.text_index.module_bindings import ModuleBindings
+from builder.surface.model import Surface
+from builder.tree import Snapshot
+
+#: Takes the problems of a stage.
+Stop = Callable[[Iterable[Problem]], None]
+Comparison = tuple[Surface, tuple[native.Finding, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What cuts found that is true of the same files again.
+
+    Summaries, what upstream offers, what folding a file gave, what a file binds at its top level.
+    """
+
+    summaries: dict[tuple[str, str, int], Summary] = field(default_factory=dict)
+    told: dict[str, Comparison] = field(default_factory=dict)
+    folds: dict[str, FoldRecord] = field(default_factory=dict)
+    tops: dict[str, ModuleBindings] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One cut: the upstream tree, the manifest as it is written, and what is known of the upstream.
+
+    `within`: the only folders that a partial upstream holds; `stop`: takes the problems of each stage;
+    `recalled`: None where nothing may be remembered.
+    """
+
+    upstream: Snapshot
+    manifest: Manifest
+    about: About
+    within: tuple[str, ...]
+    stop: Stop
+    recalled: Recalled | None
+
+    @classmethod
+    def of(
+        cls,
+        upstream: Snapshot,
+        manifest: Manifest,
+        about: About,
+        stop: Stop | None,
+        recalled: Recalled | None,
+    ) -> Run:
+        """A run; without `stop` the problems of the first stage that has any are raised."""
+        return cls(upstream, manifest, about, partial_paths(upstream), stop or raise_problems, recalled)
+
+    @property
+    def memo(self) -> Memo:
+        """What specialization remembers."""
+        return Memo(self.recalled.folds, self.recalled.tops) if self.recalled else NO_MEMO
+
+
+def raise_problems(problems: Iterable[Problem]) -> None:
+    """Raise BuildError if there is a problem."""
+    listed = tuple(problems)
+    if listed:
+        raise BuildError(listed)

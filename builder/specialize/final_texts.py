@@ -1,0 +1,75 @@
+"""The text of each edited file at the end: in the formatter's layout where we edited it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+
+from builder.source.agreement import agrees
+from builder.source.parse import parse
+from builder.specialize.checked_edits import CheckedEdits
+from builder.specialize.dead_code.empty_module import is_empty_module
+from builder.specialize.format_edits import format_edits, format_files
+from builder.specialize.results import Mismatch
+from builder.specialize.world import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class FinalText:
+    """`empty`: nothing that anybody could use is left in the file."""
+
+    data: bytes
+    empty: bool
+    mismatches: tuple[Mismatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FinalTexts:
+    """`original`: the layout to keep outside of the edits; `unit`: a file as it is now; `units`: takes the
+    parsed final texts."""
+
+    files: Mapping[str, bytes]
+    original: Callable[[str], bytes]
+    names: Mapping[str, str]
+    unit: Callable[[str], Unit]
+    units: MutableMapping[str, Unit]
+    edits: CheckedEdits
+
+    def of(self, paths: Sequence[str]) -> list[FinalText]:
+        """The final text of each file, in order."""
+        formatted = format_files({path: self.files[path] for path in paths})
+        return [self._final(path, formatted.get(path, self.files[path])) for path in paths]
+
+    def _final(self, path: str, formatted: bytes) -> FinalText:
+        before = len(self.edits.mismatches)
+        data = self._text(path, self.files[path], formatted)
+        empty = _parses(path, data) and is_empty_module(parse(data, path).tree)
+        return FinalText(data, empty, self.edits.since(before))
+
+    def _text(self, path: str, data: bytes, formatted: bytes) -> bytes:
+        """The file in the formatter's layout where we edited it, if that is the same program."""
+        better = format_edits(self.original(path), data, formatted)
+        last = self.edits.take(path)
+        if last is None and better == data:
+            return data
+        unit, ops = last or (self.unit(path), [])
+        for text in (better, data) if better != data else (data,):
+            if not _parses(path, text):
+                continue
+            module = parse(text, path)
+            if text is data:
+                self.edits.compare(unit, ops, module)
+            elif not agrees(unit.module, ops, module, formatted=True):
+                continue
+            self.units[path] = Unit(path, self.names[path], text, module)
+            return text
+        self.edits.report(path, "the edits do not give Python")
+        return data
+
+
+def _parses(path: str, data: bytes) -> bool:
+    try:
+        parse(data, path)
+    except SyntaxError:
+        return False
+    return True

@@ -1,0 +1,60 @@
+"""What is specialized, under what, and what is remembered from earlier runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from builder.specialize.evaluating.facts import Facts
+from builder.specialize.fold_cache import Recall
+from builder.specialize.text_index.module_bindings import Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The Python to specialize, and what is around it.
+
+    `files`: path -> bytes of the kept files, overlays applied; `upstream`: the same files and the removed
+    ones as upstream has them; `names`: path -> module for all of both; `removed`: module -> why it is gone;
+    `extra`: other texts that may name symbols.
+    """
+
+    files: Mapping[str, bytes]
+    upstream: Mapping[str, bytes]
+    names: Mapping[str, str]
+    removed: Mapping[str, str] = field(default_factory=dict)
+    extra: Iterable[bytes] = ()
+
+
+def _nowhere(path: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What decides.
+
+    `may_prune`: paths in which dead definitions may leave; `frozen`: paths that are ours and stay as they
+    are; `stays`: qualified names of definitions that never leave as dead; `check`: compare each edit with
+    the oracle.
+    """
+
+    facts: Facts
+    may_prune: Callable[[str], bool] = _nowhere
+    frozen: frozenset[str] = frozenset()
+    stays: frozenset[str] = frozenset()
+    check: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """What earlier runs found, to which this run adds; None: nothing is remembered.
+
+    `folds`: what folding a file gave (only with a policy that checks); `bindings`: what files bind.
+    """
+
+    folds: Recall | None = None
+    bindings: Kept | None = None
+
+
+NO_MEMO = Memo()

@@ -142,13 +142,13 @@ class Conditions:
         if _last(node.func) == "bool" and len(node.args) == 1:
             return self.truth(node.args[0], reader, depth + 1)
         name = reader.qualified(node.func)
-        found = self._fact("predicate", name) if name else None
-        imported = _imported(reader.file.tree, node.func) if found is None else None
-        return self._fact("predicate", imported) if imported else found
+        verdict = self._fact("predicate", name) if name else None
+        imported = _imported(reader.file.tree, node.func) if verdict is None else None
+        return self._fact("predicate", imported) if imported else verdict
 
     def _named(self, node: ast.Name | ast.Attribute, reader: Reader, depth: int) -> Verdict | None:
-        if isinstance(node, ast.Attribute) and (found := self._fact("value", f"*.{node.attr}")):
-            return found
+        if isinstance(node, ast.Attribute) and (verdict := self._fact("value", f"*.{node.attr}")):
+            return verdict
         bound = reader.find(node)
         if bound is None or not isinstance(bound[1], ast.expr):
             return None

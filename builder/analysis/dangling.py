@@ -1,4 +1,4 @@
-"""What the imports and module names of one file ask of the packages and do not get."""
+"""Imports and module names of one file that do not resolve in the packages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from builder.graph.resolve import Index
 
 
 class Dangling(NamedTuple):
-    """A module (`name` empty), or a name in a module, that a line asks for and nobody has."""
+    """A module (`name` empty), or a name in a module, that a line names and that does not exist."""
 
     module: str
     name: str
@@ -19,7 +19,7 @@ class Dangling(NamedTuple):
 
 
 def dangling(summary: Summary, index: Index) -> Iterator[Dangling]:
-    """What one file asks of the packages and does not get."""
+    """Everything that one file names in the packages and that does not exist."""
     for item in summary.imports:
         if not index.internal(item.target):
             continue

@@ -73,7 +73,7 @@ class Removals:
         if rule is None:
             return None
         if rule.verdict in ("reach", "follow"):
-            clause = f"left, for {rule.pattern}"
+            clause = f"removed because {rule.pattern}"
         else:
             verb = "pruned" if rule.verdict == "prune" else "removed"
             clause = f"{verb} by rule {rule.pattern!r} of batch {rule.batch}"

@@ -1,4 +1,4 @@
-"""Which statement of the manifest accounts for something of the surface that left, came or changed."""
+"""Which statement of the manifest accounts for a removed, added or changed item of the surface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FACTS = "facts"
 
 
 class Causes:
-    """Looks causes up for one upstream tree and one manifest; all by name, so that it is fast."""
+    """Looks up causes for one upstream tree and one manifest, all by name."""
 
     def __init__(
         self, manifest: Manifest, removals: Removals, sources: Sources, before: Surface, after: Surface
@@ -36,21 +36,23 @@ class Causes:
         self._models = {o for b in manifest.batches for o in b.options if o.removed_models}
         self._words = {id(e): _strings(e.match) - _strings(e.by) for e in self.edits if e.match is not None}
 
-    # -- what left --------------------------------------------------------------------------------
+    # -- what was removed --------------------------------------------------------------------------------
 
     def lost(self, item: Item) -> tuple[Cause, ...] | Place:
-        """The causes that together account for every place of something that left; else the first place
-        that none accounts for."""
+        """The causes that together account for every place of a removed item.
+
+        Where none accounts for a place, the first such place.
+        """
         causes: set[Cause] = set()
         for place in item.places:
-            cause = self.left(item, place)
+            cause = self.cause_at(item, place)
             if cause is None:
                 return place
             causes.add(cause)
         return tuple(sorted(causes, key=_order))
 
-    def left(self, item: Item, place: Place) -> Cause | None:
-        """What accounts for one place."""
+    def cause_at(self, item: Item, place: Place) -> Cause | None:
+        """What accounts for the removal of an item at one place."""
         return (
             self.path(place.path)
             or self.name(self.own(item.key, item, place))
@@ -83,7 +85,7 @@ class Causes:
         return place.qualified
 
     def name(self, qualified: str) -> Cause | None:
-        """What is said of a name or of the nearest name above it: absent, dropped, stubbed."""
+        """The statement about a name, or the nearest name that holds it: absent, dropped or stubbed."""
         removal = self.removals.nearest(qualified, "absent", "drop", "stub", "body")
         return _stated(removal) if removal else None
 
@@ -101,7 +103,7 @@ class Causes:
         return self.definition(item, value) if isinstance(value, str) else None
 
     def flag(self, item: Item) -> Cause | None:
-        """A flag that is said to be absent, or whose default is a name that left."""
+        """A flag that is declared absent, or whose default is a removed name."""
         if item.key.kind != "flag":
             return None
         if cause := self.conditions.option(("add_argument",), item.key.name):
@@ -123,14 +125,14 @@ class Causes:
         return (self.path(home[0]) if home and home[0] in self.removals.by_path else None) or self.name(name)
 
     def edit(self, place: Place, *words: str) -> Cause | None:
-        """An edit of the place's scope, or a patch of its file, that takes one of these words away."""
+        """An edit of the place's scope, or a patch of its file, that removes one of these words."""
         for edit in self.edits:
-            gone = self._words.get(id(edit), frozenset())
-            if gone.intersection(words) and f"{place.qualified}.".startswith(f"{edit.target}."):
+            removed_words = self._words.get(id(edit), frozenset())
+            if removed_words.intersection(words) and f"{place.qualified}.".startswith(f"{edit.target}."):
                 return _by(edit)
         for patch in self.patches:
             text = self.manifest.overlays.get(patch.overlay, b"").decode("utf-8", "replace")
-            if place.path in text and any(_taken(text, word) for word in words):
+            if place.path in text and any(_removes(text, word) for word in words):
                 return Cause(patch.batch, f"patch {patch.overlay}", patch.mark)
         return None
 
@@ -145,7 +147,7 @@ class Causes:
         return None
 
     def proved(self, place: Place) -> Cause | None:
-        """What the evaluator proved dead; the cause is that of its last callers where they can be seen."""
+        """What the specializer proved dead: the cause of its last callers where these are known."""
         removal = self.removals.symbol(place.qualified)
         if removal is None:
             return None
@@ -198,9 +200,9 @@ class Causes:
                     return _by(edit)
             key = Key("registry", name, str(value))
             if key in self.before and key not in self.after:
-                found = self.lost(self.before[key])
-                if not isinstance(found, Place) and found:
-                    return found[0]
+                causes = self.lost(self.before[key])
+                if not isinstance(causes, Place) and causes:
+                    return causes[0]
             home = self._file_of(name)
             if home and home in self.whole:
                 return self.path(home)
@@ -223,11 +225,11 @@ class Causes:
 
     def _file_of(self, name: str) -> str | None:
         while name := name.rpartition(".")[0]:
-            if found := self.sources.module(name):
-                return found[0]
+            if module := self.sources.module(name):
+                return module[0]
         return None
 
-    # -- what came ------------------------------------------------------------------------------------
+    # -- what was added ------------------------------------------------------------------------------------
 
     def added(self, item: Item) -> Cause | None:
         """Only what we write can add: a file of ours, or the new text of an edit."""
@@ -280,8 +282,8 @@ def _strings(source: str | None) -> frozenset[str]:
     return frozenset(words)
 
 
-def _taken(patch: str, word: str) -> bool:
-    """A patch has the word in a line that leaves, and in none that comes."""
+def _removes(patch: str, word: str) -> bool:
+    """Whether a patch removes a line with the word and adds none."""
     lines = patch.splitlines()
     return any(r.startswith("-") and word in r for r in lines) and not any(
         r.startswith("+") and word in r for r in lines

@@ -50,7 +50,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
 
 
 class Losses:
-    """What upstream's modules and classes had and the output's have not."""
+    """What upstream's modules and classes have and the output's lack."""
 
     def __init__(self, before: IndexedTree, after: IndexedTree) -> None:
         self.before, self.after = before, after

@@ -1,4 +1,4 @@
-"""G008: what pyproject.toml requires is what the code imports, in both directions."""
+"""G008: pyproject.toml requires what the code imports, and nothing else."""
 
 from __future__ import annotations
 

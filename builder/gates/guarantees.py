@@ -48,7 +48,7 @@ def _there(name: str, world: IndexedTree) -> bool:
 
 
 def _lacking(promise: AbsentText, upstream: Snapshot, manifest: Manifest) -> bool:
-    """Is the guarantee about packages only whose folders a partial upstream does not hold?"""
+    """Whether the guarantee concerns only packages that a partial upstream lacks."""
     present = {path.partition("/")[0] for path in upstream}
     absent = {folder.partition("/")[0] for folder in manifest.packages.values()} - present
     return all((literal_folder(path) or "").partition("/")[0] in absent for path in promise.paths)

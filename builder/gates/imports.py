@@ -16,7 +16,7 @@ from builder.spelling import nearest
 
 
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
-    """One problem for each thing a file asks for in vain, that it got upstream (or did not ask for)."""
+    """One problem for each import that fails in the output and does not fail upstream."""
     problems: list[Problem] = []
     for path, summary in after.summaries.items():
         missing = {(d.module, d.name, d.how): d for d in reversed(list(dangling(summary, after.index)))}

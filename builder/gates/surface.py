@@ -25,22 +25,22 @@ def _unfilled(surfaces: Surfaces, after: IndexedTree) -> Iterator[Problem]:
     """Fields of a class that makes itself from all of its fields (`dataclasses.fields`), one of which no
     flag of its parser gives any more: reading the command line would fail."""
     filled = {(item.key.group, _filled(item)) for item in surfaces.after.values()}
-    for d in surfaces.differences:
-        if d.change != "lost" or d.key.kind != "flag" or not d.causes:
+    for difference in surfaces.differences:
+        if difference.change != "lost" or difference.key.kind != "flag" or not difference.causes:
             continue
-        name = _filled(surfaces.before[d.key])
-        holder = d.place.scope.rpartition(".")[0]
-        summary = after.index.modules.get(d.place.module)
+        name = _filled(surfaces.before[difference.key])
+        holder = difference.place.scope.rpartition(".")[0]
+        summary = after.index.modules.get(difference.place.module)
         field = summary.members.get(f"{holder}.{name}") if summary and holder else None
-        if summary is None or field is None or (d.key.group, name) in filled:
+        if summary is None or field is None or (difference.key.group, name) in filled:
             continue
         if _FIELDS.search(after.snapshot[summary.path]):
             yield Problem(
                 "G006",
-                f"{summary.path}:{field.line}: the field {holder}.{name} stays, and {d.key} "
+                f"{summary.path}:{field.line}: the field {holder}.{name} stays, and {difference.key} "
                 "that fills it left",
-                d.causes[0].mark, upstream=Mark(d.place.path, d.place.line),
-                hint=f"declare {d.place.module}.{holder}.{name} absent too, or keep the flag",
+                difference.causes[0].mark, upstream=Mark(difference.place.path, difference.place.line),
+                hint=f"declare {difference.place.module}.{holder}.{name} absent too, or keep the flag",
             )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""G007: no code asks for what a family's words name, but for the exceptions.
+"""G007: apart from the exceptions, no code asks for what a family's words name.
 
 Looked at are names and short strings that are a word of a family by themselves (`npu`, `"NPU"`), or ask for
 it (`is_npu`). Names that only contain one (`npu_stream`), comments and messages are not: they ask for

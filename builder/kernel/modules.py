@@ -1,4 +1,4 @@
-"""Does the Python that stays in the kernel wheel still find what it imports?"""
+"""Whether the Python files that stay in the kernel wheel still find what they import."""
 
 from __future__ import annotations
 

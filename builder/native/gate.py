@@ -1,4 +1,4 @@
-"""Do bindings, their implementations, the build files and the Python that calls them agree?"""
+"""G011: bindings, their implementations, the build files and the Python that calls them agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIBRARY = "sgl_kernel"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """Something that does not agree; `key` is what stays the same when lines move."""
+    """A disagreement. `key` stays the same when lines move."""
 
     kind: str
     file: str
@@ -39,7 +39,7 @@ def check(files: Mapping[str, bytes], root: str = ROOT, library: str = LIBRARY) 
 
 
 def new(output: Iterable[Finding], upstream: Iterable[Finding]) -> list[Problem]:
-    """The findings that the output has and upstream has not, as problems."""
+    """The findings of the output that upstream does not have, as problems."""
     upstream_keys = {finding.key for finding in upstream}
     return [
         Problem("G011", f.message, upstream=Mark(f.file, f.line))

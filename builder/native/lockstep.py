@@ -1,4 +1,4 @@
-"""What follows from removed native files: sources, declarations and bindings that leave with them."""
+"""What follows from removed native files: the sources, declarations and bindings that go with them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = "sgl-kernel"
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """One thing that left a kept file because of removed files. `before` is the sha256 of its text."""
+    """One thing removed from a kept file because of removed files. `before` is the sha256 of its text."""
 
     what: str  # source, include, declaration, binding, namespace
     name: str
@@ -62,7 +62,7 @@ def follow(
             path,
             kept[path],
             [TextEdit(b.start, b.end) for b, _ in rows],
-            [_told(b, w) for b, w in rows],
+            [_row(b, w) for b, w in rows],
             cuts,
             consequences,
         )
@@ -99,14 +99,14 @@ def _note(
         consequences.append(Consequence(kind, name, path, line, batch, before))
 
 
-def _told(binding: Binding, batch: str) -> tuple[str, str, str]:
+def _row(binding: Binding, batch: str) -> tuple[str, str, str]:
     return "binding", f"{binding.verb} {binding.operator}", batch
 
 
 def _cmake(
     path: str, data: bytes, upstream: Mapping[str, bytes], removed: Mapping[str, str], root: str
 ) -> tuple[list[TextEdit], list[tuple[str, str, str]], list[Problem]]:
-    """Arguments that name removed files leave, and includes of removed CMake files."""
+    """Removes the arguments that name removed files, and the includes of removed CMake files."""
     cuts: list[TextEdit] = []
     what: list[tuple[str, str, str]] = []
     problems: list[Problem] = []

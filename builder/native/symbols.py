@@ -177,15 +177,15 @@ def _outer(head: str) -> str:
             at += 1
         out[match.start() : at] = " " * (at - match.start())
         match = _TEMPLATE.match("".join(out))
-    depth, opened = 0, 0
+    depth, inner_start = 0, 0
     for mark in re.finditer(r"[(){}]", "".join(out)):
         if mark.group() in "({":
             depth += 1
-            opened = mark.end() if depth == 1 else opened
+            inner_start = mark.end() if depth == 1 else inner_start
         elif depth:
             depth -= 1
             if depth == 0:
-                out[opened : mark.start()] = " " * (mark.start() - opened)
+                out[inner_start : mark.start()] = " " * (mark.start() - inner_start)
     return "".join(out)
 
 

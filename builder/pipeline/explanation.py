@@ -1,4 +1,4 @@
-"""Why something is in the output or is not: as values, and in sentences."""
+"""Why something is in the output or not, as values and in sentences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that is known of one path, and of one name in it."""
+    """Everything known about one path, and about one name in it."""
 
     path: str
     state: str  # kept, edited, added, removed
@@ -69,7 +69,7 @@ def explain(cut: Cut, manifest: Manifest, what: str) -> Explanation | None:
 
 
 def near(cut: Cut, manifest: Manifest, what: str) -> list[str]:
-    """What was probably meant by a name that nothing has; at most three."""
+    """The names closest to one that nothing has, at most three."""
     path, _, name = what.partition(":")
     inside = [p for p in cut.upstream.tree if p.startswith(path.rstrip("/") + "/")]
     if inside:  # a folder
@@ -87,36 +87,43 @@ def near(cut: Cut, manifest: Manifest, what: str) -> list[str]:
     return difflib.get_close_matches(what.partition(":")[0], [*cut.upstream.tree, *modules], 3)
 
 
-def sentences(found: Explanation) -> list[str]:
+def sentences(explanation: Explanation) -> list[str]:
     """The explanation for a person."""
-    lines = [_named(found.symbol)] if found.symbol else []
-    lines.append(f"{found.path} {_STATES[found.state]}.")
-    for reason in found.reasons:
+    lines = [_named(explanation.symbol)] if explanation.symbol else []
+    lines.append(f"{explanation.path} {_STATES[explanation.state]}.")
+    for reason in explanation.reasons:
         lines.append(f"  {reason.batch:<10} {reason.rule}" + (f"  ({reason.mark})" if reason.mark else ""))
-    if found.why is not None:
-        lines.append(f"  {'why':<10} {found.why}")
-        lines += _listed(f"  the same rule removes {len(found.also):,} more:", found.also)
-    if found.back is not None:
-        lines.append(f"  to bring it back: {found.back}")
-    if found.state != "removed" and found.module:
-        lines += ["  no root reaches it"] if found.way is None else _way(found.way, found.start)
+    if explanation.why is not None:
+        lines.append(f"  {'why':<10} {explanation.why}")
+        lines += _listed(f"  the same rule removes {len(explanation.also):,} more:", explanation.also)
+    if explanation.back is not None:
+        lines.append(f"  to bring it back: {explanation.back}")
+    if explanation.state != "removed" and explanation.module:
+        lines += (
+            ["  no root reaches it"] if explanation.way is None else _way(explanation.way, explanation.start)
+        )
     return lines
 
 
-def record(found: Explanation) -> dict[str, Any]:
+def record(explanation: Explanation) -> dict[str, Any]:
     """The explanation as JSON data."""
     return {
-        "path": found.path,
-        "state": found.state,
-        "symbol": found.symbol
-        and {"name": found.symbol.name, "state": found.symbol.state, "reason": found.symbol.reason},
+        "path": explanation.path,
+        "state": explanation.state,
+        "symbol": explanation.symbol
+        and {
+            "name": explanation.symbol.name,
+            "state": explanation.symbol.state,
+            "reason": explanation.symbol.reason,
+        },
         "reasons": [
-            {"batch": r.batch, "rule": r.rule, "mark": str(r.mark) if r.mark else None} for r in found.reasons
+            {"batch": r.batch, "rule": r.rule, "mark": str(r.mark) if r.mark else None}
+            for r in explanation.reasons
         ],
-        "why": found.why,
-        "also": list(found.also),
+        "why": explanation.why,
+        "also": list(explanation.also),
         "way": None
-        if found.way is None
+        if explanation.way is None
         else [
             {
                 "from": step.edge.source,
@@ -125,7 +132,7 @@ def record(found: Explanation) -> dict[str, Any]:
                 "path": step.path,
                 "line": step.edge.line,
             }
-            for step in found.way
+            for step in explanation.way
         ],
     }
 
@@ -182,11 +189,11 @@ def _back(cut: Cut, manifest: Manifest, path: str, rule: Rule) -> str:
 
 
 def _reached(cut: Cut, index: Index, manifest: Manifest, module: str) -> tuple[tuple[Step, ...] | None, str]:
-    """The shortest way to a module, and what it starts from."""
-    for sort, reached in cut.decided.starts.ways(edges_of(index, manifest)):
+    """The shortest path of imports to a module, and what it starts from."""
+    for start, reached in cut.decided.starts.ways(edges_of(index, manifest)):
         steps = why(reached, module, index)
         if steps is not None:
-            return steps, sort
+            return steps, start
     return None, "a root"
 
 
@@ -195,12 +202,12 @@ def _symbol(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol:
     module = module_of(path, manifest.packages)
     name = f"{module}.{symbol}"
     origin = after.index.locate(name) if path in cut.output.tree else None
-    now = origin is not None and bool(origin.qualname)
+    in_output = origin is not None and bool(origin.qualname)
     origin = cut.before.index.locate(name)
-    once = origin is not None and bool(origin.qualname)
-    if now:
-        return Symbol(name, "kept" if once else "added")
-    if not once:
+    in_upstream = origin is not None and bool(origin.qualname)
+    if in_output:
+        return Symbol(name, "kept" if in_upstream else "added")
+    if not in_upstream:
         return None
     removal = cut.removals.symbol(name) or cut.removals.path(path)
     return Symbol(name, "removed", str(removal) if removal else None)

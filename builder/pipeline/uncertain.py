@@ -1,4 +1,4 @@
-"""What is kept because nothing proves that it may leave, with the evidence."""
+"""What stays because nothing proves that it may be removed, with the evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What specialization left open, as problems for the person who wrote the manifest."""
+"""The uses of removed names that specialization could not resolve, as problems for the manifest's author."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def problems(
 
 
 def _named(places: Sequence[Leftover]) -> str:
-    """Where a name is used: the first scopes, and how many more there are."""
-    scopes = list(dict.fromkeys(left.scope or "the module" for left in places))
-    files = len({left.path for left in places})
+    """The scopes that use a name: the first few, and how many more there are."""
+    scopes = list(dict.fromkeys(use.scope or "the module" for use in places))
+    files = len({use.path for use in places})
     more = len(scopes) - MAX_NAMED
     if more > 0:
         return f"{', '.join(scopes[:MAX_NAMED])} and {more} more places of {files} file{'s' * (files > 1)}"
@@ -62,18 +62,18 @@ def _removal(gone: str, removals: Removals) -> Removal | None:
     return removal or removals.nearest(gone, *_STATED) or removals.own(gone, "proof")
 
 
-def _place(left: Leftover, data: bytes, upstream: Snapshot) -> tuple[Mark, str | None]:
-    """The use where upstream has it: the line of the same text that is nearest to where it stands now."""
+def _place(use: Leftover, data: bytes, upstream: Snapshot) -> tuple[Mark, str | None]:
+    """The use in upstream: the line with the same text that is nearest to its present line."""
     lines = data.decode("utf-8", "replace").splitlines()
-    word = left.name.rpartition(".")[2]
-    near = sorted(range(len(lines)), key=lambda number: abs(number + 1 - left.line))
+    word = use.name.rpartition(".")[2]
+    near = sorted(range(len(lines)), key=lambda number: abs(number + 1 - use.line))
     row = next((number for number in near if word in lines[number]), None)
-    if row is None or left.path not in upstream:
-        return Mark(left.path, left.line, left.column), None
+    if row is None or use.path not in upstream:
+        return Mark(use.path, use.line, use.column), None
     text = lines[row].strip()
-    upstream_lines = upstream[left.path].decode("utf-8", "replace").splitlines()
+    upstream_lines = upstream[use.path].decode("utf-8", "replace").splitlines()
     same = [number for number, line in enumerate(upstream_lines) if line.strip() == text]
     if not same:
-        return Mark(left.path), text
+        return Mark(use.path), text
     best = min(same, key=lambda number: abs(number - row))
-    return Mark(left.path, best + 1, upstream_lines[best].find(word) + 1), text
+    return Mark(use.path, best + 1, upstream_lines[best].find(word) + 1), text

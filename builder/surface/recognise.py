@@ -1,4 +1,4 @@
-"""What of a file's sights is surface: flags, routes, environment variables, registries."""
+"""Recognises surface in a file: flags, routes, environment variables, registries."""
 
 from __future__ import annotations
 

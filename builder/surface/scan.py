@@ -91,7 +91,7 @@ def telling_part(data: bytes, offsets: Sequence[int]) -> bytes:
     if not tops or b"\r" in data or b"\f" in data:
         return data
     parts: list[bytes] = []
-    done = 0
+    end_of_last = 0
     for index in wanted:
         if index < 0:
             return data
@@ -105,12 +105,12 @@ def telling_part(data: bytes, offsets: Sequence[int]) -> bytes:
         # an odd number of quotes before it: the line is inside a string
         if bisect_left(quotes, start) % 2 or bisect_left(quotes, end) % 2:
             return data
-        if end <= done:
+        if end <= end_of_last:
             continue
-        start = max(start, done)
-        parts.append(b"\n" * data.count(b"\n", done, start))
+        start = max(start, end_of_last)
+        parts.append(b"\n" * data.count(b"\n", end_of_last, start))
         parts.append(data[start:end])
-        done = end
+        end_of_last = end
     return b"".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""What an expression is without running it: constants, lists of them, and names followed to both.
+"""Evaluates expressions without running them: constants, lists of them, and names followed to both.
 
 Names are followed through assignments, imports, class attributes and enumerations of the tree.
 """

@@ -368,6 +368,14 @@ def test_a_manifest_explains_what_it_names() -> None:
     assert found.symbol("pkg.a") is None
 
 
+def test_a_removed_module_explains_itself_and_no_definition_of_what_stays_below_it() -> None:
+    removed = {"python/pkg/sub/__init__.py": rule("python/pkg/sub/__init__.py")}
+    found = index_removals(manifest(), removed, {"pkg.sub.c.f": "folded away"})
+    assert str(found.nearest("pkg.sub.c.C", "rule")) == "batch models removes pkg.sub (manifest.yaml:42:7)"
+    assert found.symbol("pkg.sub.c.C") is None
+    assert str(found.symbol("pkg.sub.c.f")) == "folded away"
+
+
 def test_a_removed_folder_explains_its_namespace() -> None:
     found = index_removals(manifest(), {"python/pkg/sub/c.py": rule("python/pkg/sub/")}, {})
     assert "python/pkg/sub/" in str(found.module("pkg.sub"))

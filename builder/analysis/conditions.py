@@ -46,7 +46,7 @@ class Conditions:
         self._stated = {(f.kind, f.name): f for b in manifest.batches for f in b.facts}
 
     def impossible(self, place: Place) -> Cause | None:
-        """The fact by which a place is never reached."""
+        """The fact because of which a place is never reached."""
         file = self.sources.parsed(place.path)
         if file is None:
             return None
@@ -79,7 +79,7 @@ class Conditions:
         return self._cause("environment", name)
 
     def option(self, names: tuple[str, ...], value: object) -> Cause | None:
-        """The statement that an option never has a value."""
+        """The statement that an option never has this value."""
         option = self.facts.option_absent(names, value) if isinstance(value, str) else None
         return option_cause(option, value) if option is not None else None
 
@@ -91,7 +91,7 @@ class Conditions:
         return self.truth(test, reader, 0)
 
     def truth(self, node: ast.expr, reader: Reader, depth: int) -> Verdict | None:
-        """What a condition is, if the facts decide it."""
+        """The truth of a condition, if the facts decide it."""
         if depth > _MAX_DEPTH:
             return None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -168,7 +168,7 @@ class Conditions:
 
 
 def _imported(tree: ast.Module, node: ast.expr) -> str | None:
-    """The qualified name of what a file takes from a package that is not of the tree."""
+    """The qualified name of what a file imports from a package outside the tree."""
     if not isinstance(node, ast.Name):
         return None
     for stmt in tree.body:

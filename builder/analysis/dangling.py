@@ -8,6 +8,9 @@ from typing import NamedTuple
 from builder.graph.modules import Summary
 from builder.graph.resolve import Index
 
+#: How a name is stated where it is not an import statement or a call.
+STRING, EXPORT = "string constant", "__all__"
+
 
 class Dangling(NamedTuple):
     """A module (`name` empty), or a name in a module, that a line names and that does not exist."""
@@ -34,7 +37,7 @@ def dangling(summary: Summary, index: Index) -> Iterator[Dangling]:
             yield Dangling(name, "", call.line, f"{call.call}()")
     for reference in summary.references:
         if index.locate(reference.name) is None:
-            yield Dangling(reference.name, "", reference.line, "string constant")
+            yield Dangling(reference.name, "", reference.line, STRING)
     for name in summary.exports or ():
         if summary.module and index.resolves(summary.module, name) is False:
-            yield Dangling(summary.module, name, 0, "__all__")
+            yield Dangling(summary.module, name, 0, EXPORT)

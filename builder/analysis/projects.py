@@ -37,7 +37,7 @@ class Project:
 
     @property
     def folder(self) -> str:
-        """The folder that the project is, with a slash; nothing for the top of the tree."""
+        """The folder of the project, with a slash; empty for the top of the tree."""
         return self.path[: self.path.rfind("/") + 1]
 
 

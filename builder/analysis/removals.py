@@ -23,7 +23,7 @@ Kind = Literal["rule", "overlay", "drop", "stub", "body", "absent", "proof"]
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """One thing that took a name away.
+    """One statement or proof that removed a name.
 
     `clause` says what did it, as a main clause; `note` says the same to a reader who knows the batch.
     A proof has neither batch nor mark.

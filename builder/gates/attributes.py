@@ -241,7 +241,7 @@ def _follow(start: Origin, parts: list[str], line: int, losses: Losses) -> Itera
                 current = Origin(below)
                 continue
             if not after.has_module(current.module):
-                return  # the import itself is dangling: another gate says so
+                return  # the import itself is dangling: G002 reports it
             if after.resolves(current.module, name) is False:
                 if before.has_module(current.module) and before.resolves(current.module, name) is not False:
                     yield Use(line, written, current, name)

@@ -153,7 +153,7 @@ def _needles(pattern: str) -> tuple[bytes, ...] | None:
         while group := re.search(r"\((?:\?:|(?!\?))([^()]*)\)(?![*?{])", bare):
             before, after = bare[: group.start()], bare[group.end() :]
             if re.search(r"[()]", before + after):
-                return None  # options of several groups are not multiplied
+                return None  # alternatives of several groups are not multiplied out
             bare = "|".join(f"{before}{option}{after}" for option in group[1].split("|"))
     if re.search(r"[()\\\[\]]", bare):
         return None

@@ -6,7 +6,7 @@ named a module upstream.
 
 from __future__ import annotations
 
-from builder.analysis.dangling import Dangling, dangling
+from builder.analysis.dangling import EXPORT, STRING, Dangling, dangling
 from builder.analysis.indexed_tree import IndexedTree, line_of
 from builder.analysis.removals import Removals, because
 from builder.errors import Mark, Problem
@@ -27,8 +27,8 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         for item in sorted(missing.values(), key=lambda d: (d.line, d)):
             if (item.module, item.name) in missing_upstream:
                 continue
-            # a string that named nothing upstream either is just text
-            if item.how == "string constant" and before.index.locate(item.module) is None:
+            # a string that names nothing upstream either is just text
+            if item.how == STRING and before.index.locate(item.module) is None:
                 continue
             problems.append(_problem(path, item, before, after, removals))
     return problems
@@ -39,20 +39,20 @@ def _problem(
 ) -> Problem:
     index = after.index
     origin = Origin(item.module, item.name)
-    if item.how == "string constant":
+    if item.how == STRING:
         origin = before.index.locate(item.module) or origin
     reason = removals.missing(after, origin)
     if reason is None and item.name:
         # re-exported upstream: the reason is where the name was defined
         source = before.index.origin(item.module, item.name)
         reason = removals.missing(after, source) if source else None
-    if item.how == "__all__":
+    if item.how == EXPORT:
         text = f"__all__ lists {item.name!r}, which {item.module} does not have"
     elif item.name:
         text = f"cannot import name {item.name!r} from {item.module}"
     else:
         text = f"no module named {item.module}"
-    # what a rule took away is no misspelling
+    # a removed name is not a misspelling
     near = None if reason else nearest(item.name or item.module, _candidates(item, index), cutoff=0.75)
     return Problem(
         "G002",

@@ -88,7 +88,7 @@ def _problem(
 
 
 def findings(files: Mapping[str, bytes]) -> list[Finding]:
-    """What ruff says about these files, sorted. One subprocess, in a folder that is gone afterwards.
+    """The findings of ruff about these files, sorted. It runs once, in a temporary folder.
 
     Raises BuildError E003 when ruff is missing, or does not answer in JSON.
     """

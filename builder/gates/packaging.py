@@ -106,7 +106,7 @@ def _data(
 
 
 def _referenced(paths: Sequence[str], snapshot: Snapshot, folders: Sequence[str]) -> list[str]:
-    """Those of the paths whose name stands in another source file of the packages that is no test."""
+    """The paths that another source file of the packages names; tests do not count."""
     if not paths:
         return []
     sources = [

@@ -1,4 +1,4 @@
-"""G006: whatever people choose by name is still there, or the manifest says why it is not."""
+"""G006: whatever users choose by name still exists, or the manifest says why it does not."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from builder.manifest.model import Manifest
 
 _HEADING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
-#: Share of a file's definitions whose loss is said first, as one problem about the file.
+#: Share of a file's definitions whose loss is reported first, as one problem about the file.
 MAX_SHARE_LOST = 0.5
 
 
@@ -52,7 +52,7 @@ def _lost(old: Summary, new: Summary, removals: Removals) -> dict[str, Definitio
     return {
         name: definition
         for name, definition in old.definitions.items()
-        # a definition that became an import of the same name is still there for everyone
+        # a definition that became an import of the same name still exists
         if name not in remaining
         and name.partition(".")[0] not in imported
         and removals.symbol(prefix + name) is None
@@ -60,7 +60,7 @@ def _lost(old: Summary, new: Summary, removals: Removals) -> dict[str, Definitio
 
 
 def _unreadable(old: Summary, new: bytes, removals: Removals) -> dict[str, Definition]:
-    """The same by text, for a file that does not parse: classes and functions with no heading left."""
+    """The same by text, for a file that does not parse: classes and functions without a heading."""
     headings = {heading.decode() for heading in _HEADING.findall(new)}
     return {
         name: definition
@@ -72,7 +72,7 @@ def _unreadable(old: Summary, new: bytes, removals: Removals) -> dict[str, Defin
 
 
 def _outermost(lost: dict[str, Definition]) -> list[tuple[str, Definition]]:
-    """Without the members of what is lost as a whole; in the order of the upstream file."""
+    """The lost definitions without the members of lost classes, in the order of the upstream file."""
     rows = [(n, d) for n, d in lost.items() if n.rpartition(".")[0] not in lost]
     return sorted(rows, key=lambda row: (row[1].line, row[0]))
 

@@ -24,7 +24,7 @@ _ASKS = "_*(?:is_)?"
 
 
 def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
-    """Problems for names and strings that are left, and for exceptions that excuse nothing."""
+    """Problems for names and strings that remain, and for exceptions that excuse nothing."""
     problems: list[Problem] = []
     everywhere = PatternSet([exception.path for exception in manifest.guarantees.everywhere])
     paths = [
@@ -60,7 +60,7 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
 
 
 def _pattern(words: Iterable[Word]) -> re.Pattern[str]:
-    """What a name or a short string is that asks for one of the words."""
+    """The pattern of a name or short string that asks for one of the words."""
     spellings = "|".join("[_-]?".join(map(re.escape, word.text.split("_"))) for word in words)
     return re.compile(rf"{_ASKS}(?:{spellings})", re.IGNORECASE)
 
@@ -81,7 +81,7 @@ def _names(pattern: re.Pattern[str], data: bytes) -> Iterator[tuple[int, str, st
             if pattern.fullmatch(name):
                 yield token.start[0], name, token.line
     except (tokenize.TokenError, SyntaxError):
-        return  # another gate says that it does not parse
+        return  # G001 reports that it does not parse
 
 
 class _Excuses:
@@ -93,7 +93,7 @@ class _Excuses:
         self._used: set[Spared] = set()
 
     def excuse(self, path: str, name: str, text: str) -> bool:
-        """Is the name in this line of this file excepted?"""
+        """Whether the name in this line of this file is excepted."""
         here = [
             one
             for one, pattern in self._spared
@@ -103,7 +103,7 @@ class _Excuses:
         return bool(here) or name in self._names
 
     def unused(self, paths: Iterable[str]) -> Iterator[Problem]:
-        """Exceptions of paths with which nothing in the output has to do."""
+        """Exceptions of paths that excuse nothing in the output."""
         for one, pattern in self._spared:
             if one in self._used or (one.text is None and any(map(pattern.any, paths))):
                 continue

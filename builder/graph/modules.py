@@ -1,4 +1,4 @@
-"""What one Python file says about itself: a `Summary`, a value that can be cached by blob id.
+"""The summary of one Python file, a value that can be cached by blob id.
 
 Paths become module names through the packages of the manifest (import name -> folder), so a folder
 without `__init__.py` is a package like any other.
@@ -14,7 +14,7 @@ from builder.graph.names import module_of
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Changes whenever `summarise` can give another value for the same bytes.
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 
 ImportKind = Literal["eager", "guarded", "lazy", "typing"]
 DefinitionKind = Literal["function", "class", "constant", "import", "attribute"]
@@ -60,7 +60,7 @@ class Dynamic(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A string constant that is spelt like a module, or a name in a module, of the packages."""
+    """A string constant that is spelled like a module of the packages, or a name in one."""
 
     name: str
     line: int
@@ -79,7 +79,7 @@ class Summary:
     attributes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # class -> self.x -> line
     bases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # class -> bases as written
     stores: frozenset[str] = frozenset()  # x of every `something.x = ...` that is not `self.x`
-    exports: tuple[str, ...] | None = None  # `__all__`; None: not there, or not a constant
+    exports: tuple[str, ...] | None = None  # `__all__`; None: absent, or not a constant
     dynamic: tuple[Dynamic, ...] = ()
     references: tuple[Reference, ...] = ()
     mentions: tuple[Reference, ...] = ()  # dotted names of the packages inside any string

@@ -81,5 +81,5 @@ def imported_module(node: ast.ImportFrom, package: str) -> str:
 
 
 def is_test(path: str) -> bool:
-    """Whether a path inside a package is a test: it names symbols without needing them."""
+    """Whether a path inside a package is a test. A test names symbols without needing them."""
     return "/test/" in path or "/tests/" in path

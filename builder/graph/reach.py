@@ -1,4 +1,4 @@
-"""What reaches what: edges between modules, reach from roots, and the shortest way to a module."""
+"""Reachability: edges between modules, reach from roots, and the shortest path to a module."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Edge(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One edge of a way from a root, with the file in which it stands."""
+    """One edge of a path from a root, with the file that contains it."""
 
     edge: Edge
     path: str
@@ -87,7 +87,7 @@ def _written(summary: Summary, index: Index, modules: Sequence[str]) -> Iterable
             yield call.argument, "dynamic", call.line
     for reference in summary.references:
         found = index.locate(reference.name)
-        # the bare name of a package says nothing about what is used
+        # the bare name of a package does not say which of its modules is used
         if found is not None and "." in found.module:
             yield found.module, "string", reference.line
 
@@ -119,9 +119,9 @@ def import_targets(item: Import, index: Index) -> tuple[str, ...]:
 
 
 def reach(edges: Graph, roots: Iterable[str], kinds: frozenset[EdgeKind] = ALL) -> dict[str, Edge | None]:
-    """Every module reached from the roots, with the edge of a shortest way to it (None for a root).
+    """Every module reached from the roots, with the last edge of a shortest path to it (None for a root).
 
-    Breadth first in sorted order, so that the same graph always gives the same ways.
+    Breadth first in sorted order, so that the same graph always gives the same paths.
     """
     edge_to: dict[str, Edge | None] = {root: None for root in sorted(set(roots)) if root in edges}
     ring = list(edge_to)
@@ -137,7 +137,7 @@ def reach(edges: Graph, roots: Iterable[str], kinds: frozenset[EdgeKind] = ALL) 
 
 
 def why(reached: Mapping[str, Edge | None], module: str, index: Index) -> tuple[Step, ...] | None:
-    """The shortest way from a root to a module, root first; empty for a root; None if not reached."""
+    """The shortest path from a root to a module, root first; empty for a root, None if not reached."""
     if module not in reached:
         return None
     steps: list[Step] = []

@@ -1,4 +1,4 @@
-"""Does `module.name` exist? An index over summaries, with star imports expanded to a fixpoint."""
+"""Which names exist: an index over summaries, with star imports expanded to a fixpoint."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Index:
             frozenset(tops) if tops is not None else frozenset(m.partition(".")[0] for m in self.modules)
         )
         self._stars, self._open = self._expand()
-        # what is asked for again and again; a function of the above
+        # caches of what the above determines
         self._bindings: dict[str, dict[str, Import]] = {}
         self._lineages: dict[Origin, tuple[tuple[Origin, ...], bool]] = {}
         self._own: dict[str, dict[str, frozenset[str]]] = {}
@@ -50,7 +50,7 @@ class Index:
         """module -> names that its star imports bring in (each with the module it came from), and
         the modules that may have more names than can be seen."""
         sources: dict[str, list[str]] = {}
-        # nothing can be said about the names of a file that does not parse: that is one finding, not many
+        # nothing is known about the names of a file that does not parse; that is one finding, not many
         opened = {name for name, summary in self.modules.items() if summary.open or summary.error}
         for name, summary in self.modules.items():
             for item in summary.imports:

@@ -1,4 +1,4 @@
-"""From bytes to a `Summary`: one walk over statements; expressions only where the text calls for it."""
+"""From bytes to a `Summary`: one walk over statements, and over expressions only where the text needs it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
 
 
 class _Walk:
-    """Collects while it visits the statements of one module in order."""
+    """Collects the parts of a summary while it visits the statements of a module in order."""
 
     def __init__(self, module: str, package: bool) -> None:
         self.parent = module if package else module.rpartition(".")[0]
@@ -327,7 +327,7 @@ def _mentions(data: bytes, tree: ast.Module, tops: tuple[str, ...], parent: str)
 
 
 def _words(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:
-    """Everything in a file that does not parse that may name a module: it may be imported there."""
+    """Every word of an unparsable file that may name a module, because the file may import it."""
     if not tops:
         return
     names = b"|".join(re.escape(t.encode()) for t in tops)
@@ -339,7 +339,7 @@ def _words(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:
 
 
 def _is_main(node: ast.stmt) -> bool:
-    """Is this `if __name__ == "__main__":`?"""
+    """Whether this is `if __name__ == "__main__":`."""
     if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
         return False
     sides = [node.test.left, *node.test.comparators]

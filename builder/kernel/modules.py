@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from builder.analysis.dangling import dangling
+from builder.analysis.dangling import STRING, dangling
 from builder.analysis.indexed_tree import world
 from builder.errors import Mark, Problem
 from builder.tree import Snapshot, Tree
@@ -27,7 +27,7 @@ def lost(before: Mapping[str, bytes], after: Mapping[str, bytes], packages: Iter
             else ()
         )
         for item in sorted(set(dangling(summary, after_tree.index)), key=lambda d: (d.line, d)):
-            if (item.module, item.name) in missing_before or item.how == "string constant":
+            if (item.module, item.name) in missing_before or item.how == STRING:
                 continue
             what = f"{item.name!r} from {item.module}" if item.name else item.module
             message = f"'{path}' of the repacked wheel imports {what}, which left."

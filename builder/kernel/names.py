@@ -1,4 +1,4 @@
-"""What the kernel wheel is called, and which one the output requires."""
+"""The file name of the kernel wheel, and the version that the output requires."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def required(pyproject: dict[str, Any], kernel: Kernel, where: str) -> Requireme
         try:
             requirement = Requirement(text)
         except InvalidRequirement:
-            continue  # another gate says so
+            continue  # not a requirement of the kernel
         if canonicalize_name(requirement.name) in names:
             requirements.append(requirement)
     accepted = " or ".join(kernel.distributions)

@@ -1,4 +1,4 @@
-"""Which members of the kernel wheel stay, change or leave, and why each does."""
+"""Which members of the kernel wheel stay, change or are removed, and why."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A member that leaves: the reason, and the batch, pattern or architecture that it is."""
+    """A removed member: the reason, and the batch, pattern or architecture behind it."""
 
     path: str
     why: str

@@ -29,7 +29,7 @@ class Consequence:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The files that change, why, and what cannot be decided here."""
+    """The changed files, the reasons, and the problems that only a person can decide."""
 
     files: Mapping[str, bytes]
     consequences: tuple[Consequence, ...] = ()
@@ -133,7 +133,7 @@ def _cmake(
 
 
 def _emptied(path: str, line: int, one: layout.Named, text: str, removed: Mapping[str, str]) -> Problem:
-    """A list of sources without a source of the package: what becomes of its target is a decision."""
+    """R008 for a list that loses its last source of the package: a person decides about its target."""
     first = one.command.arguments[0].value if one.command.arguments else ""
     listing = layout.listing(text)
     users = sorted(
@@ -166,7 +166,7 @@ def _lost(
 def _bindings(
     kept: Mapping[str, bytes], lost: Mapping[str, str], root: str
 ) -> dict[str, list[tuple[Binding, str]]]:
-    """Bindings of lost functions, and the other half of each operator that is left without one."""
+    """Bindings of removed functions, and the other half of each operator that keeps only one half."""
     every = [(p, b) for p in layout.natives(kept, root) for b in bindings(decode(kept[p]))]
     doomed = {(p, b): lost[b.function] for p, b in every if b.function and b.function in lost}
     impls: dict[tuple[str, str], list[tuple[str, Binding]]] = {}
@@ -196,7 +196,7 @@ def _declarations(
     lost: Mapping[str, str],
     root: str,
 ) -> tuple[dict[str, tuple[list[TextEdit], list[tuple[str, str, str]]]], list[Problem]]:
-    """Declarations of functions that nothing of the package defines or uses any more."""
+    """Declarations of functions that nothing in the package defines or uses any more."""
     problems: list[Problem] = []
     out: dict[str, tuple[list[TextEdit], list[tuple[str, str, str]]]] = {}
     defined_names = {name for data in remaining.values() for name in defined(decode(data))}

@@ -1,4 +1,4 @@
-"""Cuts in a source text that leave no traces: no orphaned comment, no half line, no gaping blank run.
+"""Edits of a source text that leave no traces: no orphaned comment, no half line, no run of blank lines.
 
 Texts are bytes decoded as latin-1, so that offsets are byte offsets and nothing is lost.
 """
@@ -16,7 +16,7 @@ _VISIBLE = re.compile(r"[^\n]")
 
 @dataclass(frozen=True, slots=True, order=True)
 class TextEdit:
-    """The text between two offsets leaves; `by` takes its place."""
+    """Replaces the text between two offsets by `by`."""
 
     start: int
     end: int
@@ -74,7 +74,7 @@ def blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
-    """The text after all cuts, tidied around those that put nothing in their place.
+    """The text after all edits, tidied around those that only remove.
 
     A comment leaves when all the code that it heads has left; a line on which no code is left
     leaves; blank lines on both sides of a removal become one run.
@@ -93,7 +93,7 @@ def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
 
 
 def _disjoint(cuts: Iterable[TextEdit]) -> list[TextEdit]:
-    """Cuts in order; one inside another is moot."""
+    """The edits in order, without those that lie inside another."""
     disjoint: list[TextEdit] = []
     for cut in sorted(set(cuts), key=lambda c: (c.start, -c.end, c.by)):
         if disjoint and cut.start < disjoint[-1].end:
@@ -116,7 +116,7 @@ def _lines(text: str) -> list[int]:
 
 
 def _orphans(scanned: Scanned, removed: bytearray) -> list[tuple[int, int]]:
-    """Comments whose scope holds code, all of it gone."""
+    """Comments whose scope held code and holds none any more."""
     units = _units(scanned)
     starts = [u.start for u in units]
     orphans = []
@@ -208,7 +208,7 @@ def _render(scanned: Scanned, removed: bytearray, replacements: list[TextEdit]) 
 
 
 def _survivors(text: str, removed: bytearray, start: int, stop: int) -> str:
-    """What is left of part of a line; the blank before something cut out goes with it."""
+    """What remains of part of a line; a blank before removed text is removed with it."""
     out: list[str] = []
     at = start
     while at < stop:
@@ -225,7 +225,7 @@ def _survivors(text: str, removed: bytearray, start: int, stop: int) -> str:
 
 
 def _whole_lines(scanned: Scanned, removed: bytearray, starts: list[int], replaced: set[int]) -> list[bool]:
-    """For every line, whether it leaves as a whole: something left it, and no code stays on it."""
+    """For every line, whether it is removed whole: some of its text was removed, and no code remains."""
     whole = []
     for row, start in enumerate(starts[:-1] if starts[-1] == len(scanned.text) else starts):
         end = starts[row + 1] if row + 1 < len(starts) else len(scanned.text)
@@ -241,7 +241,7 @@ def _whole_lines(scanned: Scanned, removed: bytearray, starts: list[int], replac
 
 
 def _tidy_blank_runs(scanned: Scanned, starts: list[int], whole: list[bool]) -> None:
-    """Mark the blank lines that a removal left doubled, or alone beside a bracket, a heading or an end."""
+    """Mark the blank lines that a removal doubled, or left beside a bracket, a heading or an end."""
     rows: list[int] = []
     gap = False
     for row in range(len(whole) - 1):
@@ -262,7 +262,7 @@ def _tidy_blank_runs(scanned: Scanned, starts: list[int], whole: list[bool]) -> 
 
 
 def _opens(scanned: Scanned, starts: list[int], row: int) -> bool:
-    """Whether a blank line below this line says nothing: it is blank, opens a bracket or is a heading."""
+    """Whether a blank line below this line is superfluous: it is blank, opens a bracket or is a heading."""
     span = slice(starts[row], starts[row] + len(_line(scanned, starts, row)))
     code = scanned.code[span]
     opened = sum(map(code.count, _OPEN)) > sum(map(code.count, _CLOSE))

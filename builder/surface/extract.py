@@ -24,7 +24,7 @@ def surface(
     shared: Parsed | None = None,
     paths: Iterable[str] | None = None,
 ) -> Surface:
-    """Everything that the Python files (or only those among `paths`) and the projects of a tree offer.
+    """The surface of the Python files (or only those among `paths`) and of the projects of a tree.
 
     `shared` holds parsed files by blob: give the same to two trees that have files in common.
     """
@@ -49,7 +49,7 @@ def _file(sources: Sources, path: str) -> Iterator[Item]:
 
 
 def _merged(items: list[Item]) -> Item:
-    """One item of several statements: all places; the details of the first that has any."""
+    """Merges the statements of one item: all places, and the details of the first that has any."""
     places: list[Place] = []
     for item in items:
         places += [p for p in item.places if p not in places]

@@ -17,7 +17,7 @@ _ENVIRON = re.compile(r"(?:os\.)?environ")
 #: Details of an option that change what a command line means; help is text.
 _FLAG_DETAILS = ("action", "choices", "const", "default", "dest", "nargs", "required", "type")
 _REGISTER = re.compile(r"register(?:_\w+)?")
-#: Registering functions of frameworks: what they name is not chosen by anyone.
+#: Registering functions of frameworks: nobody chooses what they name.
 _NOT_REGISTRIES = frozenset(
     ["register_parameter", "register_buffer", "register_fake", "register_forward_hook", "register_hook"]
 )
@@ -207,7 +207,7 @@ def registered(sight: Sight, reader: Reader) -> Found:
         if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
             break
         keys.append(argument.value)
-    # what inside a function is registered by a parameter's name is registered at run time, by others
+    # a name that is a parameter of the enclosing function is registered at run time, by its callers
     if not keys or (len(call.args) == len(keys) and sight.decorated is None):
         return
     if sight.decorated is None:
@@ -219,7 +219,7 @@ def registered(sight: Sight, reader: Reader) -> Found:
 
 
 def _where(node: ast.expr, reader: Reader) -> str:
-    """The qualified name of what is called, as far as it can be followed."""
+    """The qualified name of a called function, as far as it can be followed."""
     target = reader.find(node)
     if target is not None and isinstance(target[1], (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         if isinstance(node, ast.Attribute):
@@ -248,7 +248,7 @@ def tables(sight: Sight, reader: Reader) -> Found:
         table, added = _dotted(node.target), node.value
     elif isinstance(node, ast.Call) and _last(node.func) == "update" and isinstance(node.func, ast.Attribute):
         table, added = _dotted(node.func.value), node.args[0] if len(node.args) == 1 else None
-    # by convention what is meant to be chosen from is spelt as a constant or as a type
+    # by convention a table to choose from is spelled as a constant or as a type
     if not table or not table.lstrip("_")[:1].isupper() or not isinstance(added, ast.Dict) or not added.keys:
         return
     rows = [
@@ -262,7 +262,7 @@ def tables(sight: Sight, reader: Reader) -> Found:
 
 
 def _chooses(node: ast.expr) -> bool:
-    """A registry maps to what does the work: a class, a function, a member."""
+    """Whether a value can be an entry of a registry: a class, a function, a member."""
     return isinstance(node, (ast.Name, ast.Attribute, ast.Lambda)) or (
         isinstance(node, ast.Call) and not node.keywords and len(node.args) <= 1
     )

@@ -45,7 +45,7 @@ class Sources:
         return self._parsed[blob]
 
     def part(self, path: str) -> Module | None:
-        """What of a file can be surface; None when there is nothing, or when it does not parse."""
+        """The part of a file that can be surface; None when there is none, or when it does not parse."""
         data = self.snapshot[path]
         blob = self.snapshot.tree[path].blob
         key = f"{blob} part"
@@ -59,7 +59,7 @@ class Sources:
             part = telling_part(data, offsets)
             if 2 * len(part.lstrip(b"\n")) < len(data):
                 self._parsed[key] = _parsed(part, path)
-        if self._parsed.get(key) is None:  # worth reading whole, or not to be taken apart
+        if self._parsed.get(key) is None:  # the part is most of the file, or does not parse alone
             self._parsed[key] = self.parsed(path)
         return self._parsed[key]
 
@@ -103,7 +103,7 @@ class Reader:
         return " ".join(self.file.text(node).split())
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
-        """What an expression gives; an `Expression` where only running it would tell."""
+        """The value of an expression; an `Expression` where only running the code would give it."""
         values = self._value(node, depth) if depth < _MAX_DEPTH else None
         return Expression(self.text(node)) if values is None else values[0]
 
@@ -155,7 +155,7 @@ class Reader:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 inner = self.value(part.value, depth + 1)
-                # a parameter is told by its name: `--{prefix}port`
+                # a parameter is shown by its name: `--{prefix}port`
                 parts.append(inner if isinstance(inner, str) else f"{{{self._placeholder(part)}}}")
             else:
                 assert isinstance(part, ast.Constant)
@@ -164,7 +164,7 @@ class Reader:
 
     @staticmethod
     def _placeholder(part: ast.FormattedValue) -> str:
-        # before Python 3.12 the parts of an f-string have no places of their own
+        # before Python 3.12 the parts of an f-string have no positions of their own
         return part.value.id if isinstance(part.value, ast.Name) else "..."
 
     def _members(self, nodes: list[ast.expr], depth: int) -> tuple[Value] | None:
@@ -246,7 +246,7 @@ class Reader:
         target = self.find(node)
         if target is None or isinstance(target[1], ast.stmt):
             return None
-        # what cannot be told is told by the text where it stands, so that a change there is seen
+        # an unknown value is shown by its source text, so that a change of the text is seen
         return (target[0].value(target[1], depth + 1),)
 
     def find(self, node: ast.expr, depth: int = 0) -> Bound | None:
@@ -270,7 +270,7 @@ class Reader:
         return None
 
     def global_name(self, name: str, depth: int = 0) -> Bound | None:
-        """The same for a name of the module."""
+        """What a name of the module stands for."""
         if depth > _MAX_DEPTH:
             return None
         whole = self.sources.parsed(self.path)
@@ -332,7 +332,7 @@ def _bindings(scope: ast.AST) -> Bindings:
 
 
 def own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a scope, those under `if` and `try` too, but not what functions hold."""
+    """The statements of a scope, including those under `if`, `try` and loops, without those of functions."""
     for stmt in body:
         yield stmt
         if isinstance(stmt, (ast.If, ast.Try, ast.With, ast.For, ast.While)):

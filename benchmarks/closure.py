@@ -319,7 +319,7 @@ def _section(found: Mapping[str, Any]) -> str:
 
 def measure(pin: str, python: str) -> dict[str, Any]:
     """The figures of one upstream, resolved and weighed now. Raises Unresolved."""
-    from builder.gates.distributions import provided_by
+    from builder.analysis.distributions import provided_by
 
     wanted = _requirements(pin)
     with tempfile.TemporaryDirectory() as name:
@@ -358,10 +358,10 @@ class _Wanted:
 
 
 def _requirements(pin: str) -> _Wanted:
+    from builder.analysis.externals import externals
+    from builder.analysis.indexed_tree import world
+    from builder.analysis.projects import projects
     from builder.emit.members import read_pyproject
-    from builder.gates.dependencies import externals
-    from builder.gates.projects import projects
-    from builder.gates.world import world
     from builder.manifest.load import load
     from builder.pipeline.cut import cut
     from builder.upstream.cache import default_cache

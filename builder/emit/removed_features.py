@@ -6,7 +6,7 @@ import fnmatch
 import re
 from collections.abc import Iterator, Mapping
 
-from builder.gates.surface import Surfaces
+from builder.analysis.surface_diff import Surfaces
 from builder.manifest.model import Manifest
 from builder.surface.model import Surface
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from builder.gates.surface import Difference, Surfaces
+from builder.analysis.surface_diff import Difference, Surfaces
 from builder.surface.model import KINDS, Expression, Item, Surface, Value
 
 SCHEMA_VERSION = 1

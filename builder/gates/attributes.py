@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.removals import Removals, because
 from builder.errors import Mark, Problem
-from builder.gates.imports import line_of
-from builder.gates.world import Explained, IndexedTree, because, missing, nearest
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
 from builder.source.parse import parse
+from builder.spelling import nearest
 
 _ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
 _GETATTR = re.compile(rb"getattr\([^,()]+(?:\(\))?,\s*[\"'](\w+)[\"']\s*,?\s*\)")
@@ -37,19 +38,19 @@ class Use(NamedTuple):
     name: str
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """One problem for each (file, owner, name) that is used and no longer there."""
     losses = Losses(before, after)
     problems: list[Problem] = []
     for path, summary in after.summaries.items():
         if summary.error is None and losses.concern(summary, after.snapshot[path]):
             uses = {(u.owner, u.name): u for u in sorted(_uses(path, summary, losses), reverse=True)}
-            problems += [_problem(path, use, losses, manifest, explained) for use in sorted(uses.values())]
+            problems += [_problem(path, use, losses, removals) for use in sorted(uses.values())]
     return problems
 
 
 class Losses:
-    """What upstream's modules and classes had and the output's have not."""
+    """What upstream's modules and classes have and the output's lack."""
 
     def __init__(self, before: IndexedTree, after: IndexedTree) -> None:
         self.before, self.after = before, after
@@ -59,13 +60,13 @@ class Losses:
 
     def module(self, module: str) -> frozenset[str]:
         """The names that a module lost."""
-        found = self._modules.get(module)
-        if found is None:
+        names = self._modules.get(module)
+        if names is None:
             old, new = self.before.index.names(module), self.after.index.names(module)
             summary = self.after.index.modules.get(module)
             # of a file that does not parse nothing is known: that is another gate's finding
-            found = self._modules[module] = frozenset() if summary and summary.error else old - new
-        return found
+            names = self._modules[module] = frozenset() if summary and summary.error else old - new
+        return names
 
     def is_value(self, origin: Origin) -> bool:
         """Is this neither a module nor a class of the output?"""
@@ -76,7 +77,7 @@ class Losses:
     @cached_property
     def members(self) -> dict[str, list[Origin]]:
         """name -> the classes still in the output that lost it, as a member or as `self.name`."""
-        found: dict[str, list[Origin]] = {}
+        by_name: dict[str, list[Origin]] = {}
         for path, new in self.after.summaries.items():
             old = self.before.summaries.get(path)
             if old is None or old is new or not new.module or new.error or old.error:
@@ -84,8 +85,8 @@ class Losses:
             for owner in sorted(set(old.bases) & set(new.bases)):
                 origin = Origin(new.module, owner)
                 for name in sorted(self.before.index.own(origin) - self.after.index.own(origin)):
-                    found.setdefault(name, []).append(origin)
-        return found
+                    by_name.setdefault(name, []).append(origin)
+        return by_name
 
     @cached_property
     def nowhere(self) -> frozenset[str]:
@@ -101,13 +102,13 @@ class Losses:
     @cached_property
     def owners(self) -> dict[str, list[Origin]]:
         """lost name -> the classes of the output that have it."""
-        found: dict[str, list[Origin]] = {}
+        by_name: dict[str, list[Origin]] = {}
         for module, summary in self.after.index.modules.items():
             for owner in summary.bases:
                 origin = Origin(module, owner)
                 for name in self.after.index.own(origin) & self.members.keys():
-                    found.setdefault(name, []).append(origin)
-        return found
+                    by_name.setdefault(name, []).append(origin)
+        return by_name
 
     def concern(self, summary: Summary, data: bytes) -> bool:
         """The text has an attribute that this file may have lost (then its tree is worth reading)."""
@@ -135,30 +136,30 @@ class Losses:
         return bool(self.nowhere) and any(m.decode() in self.nowhere for m in _GETATTR.findall(data))
 
     def _by_name(self, module: str, name: str) -> frozenset[str]:
-        found = self._names.get((module, name))
-        if found is None:
+        names = self._names.get((module, name))
+        if names is None:
             origin = self.after.index.origin(module, name)
-            found = self._inherited(origin) if origin and origin.qualname else frozenset()
-            self._names[module, name] = found
-        return found
+            names = self._inherited(origin) if origin and origin.qualname else frozenset()
+            self._names[module, name] = names
+        return names
 
     def _inherited(self, owner: Origin) -> frozenset[str]:
         """What a class and its bases inside the packages lost."""
-        found = self._classes.get(owner)
-        if found is None:
+        names = self._classes.get(owner)
+        if names is None:
             order, _ = self.after.index.lineage(owner)
-            found = frozenset(n for base in order for n in self.lost.get(base, ()))
-            self._classes[owner] = found
-        return found
+            names = frozenset(n for base in order for n in self.lost.get(base, ()))
+            self._classes[owner] = names
+        return names
 
     @cached_property
     def lost(self) -> dict[Origin, set[str]]:
         """class -> the names it lost."""
-        found: dict[Origin, set[str]] = {}
+        by_class: dict[Origin, set[str]] = {}
         for name, owners in self.members.items():
             for owner in owners:
-                found.setdefault(owner, set()).add(name)
-        return found
+                by_class.setdefault(owner, set()).add(name)
+        return by_class
 
     def by_class(self, owner: Origin, name: str) -> bool:
         """Upstream's class had the name, and the output's has it neither itself nor from a base."""
@@ -240,7 +241,7 @@ def _follow(start: Origin, parts: list[str], line: int, losses: Losses) -> Itera
                 current = Origin(below)
                 continue
             if not after.has_module(current.module):
-                return  # the import itself is dangling: another gate says so
+                return  # the import itself is dangling: G002 reports it
             if after.resolves(current.module, name) is False:
                 if before.has_module(current.module) and before.resolves(current.module, name) is not False:
                     yield Use(line, written, current, name)
@@ -303,16 +304,16 @@ def _chain(node: ast.Attribute | ast.expr) -> list[str]:
     return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
 
 
-def _problem(path: str, use: Use, losses: Losses, manifest: Manifest, explained: Explained) -> Problem:
-    gone = (
+def _problem(path: str, use: Use, losses: Losses, removals: Removals) -> Problem:
+    missing = (
         Origin(use.owner.module, f"{use.owner.qualname}.{use.name}")
         if use.owner.qualname
         else Origin(use.owner.module, use.name)
     )
-    reason = missing(losses.after, gone, explained, manifest.packages)
+    reason = removals.missing(losses.after, missing)
     if reason is None and not use.owner.qualname:
         source = losses.before.index.origin(use.owner.module, use.name)
-        reason = missing(losses.after, source, explained, manifest.packages) if source else None
+        reason = removals.missing(losses.after, source) if source else None
     index = losses.after.index
     have = index.own(use.owner) if use.owner.qualname else index.names(use.owner.module)
     return Problem(
@@ -321,6 +322,7 @@ def _problem(path: str, use: Use, losses: Losses, manifest: Manifest, explained:
         mark=reason.mark if reason else None,
         upstream=Mark(path, use.line),
         excerpt=line_of(losses.after, path, use.line),
-        hint=(None if reason else nearest(use.name, have)) or "edit this use, or keep what it names",
+        hint=(None if reason else nearest(use.name, have, cutoff=0.75))
+        or "edit this use, or keep what it names",
         cause=f"{use.owner}{because(reason)}" if reason else None,
     )

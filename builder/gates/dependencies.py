@@ -1,18 +1,15 @@
-"""G008: what pyproject.toml requires is what the code imports, in both directions."""
+"""G008: pyproject.toml requires what the code imports, and nothing else."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
+from builder.analysis.distributions import provided_by, requirement_name
+from builder.analysis.externals import Uses, externals
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.projects import Project
 from builder.errors import Mark, Problem
-from builder.gates.distributions import provided_by, requirement_name
-from builder.gates.projects import Project
-from builder.gates.world import IndexedTree
 from builder.manifest.model import Manifest
-
-#: imported module -> (file, line, whether it may fail) of each place
-Uses = Mapping[str, list[tuple[str, int, bool]]]
 
 
 def check(
@@ -31,33 +28,11 @@ def check(
     return problems
 
 
-def externals(world: IndexedTree, project: Project, manifest: Manifest) -> Uses:
-    """What the Python files of a project import, by statement or by constant name, that is not its own.
-
-    Imports for type checkers alone do not count.
-    """
-    found: dict[str, list[tuple[str, int, bool]]] = {}
-    own = {*project.packages, *sys.stdlib_module_names, "__future__"}
-    for path, summary in world.summaries.items():
-        if not path.startswith(project.folder):
-            continue
-        rows = [
-            (f"{i.target}.{i.name}" if i.name and not i.star else i.target, i.line, i.tried)
-            for i in summary.imports
-            if i.kind != "typing"
-        ]
-        rows += [(d.argument, d.line, True) for d in summary.dynamic if d.argument and "*" not in d.argument]
-        for module, line, tried in rows:
-            if module.partition(".")[0] not in own:
-                found.setdefault(module, []).append((path, line, tried))
-    return found
-
-
 def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Problem]:
     used = {name for module in uses for name in provided_by(module)}
-    kept = {requirement_name(item.name) for item in manifest.guarantees.dependencies}
+    kept_names = {requirement_name(item.name) for item in manifest.guarantees.dependencies}
     for row in project.requirements:
-        if row.name in used or row.name in kept or row.name == project.name:
+        if row.name in used or row.name in kept_names or row.name == project.name:
             continue
         extra = f" (extra {row.extra})" if row.extra else ""
         yield Problem(
@@ -70,21 +45,27 @@ def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Proble
 
 def _uncovered(project: Project, upstream: Project, was: Uses, now: Uses) -> Iterator[Problem]:
     declared = {row.name for row in project.requirements}
-    gone = {row.name: row for row in upstream.requirements if row.name not in declared}
-    known = {module.partition(".")[0] for module in was}
-    blamed: dict[str, list[tuple[str, int, str]]] = {}
+    dropped = {row.name: row for row in upstream.requirements if row.name not in declared}
+    imported_before = {module.partition(".")[0] for module in was}
+    uses_by_requirement: dict[str, list[tuple[str, int, str]]] = {}
     for module, places in now.items():
         providers = provided_by(module)
         places = [place for place in places if not place[2]]
         if not places or declared.intersection(providers):
             continue
-        lost = next((name for name in providers if name in gone), None)
-        if lost is None and module.partition(".")[0] in known:
+        requirement = next((name for name in providers if name in dropped), None)
+        if requirement is None and module.partition(".")[0] in imported_before:
             continue
-        blamed.setdefault(lost or "", []).extend((path, line, module) for path, line, _ in places)
-    for lost, uses in sorted(blamed.items()):
-        for path, line, module, more in _first(uses, every=not lost):
-            after = f"no longer depends on {gone[lost].text!r}" if lost else "depends on nothing that has it"
+        uses_by_requirement.setdefault(requirement or "", []).extend(
+            (path, line, module) for path, line, _ in places
+        )
+    for requirement, uses in sorted(uses_by_requirement.items()):
+        for path, line, module, more in _first(uses, every=not requirement):
+            after = (
+                f"no longer depends on {dropped[requirement].text!r}"
+                if requirement
+                else "depends on nothing that has it"
+            )
             yield Problem(
                 "G008",
                 f"{path}:{line}: {module} is imported{more}, and {project.path} {after}",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import words
-from builder.gates.world import Explained, IndexedTree
 from builder.manifest.model import AbsentText, Manifest, TextException
 from builder.select.patterns import literal_folder
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """Problems for forbidden text, exceptions that excuse nothing, and missing paths or names."""
     problems: list[Problem] = []
     lowered: dict[str, bytes] = {}
@@ -22,11 +23,11 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained
             promise, after.snapshot, lowered, may_lack=_lacking(promise, before.snapshot, manifest)
         )
     problems += words.check(after, manifest)
-    kept = {(k.name, k.mark): True for item in manifest.scope for k in item.keeps}
-    for (name, mark), may_lack in (dict.fromkeys(manifest.guarantees.present, False) | kept).items():
+    scope_names = {(k.name, k.mark): True for item in manifest.scope for k in item.keeps}
+    for (name, mark), may_lack in (dict.fromkeys(manifest.guarantees.present, False) | scope_names).items():
         if _there(name, after):
             continue
-        reason = explained.path(name) or explained.symbol(name) or explained.module(name, manifest.packages)
+        reason = removals.path(name) or removals.symbol(name) or removals.module(name)
         problems.append(
             Problem(
                 "G007",
@@ -47,9 +48,9 @@ def _there(name: str, world: IndexedTree) -> bool:
 
 
 def _lacking(promise: AbsentText, upstream: Snapshot, manifest: Manifest) -> bool:
-    """Is the guarantee about packages only whose folders a partial upstream does not hold?"""
-    there = {path.partition("/")[0] for path in upstream}
-    absent = {folder.partition("/")[0] for folder in manifest.packages.values()} - there
+    """Whether the guarantee concerns only packages that a partial upstream lacks."""
+    present = {path.partition("/")[0] for path in upstream}
+    absent = {folder.partition("/")[0] for folder in manifest.packages.values()} - present
     return all((literal_folder(path) or "").partition("/")[0] in absent for path in promise.paths)
 
 
@@ -65,7 +66,7 @@ def _absent(
     paths = sorted(_matching(promise.paths, snapshot))
     excuses = [(e, _matcher((e.path,))) for e in promise.exceptions]
     used: set[TextException] = set()
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for path in paths:
         data = snapshot[path]
         if needles is not None:
@@ -82,7 +83,7 @@ def _absent(
             used.update(excused)
             if excused:
                 continue
-            found.append(
+            problems.append(
                 Problem(
                     "G007",
                     f"{path}:{line}: {promise.pattern!r} must not occur here",
@@ -95,7 +96,7 @@ def _absent(
     for exception in promise.exceptions:
         if exception not in used:
             text = f" with {exception.text!r}" if exception.text is not None else ""
-            found.append(
+            problems.append(
                 Problem(
                     "G007",
                     f"the exception {exception.path}{text} of {promise.pattern!r} excuses nothing",
@@ -105,10 +106,10 @@ def _absent(
                 )
             )
     if not paths and not may_lack:
-        found.append(
+        problems.append(
             Problem("G007", f"the paths of {promise.pattern!r} match no file of the output", promise.mark)
         )
-    return found
+    return problems
 
 
 Lines = list[tuple[int, bytes]]  # number (from 1), text
@@ -123,14 +124,14 @@ def _lines_with(needles: Iterable[bytes], lowered: bytes, data: bytes) -> Lines:
             starts.add(data.rfind(b"\n", 0, at) + 1)
             end = data.find(b"\n", at)
             at = lowered.find(needle, end) if end >= 0 else -1
-    found: Lines = []
-    number, done = 1, 0
+    lines: Lines = []
+    number, counted = 1, 0
     for start in sorted(starts):
-        number += data.count(b"\n", done, start)
-        done = start
+        number += data.count(b"\n", counted, start)
+        counted = start
         end = data.find(b"\n", start)
-        found.append((number, data[start : end if end >= 0 else len(data)]))
-    return found
+        lines.append((number, data[start : end if end >= 0 else len(data)]))
+    return lines
 
 
 def _matching_lines(pattern: re.Pattern[str], lines: Lines) -> Iterator[tuple[int, str]]:
@@ -152,7 +153,7 @@ def _needles(pattern: str) -> tuple[bytes, ...] | None:
         while group := re.search(r"\((?:\?:|(?!\?))([^()]*)\)(?![*?{])", bare):
             before, after = bare[: group.start()], bare[group.end() :]
             if re.search(r"[()]", before + after):
-                return None  # options of several groups are not multiplied
+                return None  # alternatives of several groups are not multiplied out
             bare = "|".join(f"{before}{option}{after}" for option in group[1].split("|"))
     if re.search(r"[()\\\[\]]", bare):
         return None

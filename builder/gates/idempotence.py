@@ -1,4 +1,4 @@
-"""G009: the builder on its own output changes nothing; the pipeline builds twice, this compares."""
+"""G009: a second run on the output changes nothing; the pipeline runs twice, this compares."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from builder import ruff
+from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.removals import Removals, because
 from builder.errors import Mark, Problem
-from builder.gates.imports import line_of
-from builder.gates.world import Explained, IndexedTree, because, missing
 from builder.graph.modules import python_paths
 from builder.manifest.model import Manifest
 from builder.source.encoding import readable
@@ -28,7 +28,7 @@ class Finding(NamedTuple):
     line: int
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """One problem for each (file, rule, symbol) that ruff finds in the output and not upstream.
 
     Files with upstream's own bytes have upstream's own findings, so only the others are read.
@@ -39,16 +39,16 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained
         return []
     files = {f"after/{p}": after.snapshot[p] for p in changed}
     files |= {f"before/{p}": before.snapshot[p] for p in changed if p in old}
-    found = findings(files)
-    known = {(f.path[7:], f.code, f.symbol) for f in found if f.path.startswith("before/")}
+    all_findings = findings(files)
+    known = {(f.path[7:], f.code, f.symbol) for f in all_findings if f.path.startswith("before/")}
     seen: set[tuple[str, str, str]] = set()
     problems: list[Problem] = []
-    for item in found:
+    for item in all_findings:
         key = (item.path.removeprefix("after/"), item.code, item.symbol)
         if item.path.startswith("before/") or key in known or key in seen:
             continue
         seen.add(key)
-        problems.append(_problem(*key, item.line, before, after, explained, manifest))
+        problems.append(_problem(*key, item.line, before, after, removals))
     return problems
 
 
@@ -59,8 +59,7 @@ def _problem(
     line: int,
     before: IndexedTree,
     after: IndexedTree,
-    explained: Explained,
-    manifest: Manifest,
+    removals: Removals,
 ) -> Problem:
     where = f"{path}:{line}: "
     old = before.summaries.get(path)
@@ -71,10 +70,10 @@ def _problem(
     else:
         text = f"{symbol!r} is listed in __all__ and" if code == "F822" else f"{symbol!r} is used and"
         text += " not defined"
-        reason = explained.symbol(f"{old.module}.{symbol}") if old and old.module else None
+        reason = removals.symbol(f"{old.module}.{symbol}") if old and old.module else None
         if reason is None and old:
             source = before.index.origin(old.module, symbol)
-            reason = missing(after, source, explained, manifest.packages) if source else None
+            reason = removals.missing(after, source) if source else None
         at = f" (upstream: {bound.kind} in line {bound.line})" if bound else ""
         tail = f"{at}{because(reason)}"
     return Problem(
@@ -89,7 +88,7 @@ def _problem(
 
 
 def findings(files: Mapping[str, bytes]) -> list[Finding]:
-    """What ruff says about these files, sorted. One subprocess, in a folder that is gone afterwards.
+    """The findings of ruff about these files, sorted. It runs once, in a temporary folder.
 
     Raises BuildError E003 when ruff is missing, or does not answer in JSON.
     """
@@ -104,18 +103,18 @@ def findings(files: Mapping[str, bytes]) -> list[Finding]:
             "--target-version", "py310", "--select", RULES, "--output-format", "json", "--exit-zero",
             "--config", "exclude = []", ".",
         ]  # fmt: skip
-        done = ruff.run(arguments, root)
+        process = ruff.run(arguments, root)
         try:
-            rows = json.loads(done.stdout)
+            rows = json.loads(process.stdout)
         except ValueError:
-            raise ruff.failed("check", done) from None
-        found = []
+            raise ruff.failed("check", process) from None
+        parsed = []
         for row in rows:
             if row["code"] not in RULES.split(","):
                 continue  # syntax errors are G001's
             symbol = re.search(r"`([^`]*)`", row["message"])
             path = Path(row["filename"]).relative_to(root).as_posix()
-            found.append(
+            parsed.append(
                 Finding(path, row["code"], symbol[1] if symbol else row["message"], row["location"]["row"])
             )
-        return sorted(found, key=lambda f: (f.path, f.line, f.code, f.symbol))
+        return sorted(parsed, key=lambda f: (f.path, f.line, f.code, f.symbol))

@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.projects import RUNTIME_SUFFIXES, Project, projects
+from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import dependencies
-from builder.gates.projects import Project, projects
-from builder.gates.world import Explained, IndexedTree
 from builder.manifest.model import Manifest
 from builder.tree import Snapshot
-
-#: Files that programs read or compile at run time, when code or another such file names them.
-RUNTIME = (".cuh", ".cu", ".h", ".hpp", ".cpp", ".cc", ".json", ".jinja", ".yaml", ".yml", ".so", ".typed")
-
 
 _TEST = re.compile(r"(?:^|/)test_[^/]*$|_test\.[a-z]+$")
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """Problems of each project's package data, dependencies and scripts.
 
     Data files are judged by the output alone (upstream's own wheel misses some when it is built
@@ -76,13 +73,13 @@ def _data(
         return
     matched = packaged(project, after.snapshot)
     carried = {p for rows in matched.values() for p in rows}
-    left = [
+    unpacked = [
         path
         for folder in sorted(project.packages.values())
         for path in after.snapshot
-        if path.startswith(folder + "/") and path.endswith(RUNTIME) and path not in carried
+        if path.startswith(folder + "/") and path.endswith(RUNTIME_SUFFIXES) and path not in carried
     ]
-    for path in _referenced(left, after.snapshot, sorted(project.packages.values())):
+    for path in _referenced(unpacked, after.snapshot, sorted(project.packages.values())):
         yield Problem(
             "G008",
             f"{path} is used at run time, and no package-data pattern of {project.path} packs it",
@@ -109,7 +106,7 @@ def _data(
 
 
 def _referenced(paths: Sequence[str], snapshot: Snapshot, folders: Sequence[str]) -> list[str]:
-    """Those of the paths whose name stands in another source file of the packages that is no test."""
+    """The paths that another source file of the packages names; tests do not count."""
     if not paths:
         return []
     sources = [

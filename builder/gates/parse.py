@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
-from builder.gates.world import Explained, IndexedTree
 from builder.manifest.model import Manifest
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """One problem for each file that does not parse and that parsed upstream, or is new."""
     problems: list[Problem] = []
     for path, summary in after.summaries.items():

@@ -1,18 +1,52 @@
-"""All static gates, in order."""
+"""All static gates, each with its code, in the order in which their findings are worth reading.
+
+Two codes are found elsewhere, because they stop a build before there is an output or after it is made: G010
+(`pipeline/unresolved_uses.py`) and G012 (`emit/lock.py`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals
+from builder.analysis.surface_diff import Surfaces
 from builder.errors import Problem
-from builder.gates import attributes, guarantees, imports, names, packaging, parse, symbols
-from builder.gates.world import Explained, IndexedTree
+from builder.gates import (
+    attributes,
+    guarantees,
+    idempotence,
+    imports,
+    names,
+    packaging,
+    parse,
+    surface,
+    symbols,
+)
 from builder.manifest.model import Manifest
+from builder.native import gate as native
+from builder.tree import Tree
 
-Gate = Callable[[IndexedTree, IndexedTree, Manifest, Explained], list[Problem]]
 
-#: Gate code -> check; in the order in which findings are worth reading.
-GATES: dict[str, Gate] = {
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What gates look at: the trees, what the manifest accounts for, and what the cut compared."""
+
+    before: IndexedTree
+    after: IndexedTree
+    manifest: Manifest
+    removals: Removals
+    surfaces: Surfaces
+    native_findings: tuple[native.Finding, ...]  # those of upstream itself
+    second_run: Callable[[], Tree] | None = None  # the output of the output; None: not asked for
+
+
+TreeGate = Callable[[IndexedTree, IndexedTree, Manifest, Removals], list[Problem]]
+Gate = Callable[[Evidence], list[Problem]]
+
+#: Gates that compare two trees and need nothing else.
+TREE_GATES: dict[str, TreeGate] = {
     "G001": parse.check,
     "G005": symbols.check,
     "G002": imports.check,
@@ -23,7 +57,24 @@ GATES: dict[str, Gate] = {
 }
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
-    """The problems of every static gate but two that do not look at worlds: the surface (G006), whose
-    differences the cut itself needs, and idempotence (G009), which needs a second run."""
-    return [p for gate in GATES.values() for p in gate(before, after, manifest, explained)]
+def _of_trees(gate: TreeGate) -> Gate:
+    return lambda e: gate(e.before, e.after, e.manifest, e.removals)
+
+
+def _idempotence(evidence: Evidence) -> list[Problem]:
+    if evidence.second_run is None:
+        return []
+    return idempotence.compare(evidence.after.snapshot.tree, evidence.second_run())
+
+
+GATES: dict[str, Gate] = {
+    **{code: _of_trees(gate) for code, gate in TREE_GATES.items()},
+    "G006": lambda e: surface.problems(e.surfaces, e.after),
+    "G011": lambda e: native.new(native.check(e.after.snapshot), e.native_findings),
+    "G009": _idempotence,
+}
+
+
+def check(evidence: Evidence) -> list[Problem]:
+    """The problems of every gate."""
+    return [problem for gate in GATES.values() for problem in gate(evidence)]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
-from builder.gates.world import Explained, IndexedTree
 from builder.graph.modules import Definition, Summary
 from builder.manifest.model import Manifest
 
 _HEADING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
-#: Share of a file's definitions whose loss is said first, as one problem about the file.
+#: Share of a file's definitions whose loss is reported first, as one problem about the file.
 MAX_SHARE_LOST = 0.5
 
 
-def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained: Explained) -> list[Problem]:
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """One problem for each definition that left a kept file unexplained, and one more, first, for a
     file that lost more than half of its definitions unexplained.
 
@@ -30,7 +31,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, explained
             continue
         if before.snapshot.tree[path].blob == after.snapshot.tree[path].blob:
             continue
-        lost = _unreadable(old, after.snapshot[path], explained) if new.error else _lost(old, new, explained)
+        lost = _unreadable(old, after.snapshot[path], removals) if new.error else _lost(old, new, removals)
         if not lost:
             continue
         total = sum(not new.error or d.kind in ("function", "class") for d in old.definitions.values())
@@ -44,34 +45,34 @@ def _prefix(summary: Summary) -> str:
     return f"{summary.module}." if summary.module else f"{summary.path}:"
 
 
-def _lost(old: Summary, new: Summary, explained: Explained) -> dict[str, Definition]:
-    kept = new.definitions
+def _lost(old: Summary, new: Summary, removals: Removals) -> dict[str, Definition]:
+    remaining = new.definitions
     prefix = _prefix(old)
     imported = {name for name, definition in new.names.items() if definition.kind == "import"}
     return {
         name: definition
         for name, definition in old.definitions.items()
-        # a definition that became an import of the same name is still there for everyone
-        if name not in kept
+        # a definition that became an import of the same name still exists
+        if name not in remaining
         and name.partition(".")[0] not in imported
-        and explained.symbol(prefix + name) is None
+        and removals.symbol(prefix + name) is None
     }
 
 
-def _unreadable(old: Summary, new: bytes, explained: Explained) -> dict[str, Definition]:
-    """The same by text, for a file that does not parse: classes and functions with no heading left."""
-    there = {heading.decode() for heading in _HEADING.findall(new)}
+def _unreadable(old: Summary, new: bytes, removals: Removals) -> dict[str, Definition]:
+    """The same by text, for a file that does not parse: classes and functions without a heading."""
+    headings = {heading.decode() for heading in _HEADING.findall(new)}
     return {
         name: definition
         for name, definition in old.definitions.items()
         if definition.kind in ("function", "class")
-        and name.rpartition(".")[2] not in there
-        and explained.symbol(_prefix(old) + name) is None
+        and name.rpartition(".")[2] not in headings
+        and removals.symbol(_prefix(old) + name) is None
     }
 
 
 def _outermost(lost: dict[str, Definition]) -> list[tuple[str, Definition]]:
-    """Without the members of what is lost as a whole; in the order of the upstream file."""
+    """The lost definitions without the members of lost classes, in the order of the upstream file."""
     rows = [(n, d) for n, d in lost.items() if n.rpartition(".")[0] not in lost]
     return sorted(rows, key=lambda row: (row[1].line, row[0]))
 

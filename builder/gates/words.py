@@ -1,4 +1,4 @@
-"""G007: no code asks for what a family's words name, but for the exceptions.
+"""G007: apart from the exceptions, no code asks for what a family's words name.
 
 Looked at are names and short strings that are a word of a family by themselves (`npu`, `"NPU"`), or ask for
 it (`is_npu`). Names that only contain one (`npu_stream`), comments and messages are not: they ask for
@@ -12,9 +12,10 @@ import re
 import tokenize
 from collections.abc import Iterable, Iterator
 
+from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import Mark, Problem
-from builder.gates.world import IndexedTree
-from builder.graph.modules import module_of, python_paths
+from builder.graph.modules import python_paths
+from builder.graph.names import module_of
 from builder.manifest.model import Batch, Manifest, Spared, Word
 from builder.select.patterns import PatternSet
 
@@ -24,7 +25,7 @@ _ASKS = "_*(?:is_)?"
 
 
 def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
-    """Problems for names and strings that are left, and for exceptions that excuse nothing."""
+    """Problems for names and strings that remain, and for exceptions that excuse nothing."""
     problems: list[Problem] = []
     everywhere = PatternSet([exception.path for exception in manifest.guarantees.everywhere])
     paths = [
@@ -74,9 +75,9 @@ def _may_hold(runs: frozenset[bytes], word: Word) -> bool:
 
 
 def _pattern(words: Iterable[Word]) -> re.Pattern[str]:
-    """What a name or a short string is that asks for one of the words."""
-    found = "|".join("[_-]?".join(map(re.escape, word.text.split("_"))) for word in words)
-    return re.compile(rf"{_ASKS}(?:{found})", re.IGNORECASE)
+    """The pattern of a name or short string that asks for one of the words."""
+    spellings = "|".join("[_-]?".join(map(re.escape, word.text.split("_"))) for word in words)
+    return re.compile(rf"{_ASKS}(?:{spellings})", re.IGNORECASE)
 
 
 def _names(pattern: re.Pattern[str], data: bytes) -> Iterator[tuple[int, str, str]]:
@@ -93,7 +94,7 @@ def _names(pattern: re.Pattern[str], data: bytes) -> Iterator[tuple[int, str, st
             if pattern.fullmatch(name):
                 yield token.start[0], name, token.line
     except (tokenize.TokenError, SyntaxError):
-        return  # another gate says that it does not parse
+        return  # G001 reports that it does not parse
 
 
 class _Excuses:
@@ -105,7 +106,7 @@ class _Excuses:
         self._used: set[Spared] = set()
 
     def excuse(self, path: str, name: str, text: str) -> bool:
-        """Is the name in this line of this file excepted?"""
+        """Whether the name in this line of this file is excepted."""
         here = [
             one
             for one, pattern in self._spared
@@ -115,7 +116,7 @@ class _Excuses:
         return bool(here) or name in self._names
 
     def unused(self, paths: Iterable[str]) -> Iterator[Problem]:
-        """Exceptions of paths with which nothing in the output has to do."""
+        """Exceptions of paths that excuse nothing in the output."""
         for one, pattern in self._spared:
             if one in self._used or (one.text is None and any(map(pattern.any, paths))):
                 continue

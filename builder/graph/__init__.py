@@ -1,1 +1,1 @@
-"""The modules of a tree: what each file imports and defines, what resolves, what reaches what."""
+"""The modules of a tree: what each imports and defines, which names resolve, which modules reach which."""

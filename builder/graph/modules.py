@@ -1,4 +1,4 @@
-"""What one Python file says about itself: a `Summary`, a value that can be cached by blob id.
+"""The summary of one Python file, a value that can be cached by blob id.
 
 Paths become module names through the packages of the manifest (import name -> folder), so a folder
 without `__init__.py` is a package like any other.
@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from builder.graph.names import module_of
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Changes whenever `summarise` can give another value for the same bytes.
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 
 ImportKind = Literal["eager", "guarded", "lazy", "typing"]
 DefinitionKind = Literal["function", "class", "constant", "import", "attribute"]
@@ -59,7 +60,7 @@ class Dynamic(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A string constant that is spelt like a module, or a name in a module, of the packages."""
+    """A string constant that is spelled like a module of the packages, or a name in one."""
 
     name: str
     line: int
@@ -78,7 +79,7 @@ class Summary:
     attributes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # class -> self.x -> line
     bases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # class -> bases as written
     stores: frozenset[str] = frozenset()  # x of every `something.x = ...` that is not `self.x`
-    exports: tuple[str, ...] | None = None  # `__all__`; None: not there, or not a constant
+    exports: tuple[str, ...] | None = None  # `__all__`; None: absent, or not a constant
     dynamic: tuple[Dynamic, ...] = ()
     references: tuple[Reference, ...] = ()
     mentions: tuple[Reference, ...] = ()  # dotted names of the packages inside any string
@@ -91,30 +92,6 @@ class Summary:
         """Functions, classes, constants and class members by qualified name; imports are not among them."""
         own = {name: d for name, d in self.names.items() if d.kind != "import"}
         return {**own, **self.members}
-
-
-def module_of(path: str, packages: Mapping[str, str]) -> str | None:
-    """The module name of a .py file inside one of the packages; None for any other path."""
-    if not path.endswith(".py"):
-        return None
-    for name, folder in packages.items():
-        prefix = folder.rstrip("/") + "/"
-        if path.startswith(prefix):
-            parts = path[len(prefix) : -3].split("/")
-            if parts[-1] == "__init__":
-                parts.pop()
-            return ".".join([name, *parts])
-    return None
-
-
-def path_of(module: str, packages: Mapping[str, str]) -> tuple[str, str] | None:
-    """The two paths a module can have, as a file and as a package; None outside the packages."""
-    top, _, rest = module.partition(".")
-    folder = packages.get(top)
-    if folder is None:
-        return None
-    base = folder.rstrip("/") + ("/" + rest.replace(".", "/") if rest else "")
-    return base + ".py", base + "/__init__.py"
 
 
 def summarise(data: bytes, path: str, module: str, tops: tuple[str, ...] = ()) -> Summary:
@@ -149,15 +126,15 @@ def summaries(
     Files found in `known` are not parsed.
     """
     tops = tuple(sorted(packages))
-    found: dict[str, Summary] = {}
+    by_path: dict[str, Summary] = {}
     for path in sorted(python_paths(snapshot)):
         old = known.get(summary_key(path, snapshot.tree[path].blob)) if known else None
         if old is None:
             old = summarise(snapshot[path], path, module_of(path, packages) or "", tops)
-        found[path] = old
-    return found
+        by_path[path] = old
+    return by_path
 
 
-def known_of(snapshot: Snapshot, found: Mapping[str, Summary]) -> dict[tuple[str, str, int], Summary]:
+def known_of(snapshot: Snapshot, by_path: Mapping[str, Summary]) -> dict[tuple[str, str, int], Summary]:
     """Summaries of files of a snapshot by what they depend on."""
-    return {summary_key(path, snapshot.tree[path].blob): summary for path, summary in found.items()}
+    return {summary_key(path, snapshot.tree[path].blob): summary for path, summary in by_path.items()}

@@ -1,4 +1,4 @@
-"""What reaches what: edges between modules, reach from roots, and the shortest way to a module."""
+"""Reachability: edges between modules, reach from roots, and the shortest path to a module."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Edge(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One edge of a way from a root, with the file in which it stands."""
+    """One edge of a path from a root, with the file that contains it."""
 
     edge: Edge
     path: str
@@ -52,24 +52,24 @@ def graph(
         by_source.setdefault(edge.source, []).append(edge)
     result: dict[str, tuple[Edge, ...]] = {}
     for module in modules:
-        found: dict[tuple[str, EdgeKind], int] = {}
+        lines: dict[tuple[str, EdgeKind], int] = {}
         parent = module.rpartition(".")[0]
         if parent:
-            found[parent, "parent"] = 0
+            lines[parent, "parent"] = 0
         summary = index.modules.get(module)
         if summary is not None:
             for target, kind, line in _written(summary, index, modules):
                 if target != module:
-                    found.setdefault((target, kind), line)
+                    lines.setdefault((target, kind), line)
             for target, line in mentions(summary, index) if mentioned else ():
                 if target != module:
-                    found.setdefault((target, "string"), line)
+                    lines.setdefault((target, "string"), line)
         for rule in by_source.get(module, ()):
             for target in modules:
                 if target != module and fnmatchcase(target, rule.target):
-                    found.setdefault((target, "dynamic"), 0)
+                    lines.setdefault((target, "dynamic"), 0)
         result[module] = tuple(
-            sorted((Edge(module, t, k, n) for (t, k), n in found.items()), key=lambda e: (e.line, e[1:]))
+            sorted((Edge(module, t, k, n) for (t, k), n in lines.items()), key=lambda e: (e.line, e[1:]))
         )
     return result
 
@@ -87,7 +87,7 @@ def _written(summary: Summary, index: Index, modules: Sequence[str]) -> Iterable
             yield call.argument, "dynamic", call.line
     for reference in summary.references:
         found = index.locate(reference.name)
-        # the bare name of a package says nothing about what is used
+        # the bare name of a package does not say which of its modules is used
         if found is not None and "." in found.module:
             yield found.module, "string", reference.line
 
@@ -119,25 +119,25 @@ def import_targets(item: Import, index: Index) -> tuple[str, ...]:
 
 
 def reach(edges: Graph, roots: Iterable[str], kinds: frozenset[EdgeKind] = ALL) -> dict[str, Edge | None]:
-    """Every module reached from the roots, with the edge of a shortest way to it (None for a root).
+    """Every module reached from the roots, with the last edge of a shortest path to it (None for a root).
 
-    Breadth first in sorted order, so that the same graph always gives the same ways.
+    Breadth first in sorted order, so that the same graph always gives the same paths.
     """
-    found: dict[str, Edge | None] = {root: None for root in sorted(set(roots)) if root in edges}
-    ring = list(found)
+    edge_to: dict[str, Edge | None] = {root: None for root in sorted(set(roots)) if root in edges}
+    ring = list(edge_to)
     while ring:
         following: list[str] = []
         for module in ring:
             for edge in edges.get(module, ()):
-                if edge.kind in kinds and edge.target not in found:
-                    found[edge.target] = edge
+                if edge.kind in kinds and edge.target not in edge_to:
+                    edge_to[edge.target] = edge
                     following.append(edge.target)
         ring = following
-    return found
+    return edge_to
 
 
 def why(reached: Mapping[str, Edge | None], module: str, index: Index) -> tuple[Step, ...] | None:
-    """The shortest way from a root to a module, root first; empty for a root; None if not reached."""
+    """The shortest path from a root to a module, root first; empty for a root, None if not reached."""
     if module not in reached:
         return None
     steps: list[Step] = []

@@ -1,4 +1,4 @@
-"""Does `module.name` exist? An index over summaries, with star imports expanded to a fixpoint."""
+"""Which names exist: an index over summaries, with star imports expanded to a fixpoint."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Index:
             frozenset(tops) if tops is not None else frozenset(m.partition(".")[0] for m in self.modules)
         )
         self._stars, self._open = self._expand()
-        # what is asked for again and again; a function of the above
+        # caches of what the above determines
         self._bindings: dict[str, dict[str, Import]] = {}
         self._lineages: dict[Origin, tuple[tuple[Origin, ...], bool]] = {}
         self._own: dict[str, dict[str, frozenset[str]]] = {}
@@ -50,7 +50,7 @@ class Index:
         """module -> names that its star imports bring in (each with the module it came from), and
         the modules that may have more names than can be seen."""
         sources: dict[str, list[str]] = {}
-        # nothing can be said about the names of a file that does not parse: that is one finding, not many
+        # nothing is known about the names of a file that does not parse; that is one finding, not many
         opened = {name for name, summary in self.modules.items() if summary.open or summary.error}
         for name, summary in self.modules.items():
             for item in summary.imports:
@@ -157,13 +157,13 @@ class Index:
             return Origin(module, rest) if self.resolves(module, rest) is not False else None
         if summary is not None and (rest in summary.members or first in self._stars.get(module, ())):
             return Origin(module, rest)
-        found = self.origin(module, first)
-        if found is None or not found.qualname:
+        origin = self.origin(module, first)
+        if origin is None or not origin.qualname:
             return Origin(module, rest) if self.resolves(module, first) is not False else None
-        outer, _, last = f"{found.qualname}.{rest.partition('.')[2]}".rpartition(".")
-        holder = self.modules[found.module]
+        outer, _, last = f"{origin.qualname}.{rest.partition('.')[2]}".rpartition(".")
+        holder = self.modules[origin.module]
         known = f"{outer}.{last}" in holder.members or last in holder.attributes.get(outer, ())
-        return Origin(found.module, f"{outer}.{last}") if known else None
+        return Origin(origin.module, f"{outer}.{last}") if known else None
 
     def _binding(self, summary: Summary, name: str) -> Import | None:
         """The import statement that binds a name at module level; the last one wins."""
@@ -176,10 +176,10 @@ class Index:
     def lineage(self, origin: Origin) -> tuple[tuple[Origin, ...], bool]:
         """A class and its bases inside the packages, nearest first, and whether all are known
         (`object`, enums, protocols and the like count as known)."""
-        found = self._lineages.get(origin)
-        if found is None:
-            found = self._lineages[origin] = self._lineage(origin)
-        return found
+        lineage = self._lineages.get(origin)
+        if lineage is None:
+            lineage = self._lineages[origin] = self._lineage(origin)
+        return lineage
 
     def _lineage(self, origin: Origin) -> tuple[tuple[Origin, ...], bool]:
         order: list[Origin] = []
@@ -195,17 +195,19 @@ class Index:
                 if plain.rpartition(".")[2] in _PLAIN_BASES:
                     continue
                 first, _, rest = plain.partition(".")
-                found = self.origin(current.module, first)
+                base_origin = self.origin(current.module, first)
                 for part in filter(None, rest.split(".")):
-                    if found is None:
+                    if base_origin is None:
                         break
-                    if found.qualname:
-                        found = Origin(found.module, f"{found.qualname}.{part}")
+                    if base_origin.qualname:
+                        base_origin = Origin(base_origin.module, f"{base_origin.qualname}.{part}")
                     else:
-                        found = self.origin(found.module, part)
-                holder = self.modules.get(found.module) if found and found.qualname else None
-                if found is not None and holder is not None and found.qualname in holder.bases:
-                    queue.append(found)
+                        base_origin = self.origin(base_origin.module, part)
+                holder = (
+                    self.modules.get(base_origin.module) if base_origin and base_origin.qualname else None
+                )
+                if base_origin is not None and holder is not None and base_origin.qualname in holder.bases:
+                    queue.append(base_origin)
                 else:
                     complete = False
         return tuple(order), complete
@@ -226,14 +228,14 @@ class Index:
 
     def _owned(self, module: str) -> dict[str, frozenset[str]]:
         summary = self.modules.get(module)
-        found: dict[str, set[str]] = {}
+        by_class: dict[str, set[str]] = {}
         if summary is not None:
             for qualname in summary.members:
                 owner, _, name = qualname.rpartition(".")
-                found.setdefault(owner, set()).add(name)
+                by_class.setdefault(owner, set()).add(name)
             for owner, names in summary.attributes.items():
-                found.setdefault(owner, set()).update(names)
-        return {owner: frozenset(names) for owner, names in found.items()}
+                by_class.setdefault(owner, set()).update(names)
+        return {owner: frozenset(names) for owner, names in by_class.items()}
 
 
 #: Bases that bring no members of their own that matter here.

@@ -1,4 +1,4 @@
-"""From bytes to a `Summary`: one walk over statements; expressions only where the text calls for it."""
+"""From bytes to a `Summary`: one walk over statements, and over expressions only where the text needs it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from builder.graph.modules import (
     Reference,
     Summary,
 )
+from builder.graph.names import absolute, imported_module
 from builder.source.parse import parse
 
 _CATCHES = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -63,7 +64,7 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
 
 
 class _Walk:
-    """Collects while it visits the statements of one module in order."""
+    """Collects the parts of a summary while it visits the statements of a module in order."""
 
     def __init__(self, module: str, package: bool) -> None:
         self.parent = module if package else module.rpartition(".")[0]
@@ -236,7 +237,7 @@ class _Walk:
         if isinstance(node, ast.Import):
             found = [Import(a.name, None, a.asname, kind, tried, node.lineno) for a in node.names]
         else:
-            target = absolute(node.module or "", node.level, self.parent, bool(self.module))
+            target = imported_module(node, self.parent)
             # a parenthesised list spans lines: each name knows its own
             found = [Import(target, a.name, a.asname, kind, tried, a.lineno) for a in node.names]
         self.imports.extend(found)
@@ -249,17 +250,6 @@ class _Walk:
         strings = [i.value for i in items if isinstance(i, ast.Constant) and isinstance(i.value, str)]
         self.exports_constant = len(strings) == len(items) and (first or self.exports_constant)
         self.exports = strings if first or self.exports is None else self.exports + strings
-
-
-def absolute(module: str, level: int, parent: str, inside: bool = True) -> str:
-    """The absolute name of a from-import's module; `parent` is the package of the importing module."""
-    if not level:
-        return module
-    if not inside:
-        return "." * level + module
-    parts = parent.split(".")
-    base = ".".join(parts[: len(parts) - level + 1])
-    return f"{base}.{module}" if module and base else base or module
 
 
 def _is_type_checking(test: ast.expr) -> bool:
@@ -291,8 +281,7 @@ def _dynamic(tree: ast.Module, parent: str) -> Iterator[Dynamic]:
         if isinstance(node, ast.Call) and _last_name(node.func) in _IMPORTERS:
             argument = _text(node.args[0]) if node.args else None
             if argument and argument.startswith("."):
-                dots = len(argument) - len(argument.lstrip("."))
-                argument = absolute(argument.lstrip("."), dots, parent)
+                argument = absolute(argument, parent)
             yield Dynamic(node.lineno, _last_name(node.func), argument)
 
 
@@ -334,11 +323,11 @@ def _mentions(data: bytes, tree: ast.Module, tops: tuple[str, ...], parent: str)
     if parent:
         for match in _RELATIVE.finditer(data):
             line = data.count(b"\n", 0, match.start()) + 1
-            yield Reference(absolute(match[1].decode().lstrip("."), 1, parent), line)
+            yield Reference(absolute("." + match[1].decode().lstrip("."), parent), line)
 
 
 def _words(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:
-    """Everything in a file that does not parse that may name a module: it may be imported there."""
+    """Every word of an unparsable file that may name a module, because the file may import it."""
     if not tops:
         return
     names = b"|".join(re.escape(t.encode()) for t in tops)
@@ -350,7 +339,7 @@ def _words(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:
 
 
 def _is_main(node: ast.stmt) -> bool:
-    """Is this `if __name__ == "__main__":`?"""
+    """Whether this is `if __name__ == "__main__":`."""
     if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
         return False
     sides = [node.test.left, *node.test.comparators]

@@ -1,1 +1,1 @@
-"""The published kernel wheel, repacked: for people who do not compile."""
+"""Repacks the published kernel wheel for users who do not compile."""

@@ -1,4 +1,4 @@
-"""A wheel that somebody else made, read with distrust: every member checked before any is used.
+"""Reads an untrusted wheel: every member is checked before any is used.
 
 Streams are not unpacked to files, and what stays is copied as it was compressed: the result does not
 depend on the zlib of this machine, and hundreds of MB are not compressed again.
@@ -25,11 +25,11 @@ Buffer = bytes | memoryview
 
 #: More than any kernel wheel unpacks to (bytes); a bigger one is an attack or a mistake.
 MAX_UNPACKED = 16_000_000_000
-#: What is read whole (bytes): Python files and metadata.
+#: The largest member that is read whole (bytes): Python files and metadata.
 MAX_TEXT = 64_000_000
 _PIECE = 1 << 20
 _LISTED = 20
-#: signatures of RECORD: they stand in no RECORD, and no repacked wheel can carry them
+#: signatures of RECORD: RECORD does not list them, and they do not fit a repacked wheel
 _SIGNATURES = ("RECORD.jws", "RECORD.p7s")
 
 
@@ -47,7 +47,7 @@ class Member:
 
     @property
     def mode(self) -> int:
-        """As every wheel of ours has it."""
+        """The Unix mode that every wheel of ours gives the file."""
         return 0o100755 if self.executable else 0o100644
 
     def data(self) -> bytes:
@@ -59,7 +59,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A sound wheel: its members by path, and the name of its dist-info without the suffix."""
+    """A checked wheel: its members by path, and the name of its dist-info without the suffix."""
 
     members: Mapping[str, Member]
     stem: str
@@ -81,11 +81,11 @@ def read(buffer: Buffer, workers: int = 2) -> Archive:
     _stop(problems)
     files = [info for info in infos if not info.is_dir()]
     with ThreadPoolExecutor(workers) as pool:
-        found = list(pool.map(lambda info: _member(view, info), files))
-    problems = [item for item in found if isinstance(item, Problem)]
+        results = list(pool.map(lambda info: _member(view, info), files))
+    problems = [item for item in results if isinstance(item, Problem)]
     problems += _overlaps(infos)
     _stop(problems)
-    members = {item.path: item for item in found if isinstance(item, Member)}
+    members = {item.path: item for item in results if isinstance(item, Member)}
     stem = _stem(members)
     info = f"{stem}.dist-info"
     _stop(list(_record(members, info)))
@@ -144,7 +144,7 @@ class _Reader(io.RawIOBase):
 
 
 def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
-    """Names that would leave the folder of an installation, mean two files, or are no plain files."""
+    """K002 for names that lead out of the installation folder, clash, or are not those of plain files."""
     seen: dict[str, str] = {}  # name without case -> name
     for info in infos:
         name = info.orig_filename
@@ -176,7 +176,7 @@ def _fault(info: zipfile.ZipInfo) -> str | None:
 
 
 def _member(view: memoryview, info: zipfile.ZipInfo) -> Member | Problem:
-    """The member with its digest; a problem when its stream is not what the directory says."""
+    """The member with its digest; a problem when its stream contradicts the directory."""
     start = _start(view, info)
     if start is None or start + info.compress_size > len(view):
         return Problem("K002", f"The member '{info.filename}' of the wheel has no stream of its own.")
@@ -231,7 +231,7 @@ def _unpack(method: int, stream: Buffer, size: int) -> Iterator[bytes]:
 
 
 def _overlaps(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
-    """Members that share bytes: what one reader takes for one file, another takes for two."""
+    """K002 for members that share bytes: readers would disagree about their content."""
     end, before = 0, ""
     for info in sorted(infos, key=lambda i: i.header_offset):
         if info.header_offset < end:
@@ -252,7 +252,7 @@ def _stem(members: Mapping[str, Member]) -> str:
 
 
 def _record(members: Mapping[str, Member], info: str) -> Iterator[Problem]:
-    """What RECORD says and the members are not, and the other way round."""
+    """K002 for every contradiction between RECORD and the members."""
     own = f"{info}/RECORD"
     try:
         rows = list(csv.reader(io.StringIO(members[own].data().decode("utf-8")), strict=True))

@@ -1,4 +1,4 @@
-"""The published kernel wheel through pip, kept in the cache under its sha256. Only when it is asked for."""
+"""Downloads the published kernel wheel with pip, on request, and keeps it in the cache under its sha256."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fetch(project: str, version: str, machine: str, where: Path, offline: bool) 
         raise _unavailable(project, version, "it is not in the cache, and no network may be used")
     with cache.writing(where) as folder:
         if found := _cached(folder, project, version, machine):
-            return found  # another builder got it while we waited
+            return found  # another process downloaded it while this one waited
         with cache.scratch(folder) as temporary:
             try:
                 got = download.wheel(project, version, temporary, PLATFORMS[machine])

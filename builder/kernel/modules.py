@@ -1,12 +1,12 @@
-"""Does the Python that stays in the kernel wheel still find what it imports?"""
+"""Whether the Python files that stay in the kernel wheel still find what they import."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from builder.analysis.dangling import STRING, dangling
+from builder.analysis.indexed_tree import world
 from builder.errors import Mark, Problem
-from builder.gates.imports import dangling
-from builder.gates.world import world
 from builder.tree import Snapshot, Tree
 
 
@@ -16,16 +16,18 @@ def lost(before: Mapping[str, bytes], after: Mapping[str, bytes], packages: Iter
     Both map paths to contents and hold Python files and shared objects; of these only the name counts.
     """
     folders = {name: name for name in packages}
-    old, new = (world(Snapshot(Tree({}), {}).replace(_modules(files)), folders) for files in (before, after))
+    before_tree, after_tree = (
+        world(Snapshot(Tree({}), {}).replace(_modules(files)), folders) for files in (before, after)
+    )
     problems = []
-    for path, summary in new.summaries.items():
-        known = (
-            {(d.module, d.name) for d in dangling(old.summaries[path], old.index)}
-            if path in old.summaries
+    for path, summary in after_tree.summaries.items():
+        missing_before = (
+            {(d.module, d.name) for d in dangling(before_tree.summaries[path], before_tree.index)}
+            if path in before_tree.summaries
             else ()
         )
-        for item in sorted(set(dangling(summary, new.index)), key=lambda d: (d.line, d)):
-            if (item.module, item.name) in known or item.how == "string constant":
+        for item in sorted(set(dangling(summary, after_tree.index)), key=lambda d: (d.line, d)):
+            if (item.module, item.name) in missing_before or item.how == STRING:
                 continue
             what = f"{item.name!r} from {item.module}" if item.name else item.module
             message = f"'{path}' of the repacked wheel imports {what}, which left."
@@ -36,9 +38,9 @@ def lost(before: Mapping[str, bytes], after: Mapping[str, bytes], packages: Iter
 
 def _modules(files: Mapping[str, bytes]) -> dict[str, bytes | None]:
     """The files with every shared object as an empty module of its name."""
-    found: dict[str, bytes | None] = {path: data for path, data in files.items() if path.endswith(".py")}
+    modules: dict[str, bytes | None] = {path: data for path, data in files.items() if path.endswith(".py")}
     for path in files:
         folder, slash, name = path.rpartition("/")
         if name.endswith((".so", ".pyd")):
-            found.setdefault(f"{folder}{slash}{name.partition('.')[0]}.py", b"")
-    return found
+            modules.setdefault(f"{folder}{slash}{name.partition('.')[0]}.py", b"")
+    return modules

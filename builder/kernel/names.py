@@ -1,4 +1,4 @@
-"""What the kernel wheel is called, and which one the output requires."""
+"""The file name of the kernel wheel, and the version that the output requires."""
 
 from __future__ import annotations
 
@@ -57,21 +57,23 @@ def required(pyproject: dict[str, Any], kernel: Kernel, where: str) -> Requireme
     from packaging.utils import canonicalize_name
 
     names = {canonicalize_name(name) for name in kernel.distributions}
-    found = []
+    requirements = []
     for text in pyproject.get("project", {}).get("dependencies", []):
         try:
             requirement = Requirement(text)
         except InvalidRequirement:
-            continue  # another gate says so
+            continue  # not a requirement of the kernel
         if canonicalize_name(requirement.name) in names:
-            found.append(requirement)
-    listed = " or ".join(kernel.distributions)
-    if len(found) != 1:
-        count = "does not require" if not found else "requires more than once"
-        raise fail("K003", f"{where} {count} {listed}.", kernel.mark, upstream=Mark(where))
-    if exact(found[0]) is None:
-        raise fail("K003", f"{where} requires '{found[0]}', not one version of it.", upstream=Mark(where))
-    return found[0]
+            requirements.append(requirement)
+    accepted = " or ".join(kernel.distributions)
+    if len(requirements) != 1:
+        count = "does not require" if not requirements else "requires more than once"
+        raise fail("K003", f"{where} {count} {accepted}.", kernel.mark, upstream=Mark(where))
+    if exact(requirements[0]) is None:
+        raise fail(
+            "K003", f"{where} requires '{requirements[0]}', not one version of it.", upstream=Mark(where)
+        )
+    return requirements[0]
 
 
 def exact(requirement: Requirement) -> str | None:

@@ -1,4 +1,4 @@
-"""Which members of the kernel wheel stay, change or leave, and why each does."""
+"""Which members of the kernel wheel stay, change or are removed, and why."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from builder.errors import BuildError, Mark, Problem
 from builder.kernel.archive import Archive
 from builder.manifest.model import Kernel, WheelRule
-from builder.manifest.schema import nearest
 from builder.manifest.spans import beyond
 from builder.select.patterns import matches
+from builder.spelling import nearest
 
 _FOLDER = re.compile(r"(?:^|/)(sm[0-9]+[a-z]?)/")
 
@@ -32,7 +32,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A member that leaves: the reason, and the batch, pattern or architecture that it is."""
+    """A removed member: the reason, and the batch, pattern or architecture behind it."""
 
     path: str
     why: str
@@ -59,18 +59,18 @@ def plan(wheel: Archive, kernel: Kernel, sources: Mapping[str, Source], only: Se
     removed: dict[str, Removed] = {}
     problems: list[Problem] = []
     for rule in kernel.remove:
-        found = [path for path in payload if matches(rule.pattern, path)]
-        if not found and rule.optional is None:
+        paths = [path for path in payload if matches(rule.pattern, path)]
+        if not paths and rule.optional is None:
             problems.append(_unmatched(rule, payload))
-        if found and rule.span.beyond:
+        if paths and rule.span.beyond:
             problems.append(beyond(rule))
-        for path in found:
+        for path in paths:
             removed.setdefault(path, Removed(path, rule.why, rule.batch or rule.pattern))
-    left, wrong = _architectures(payload, kernel, only)
+    staying, wrong = _architectures(payload, kernel, only)
     problems += wrong
     for path in payload:
         name = architecture(path)
-        if name is not None and name not in left:
+        if name is not None and name not in staying:
             removed.setdefault(path, Removed(path, f"{name} is not kept", name))
     changed: dict[str, bytes] = {}
     tops = {path.partition("/")[0] for path in payload}
@@ -95,41 +95,41 @@ def plan(wheel: Archive, kernel: Kernel, sources: Mapping[str, Source], only: Se
             changed[path] = source.output
     if problems:
         raise BuildError(problems)
-    complete = {a for p in payload if (a := architecture(p))} == set(left)
+    complete = {a for p in payload if (a := architecture(p))} == set(staying)
     return Plan(
-        tuple(removed[path] for path in sorted(removed)), changed, () if complete else tuple(sorted(left))
+        tuple(removed[path] for path in sorted(removed)), changed, () if complete else tuple(sorted(staying))
     )
 
 
 def architecture(path: str) -> str | None:
     """The architecture whose folder a member lies in (`sm90`); None for what serves all."""
-    found = _FOLDER.search(path)
-    return found[1] if found else None
+    folder = _FOLDER.search(path)
+    return folder[1] if folder else None
 
 
 def _architectures(
     payload: Iterable[str], kernel: Kernel, only: Sequence[str]
 ) -> tuple[set[str], list[Problem]]:
     """The architectures that stay: of the wheel's, those that manifest and command line name."""
-    there = {name for path in payload if (name := architecture(path))}
+    present = {name for path in payload if (name := architecture(path))}
     problems = []
-    stated = {a.name for a in kernel.architectures} or there
+    stated = {a.name for a in kernel.architectures} or present
     for item in kernel.architectures:
-        if item.name not in there and item.optional is None:
+        if item.name not in present and item.optional is None:
             message = f"The wheel has nothing for the architecture {item.name}."
-            problems.append(Problem("K004", message, item.mark, hint=_has(there)))
-        if item.name in there and item.span.beyond:
+            problems.append(Problem("K004", message, item.mark, hint=_has(present)))
+        if item.name in present and item.span.beyond:
             problems.append(beyond(item))
     for name in dict.fromkeys(only):
-        if name not in there & stated:
+        if name not in present & stated:
             message = f"The architecture {name} was asked for, and it is not one that stays."
-            problems.append(Problem("K004", message, kernel.mark, hint=_has(there & stated)))
-    left = there & stated & (set(only) or there)
-    if there and not left and not problems:
+            problems.append(Problem("K004", message, kernel.mark, hint=_has(present & stated)))
+    staying = present & stated & (set(only) or present)
+    if present and not staying and not problems:
         problems.append(
-            Problem("K004", "No architecture of the wheel would stay.", kernel.mark, hint=_has(there))
+            Problem("K004", "No architecture of the wheel would stay.", kernel.mark, hint=_has(present))
         )
-    return left, problems
+    return staying, problems
 
 
 def _has(names: Iterable[str]) -> str:

@@ -169,14 +169,14 @@ def _executable(wheel: Archive, path: str) -> bool:
 def _digests(
     rows: Sequence[Packed], kept: Mapping[str, Member], texts: Mapping[str, bytes], old: str, new: str
 ) -> dict[str, bytes]:
-    known = {_moved(path, old, new): member.sha256 for path, member in kept.items()}
-    return known | {_moved(p, old, new): hashlib.sha256(text).digest() for p, text in texts.items()}
+    digests = {_moved(path, old, new): member.sha256 for path, member in kept.items()}
+    return digests | {_moved(p, old, new): hashlib.sha256(text).digest() for p, text in texts.items()}
 
 
 def _code(members: Mapping[str, Member], changed: Mapping[str, bytes]) -> dict[str, bytes]:
     """Python files with their content, shared objects without."""
-    found = {p: m.data() if p.endswith(".py") else b"" for p, m in members.items() if p not in changed}
-    return {p: d for p, d in (found | dict(changed)).items() if p.endswith((".py", ".so", ".pyd"))}
+    contents = {p: m.data() if p.endswith(".py") else b"" for p, m in members.items() if p not in changed}
+    return {p: d for p, d in (contents | dict(changed)).items() if p.endswith((".py", ".so", ".pyd"))}
 
 
 def _tops(wheel: Archive) -> list[str]:

@@ -15,7 +15,7 @@ _PROJECT = "python/"
 
 def differing(wheel: Archive, upstream: Snapshot, manifest: Manifest) -> dict[str, bytes]:
     """Upstream path -> what the wheel has there, for Python files that both have and that differ."""
-    found: dict[str, bytes] = {}
+    wheel_files: dict[str, bytes] = {}
     for name, folder in manifest.packages.items():
         prefix, inside = folder.rstrip("/") + "/", name.replace(".", "/") + "/"
         for path, member in wheel.members.items():
@@ -23,8 +23,8 @@ def differing(wheel: Archive, upstream: Snapshot, manifest: Manifest) -> dict[st
             if path.startswith(inside) and path.endswith(".py") and ours in upstream:
                 data = member.data()
                 if data != upstream[ours]:
-                    found[ours] = data
-    return dict(sorted(found.items()))
+                    wheel_files[ours] = data
+    return dict(sorted(wheel_files.items()))
 
 
 def sources(cut: Cut, manifest: Manifest) -> dict[str, Source]:
@@ -33,7 +33,7 @@ def sources(cut: Cut, manifest: Manifest) -> dict[str, Source]:
     Empty for an upstream that is only an sdist: then the wheel's files stay or leave as they are.
     """
     why, batches = reasons(cut), {batch.id: batch.why for batch in manifest.batches}
-    found: dict[str, Source] = {}
+    by_wheel_path: dict[str, Source] = {}
     for name, folder in manifest.packages.items():
         if folder.startswith(_PROJECT):
             continue
@@ -41,11 +41,11 @@ def sources(cut: Cut, manifest: Manifest) -> dict[str, Source]:
         for path in sorted({*cut.upstream, *cut.output}):
             if path.startswith(prefix):
                 reason = why[path][0]
-                found[f"{name.replace('.', '/')}/{path[len(prefix) :]}"] = Source(
+                by_wheel_path[f"{name.replace('.', '/')}/{path[len(prefix) :]}"] = Source(
                     cut.upstream.get(path),
                     cut.output.get(path),
                     batches.get(reason.batch, reason.rule),
                     reason.batch,
                     reason.mark,
                 )
-    return found
+    return by_wheel_path

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from builder.gates.packaging import RUNTIME
+from builder.analysis.projects import RUNTIME_SUFFIXES
 from builder.lift.history import Arrival, History, same_content
 from builder.lift.importers import Importers
 from builder.lift.insert import Proposal
@@ -152,7 +152,7 @@ class _Look:
             standing.batch if standing else BASE,
             undecided or doubt,
             # what programs read or compile at run time goes with whoever names it, not with its folder
-            follows=standing is None and not doubt and not path.endswith(RUNTIME),
+            follows=standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES),
         )
 
     def _said(self, path: str) -> tuple[str, int] | None:

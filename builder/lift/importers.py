@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from builder.graph.modules import module_of
+from builder.graph.names import is_test as is_package_test
+from builder.graph.names import module_of
 from builder.graph.reach import graph
 from builder.lift.trial import Trial
 from builder.manifest.model import BASE, Manifest, Rule
@@ -112,5 +113,8 @@ class Importers:
 
 
 def is_test(path: str) -> bool:
-    """Tests use everything: that they use something says little."""
-    return path.startswith("test/") or "/test/" in path or "/tests/" in path
+    """Whether a path of the repository is a test, in a package or in the folder `test` beside them.
+
+    Tests use everything: that they use something says little.
+    """
+    return path.startswith("test/") or is_package_test(path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from builder.errors import Mark, Problem
-from builder.graph.modules import module_of
+from builder.graph.names import module_of
 from builder.lift import culprit
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from builder.graph.modules import path_of
+from builder.graph.names import path_of
 from builder.lift import culprit
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from builder.gates.projects import Requirement, projects
+from builder.analysis.projects import Requirement, projects
 from builder.manifest.model import Manifest
 from builder.surface.model import Key, Surface
 from builder.tree import Snapshot

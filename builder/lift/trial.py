@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Problem, by_cause
-from builder.gates.world import IndexedTree
 from builder.manifest.model import BASE, Manifest, Rule, WholeFile
 from builder.overlay.files import place
 from builder.pipeline.cut import Cut, cut

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from builder.errors import Mark, Problem
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.model import BASE, Edit, Fact, Manifest
-from builder.manifest.schema import nearest
+from builder.spelling import nearest
 
 
 def ids(manifest: Manifest) -> Iterator[Problem]:

@@ -9,8 +9,9 @@ from typing import Any
 
 from builder.errors import Mark, Problem
 from builder.manifest.nodes import Document, read
-from builder.manifest.schema import Elsewhere, nearest, validate
+from builder.manifest.schema import Elsewhere, validate
 from builder.manifest.view import View
+from builder.spelling import nearest
 
 SCHEMA = "schema/manifest.schema.json"
 HISTORY = "overlays/history.yaml"

@@ -19,7 +19,7 @@ from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
 from builder.manifest.findings import OVERLAYS, Findings
 from builder.manifest.model import BASE, Manifest
 from builder.manifest.nodes import MAX_BYTES
-from builder.manifest.schema import nearest
+from builder.spelling import nearest
 
 MAX_OVERLAY_BYTES = 16_000_000
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from builder.errors import Mark, Problem
 from builder.manifest.nodes import Document, Path
+from builder.spelling import nearest
 
 #: Keys on a path -> for each key that may not stand there the file in which it does.
 Elsewhere = Mapping[tuple[str, ...], Mapping[str, str]]
@@ -59,12 +59,6 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
     for problem in problems:
         kept.setdefault(problem.mark if problem.code == "M005" else problem, problem)
     return list(kept.values())
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant, as a hint."""
-    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
-    return f"did you mean `{close[0]}`?" if close else None
 
 
 def _problems(document: Document, error: Any, path: Path, elsewhere: Elsewhere) -> Iterator[Problem]:

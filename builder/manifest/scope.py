@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from builder.errors import CODES, Mark, Problem
 from builder.manifest.model import BASE, Item, Kept, Manifest
 from builder.manifest.nodes import Document
-from builder.manifest.schema import nearest
 from builder.manifest.view import View
+from builder.spelling import nearest
 
 SECTIONS = ("decisions", "removed", "kept", "guarantees")
 

@@ -1,1 +1,1 @@
-"""C++, CUDA and CMake text: scanned, cut, and kept in step with the files that left."""
+"""C++, CUDA and CMake text: scanned, edited, and kept consistent with the removed files."""

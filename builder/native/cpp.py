@@ -84,7 +84,7 @@ def plain(text: str) -> str:
 
 def conditionals(scanned: Scanned) -> list[Conditional]:
     """Every complete #if ... #endif, inner ones included, ordered by their start."""
-    found: list[Conditional] = []
+    blocks: list[Conditional] = []
     stack: list[list[tuple[str, str, int, int]]] = []
     for match in directives(scanned):
         keyword, rest = match[1], normal(match[2])
@@ -97,8 +97,8 @@ def conditionals(scanned: Scanned) -> list[Conditional]:
             heads = stack.pop()
             ends = [h[2] for h in heads[1:]] + [match.start()]
             arms = tuple(Arm(*head, end) for head, end in zip(heads, ends, strict=True))
-            found.append(Conditional(arms, match.end()))
-    return sorted(found, key=lambda c: c.arms[0].start)
+            blocks.append(Conditional(arms, match.end()))
+    return sorted(blocks, key=lambda c: c.arms[0].start)
 
 
 def normal(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Do bindings, their implementations, the build files and the Python that calls them agree?"""
+"""G011: bindings, their implementations, the build files and the Python that calls them agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIBRARY = "sgl_kernel"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """Something that does not agree; `key` is what stays the same when lines move."""
+    """A disagreement. `key` stays the same when lines move."""
 
     kind: str
     file: str
@@ -33,18 +33,18 @@ class Finding:
 
 def check(files: Mapping[str, bytes], root: str = ROOT, library: str = LIBRARY) -> tuple[Finding, ...]:
     """Every finding in a tree (path -> bytes), sorted. Upstream has some of its own."""
-    found = [*_sources(files, root), *_operators(files, root), *_includes(files, root)]
-    found += _python(files, root, library)
-    return tuple(sorted(set(found)))
+    findings = [*_sources(files, root), *_operators(files, root), *_includes(files, root)]
+    findings += _python(files, root, library)
+    return tuple(sorted(set(findings)))
 
 
 def new(output: Iterable[Finding], upstream: Iterable[Finding]) -> list[Problem]:
-    """The findings that the output has and upstream has not, as problems."""
-    known = {finding.key for finding in upstream}
+    """The findings of the output that upstream does not have, as problems."""
+    upstream_keys = {finding.key for finding in upstream}
     return [
         Problem("G011", f.message, upstream=Mark(f.file, f.line))
         for f in sorted(output)
-        if f.key not in known
+        if f.key not in upstream_keys
     ]
 
 
@@ -73,7 +73,7 @@ def _operators(files: Mapping[str, bytes], root: str) -> Iterator[Finding]:
     compiled = layout.compiled(files, root)
     headers = [p for p in natives if not p.endswith(layout.SOURCES)]
     built = {n for p in (*headers, *(q for q in natives if q in compiled)) for n in defined(decode(files[p]))}
-    known = {f.name for p in natives for f in symbols(decode(files[p])).functions}
+    declared = {f.name for p in natives for f in symbols(decode(files[p])).functions}
     rows = [(p, b) for p in natives for b in bindings(decode(files[p]))]
     defs = {(b.library, b.operator) for _, b in rows if b.verb == "def"}
     impls = {(b.library, b.operator) for _, b in rows if b.verb == "impl" or b.function}
@@ -92,7 +92,7 @@ def _operators(files: Mapping[str, bytes], root: str) -> Iterator[Finding]:
                 "unbound", path, name, line, f"{path} defines `{name}`, and no m.impl implements it."
             )
         function = binding.function
-        if function and function not in known:
+        if function and function not in declared:
             message = f"{path} binds `{name}` to `{function}`, which no file declares."
             yield Finding("undeclared", path, function, line, message)
         elif function and function not in built:
@@ -127,7 +127,7 @@ def _python(files: Mapping[str, bytes], root: str, library: str) -> Iterator[Fin
         try:
             tree = parse(files[path], path).tree
         except (SyntaxError, ValueError):
-            continue  # another gate says so
+            continue  # G001 reports it
         for name, line in sorted(set(_calls(tree, library))):
             if name not in registered:
                 message = f"{path} uses torch.ops.{library}.{name}, which nothing registers."

@@ -89,17 +89,17 @@ def declared(data: bytes) -> Iterator[str]:
 
 def compiled(files: Mapping[str, bytes], root: str) -> frozenset[str]:
     """The source files that the CMake files name, by path or by pattern."""
-    found: set[str] = set()
+    sources: set[str] = set()
     for path in cmakes(files, root):
-        found.update(n.path for n in named(path, files[path], files, root) if n.path.endswith(SOURCES))
+        sources.update(n.path for n in named(path, files[path], files, root) if n.path.endswith(SOURCES))
         for command in listing(decode(files[path])).commands:
             kind = command.arguments[0].value if command.arguments else ""
             if command.name != "file" or kind not in ("GLOB", "GLOB_RECURSE"):
                 continue
             for token in command.arguments[2:]:
                 for wanted in resolve(path, token.value, files, root):
-                    found.update(p for p in files if _globbed(p, wanted, kind == "GLOB_RECURSE"))
-    return frozenset(found)
+                    sources.update(p for p in files if _globbed(p, wanted, kind == "GLOB_RECURSE"))
+    return frozenset(sources)
 
 
 def includes(path: str, data: bytes, root: str) -> Iterator[tuple[str, int, list[str]]]:

@@ -1,4 +1,4 @@
-"""What follows from removed native files: sources, declarations and bindings that leave with them."""
+"""What follows from removed native files: the sources, declarations and bindings that go with them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = "sgl-kernel"
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """One thing that left a kept file because of removed files. `before` is the sha256 of its text."""
+    """One thing removed from a kept file because of removed files. `before` is the sha256 of its text."""
 
     what: str  # source, include, declaration, binding, namespace
     name: str
@@ -29,7 +29,7 @@ class Consequence:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The files that change, why, and what cannot be decided here."""
+    """The changed files, the reasons, and the problems that only a person can decide."""
 
     files: Mapping[str, bytes]
     consequences: tuple[Consequence, ...] = ()
@@ -47,38 +47,40 @@ def follow(
     `current` holds the kept files as they are after earlier edits; `upstream` holds every file of
     the pin. Applied to its own result it changes nothing.
     """
-    gone = {p: b for p, b in removed.items() if p.startswith(f"{root}/") and p not in current}
+    removed_natives = {p: b for p, b in removed.items() if p.startswith(f"{root}/") and p not in current}
     kept = {p: current[p] for p in sorted(current) if p.startswith(f"{root}/")}
     cuts: dict[str, list[TextEdit]] = {}
-    found: list[Consequence] = []
+    consequences: list[Consequence] = []
     problems: list[Problem] = []
     for path in layout.cmakes(kept, root):
-        more, what, wrong = _cmake(path, kept[path], upstream, gone, root)
-        _note(path, kept[path], more, what, cuts, found)
+        more, what, wrong = _cmake(path, kept[path], upstream, removed_natives, root)
+        _note(path, kept[path], more, what, cuts, consequences)
         problems += wrong
-    loss = _lost(kept, upstream, gone, root)
-    for path, rows in _bindings(kept, loss, root).items():
+    lost_functions = _lost(kept, upstream, removed_natives, root)
+    for path, rows in _bindings(kept, lost_functions, root).items():
         _note(
             path,
             kept[path],
             [TextEdit(b.start, b.end) for b, _ in rows],
-            [_told(b, w) for b, w in rows],
+            [_row(b, w) for b, w in rows],
             cuts,
-            found,
+            consequences,
         )
-    left = {p: encode(apply(cpp.scan(decode(kept[p])), cuts.get(p, []))) for p in layout.natives(kept, root)}
-    declared, wrong = _declarations(kept, left, upstream, loss, root)
+    remaining = {
+        p: encode(apply(cpp.scan(decode(kept[p])), cuts.get(p, []))) for p in layout.natives(kept, root)
+    }
+    declared, wrong = _declarations(kept, remaining, upstream, lost_functions, root)
     problems += wrong
     for path, (more, what) in declared.items():
-        _note(path, kept[path], more, what, cuts, found)
-    problems += _includes(left, gone, root)
+        _note(path, kept[path], more, what, cuts, consequences)
+    problems += _includes(remaining, removed_natives, root)
     files = {}
     for path in sorted(cuts):
         text = decode(kept[path])
         scanned = layout.listing(text).scanned if path in set(layout.cmakes(kept, root)) else cpp.scan(text)
         files[path] = encode(apply(scanned, cuts[path]))
     return Followed(
-        files, tuple(sorted(found, key=lambda c: (c.file, c.line, c.what, c.name))), tuple(problems)
+        files, tuple(sorted(consequences, key=lambda c: (c.file, c.line, c.what, c.name))), tuple(problems)
     )
 
 
@@ -88,23 +90,23 @@ def _note(
     more: Iterable[TextEdit],
     what: Iterable[tuple[str, str, str]],
     cuts: dict[str, list[TextEdit]],
-    found: list[Consequence],
+    consequences: list[Consequence],
 ) -> None:
     for cut, (kind, name, batch) in zip(more, what, strict=True):
         cuts.setdefault(path, []).append(cut)
         line = data.count(b"\n", 0, cut.start) + 1
         before = hashlib.sha256(data[cut.start : cut.end]).hexdigest()
-        found.append(Consequence(kind, name, path, line, batch, before))
+        consequences.append(Consequence(kind, name, path, line, batch, before))
 
 
-def _told(binding: Binding, batch: str) -> tuple[str, str, str]:
+def _row(binding: Binding, batch: str) -> tuple[str, str, str]:
     return "binding", f"{binding.verb} {binding.operator}", batch
 
 
 def _cmake(
-    path: str, data: bytes, upstream: Mapping[str, bytes], gone: Mapping[str, str], root: str
+    path: str, data: bytes, upstream: Mapping[str, bytes], removed: Mapping[str, str], root: str
 ) -> tuple[list[TextEdit], list[tuple[str, str, str]], list[Problem]]:
-    """Arguments that name removed files leave, and includes of removed CMake files."""
+    """Removes the arguments that name removed files, and the includes of removed CMake files."""
     cuts: list[TextEdit] = []
     what: list[tuple[str, str, str]] = []
     problems: list[Problem] = []
@@ -114,24 +116,24 @@ def _cmake(
         target = one.path
         if one.command.name == "add_subdirectory":
             target = f"{one.path}/CMakeLists.txt"
-        if target in gone and one.command.name in ("include", "add_subdirectory"):
+        if target in removed and one.command.name in ("include", "add_subdirectory"):
             cuts.append(TextEdit(one.command.start, one.command.end))
-            what.append(("include", target, gone[target]))
-        elif target in gone:
+            what.append(("include", target, removed[target]))
+        elif target in removed:
             cuts.append(TextEdit(one.token.start, one.token.end))
-            what.append(("source", target, gone[target]))
+            what.append(("source", target, removed[target]))
         if one.command.name not in ("include", "add_subdirectory") and target in upstream:
-            local.setdefault(one.command.start, []).append(target in gone)
+            local.setdefault(one.command.start, []).append(target in removed)
             emptied.setdefault(one.command.start, one)
     scanned = layout.listing(decode(data)).scanned
     for start, states in local.items():
         if all(states):
-            problems.append(_emptied(path, scanned.line(start), emptied[start], decode(data), gone))
+            problems.append(_emptied(path, scanned.line(start), emptied[start], decode(data), removed))
     return cuts, what, problems
 
 
-def _emptied(path: str, line: int, one: layout.Named, text: str, gone: Mapping[str, str]) -> Problem:
-    """A list of sources without a source of the package: what becomes of its target is a decision."""
+def _emptied(path: str, line: int, one: layout.Named, text: str, removed: Mapping[str, str]) -> Problem:
+    """R008 for a list that loses its last source of the package: a person decides about its target."""
     first = one.command.arguments[0].value if one.command.arguments else ""
     listing = layout.listing(text)
     users = sorted(
@@ -142,31 +144,31 @@ def _emptied(path: str, line: int, one: layout.Named, text: str, gone: Mapping[s
         }
     )
     message = f"`{one.command.name}({first} ...)` of {path} loses its last source of this package, {one.path}"
-    message += f" (batch {gone[one.path]})."
+    message += f" (batch {removed[one.path]})."
     used = f" Used at line {', '.join(map(str, users))}." if users else ""
     hint = f"Say with an anchored edit (command, block) what becomes of it.{used}"
     return Problem("R008", message, upstream=Mark(path, line), hint=hint)
 
 
 def _lost(
-    kept: Mapping[str, bytes], upstream: Mapping[str, bytes], gone: Mapping[str, str], root: str
+    kept: Mapping[str, bytes], upstream: Mapping[str, bytes], removed: Mapping[str, str], root: str
 ) -> dict[str, str]:
     """Functions whose only definitions were removed, and the batch of each (empty: several)."""
-    here = {name for p in layout.natives(kept, root) for name in defined(decode(kept[p]))}
+    defined_names = {name for p in layout.natives(kept, root) for name in defined(decode(kept[p]))}
     names: dict[str, str] = {}
-    for path in sorted(gone):
+    for path in sorted(removed):
         if path in upstream and path.endswith(cpp.SUFFIXES):
-            for name in sorted(defined(decode(upstream[path])) - here):
-                names[name] = gone[path] if names.get(name, gone[path]) == gone[path] else ""
+            for name in sorted(defined(decode(upstream[path])) - defined_names):
+                names[name] = removed[path] if names.get(name, removed[path]) == removed[path] else ""
     return names
 
 
 def _bindings(
-    kept: Mapping[str, bytes], loss: Mapping[str, str], root: str
+    kept: Mapping[str, bytes], lost: Mapping[str, str], root: str
 ) -> dict[str, list[tuple[Binding, str]]]:
-    """Bindings of lost functions, and the other half of each operator that is left without one."""
+    """Bindings of removed functions, and the other half of each operator that keeps only one half."""
     every = [(p, b) for p in layout.natives(kept, root) for b in bindings(decode(kept[p]))]
-    doomed = {(p, b): loss[b.function] for p, b in every if b.function and b.function in loss}
+    doomed = {(p, b): lost[b.function] for p, b in every if b.function and b.function in lost}
     impls: dict[tuple[str, str], list[tuple[str, Binding]]] = {}
     for path, binding in every:
         impls.setdefault((binding.library, binding.operator), []).append((path, binding))
@@ -189,21 +191,21 @@ def _bindings(
 
 def _declarations(
     kept: Mapping[str, bytes],
-    left: Mapping[str, bytes],
+    remaining: Mapping[str, bytes],
     upstream: Mapping[str, bytes],
-    loss: Mapping[str, str],
+    lost: Mapping[str, str],
     root: str,
 ) -> tuple[dict[str, tuple[list[TextEdit], list[tuple[str, str, str]]]], list[Problem]]:
-    """Declarations of functions that nothing of the package defines or uses any more."""
+    """Declarations of functions that nothing in the package defines or uses any more."""
     problems: list[Problem] = []
     out: dict[str, tuple[list[TextEdit], list[tuple[str, str, str]]]] = {}
-    here = {name for data in left.values() for name in defined(decode(data))}
+    defined_names = {name for data in remaining.values() for name in defined(decode(data))}
     wanted = {
-        f.name for data in left.values() for f in symbols(decode(data)).functions if not f.defined
-    } - here
-    used = _uses(left, wanted)
+        f.name for data in remaining.values() for f in symbols(decode(data)).functions if not f.defined
+    } - defined_names
+    used = _uses(remaining, wanted)
     once = _uses({p: upstream[p] for p in layout.natives(upstream, root)}, wanted)
-    for path in left:
+    for path in remaining:
         text = decode(kept[path])
         cuts: list[TextEdit] = []
         what: list[tuple[str, str, str]] = []
@@ -211,11 +213,11 @@ def _declarations(
             if function.defined or function.name not in wanted:
                 continue
             name = function.name
-            if name in loss and name in used:
-                problems.append(_still_used(name, used[name], loss[name]))
-            elif name not in used and (name in loss or name in once):
+            if name in lost and name in used:
+                problems.append(_still_used(name, used[name], lost[name]))
+            elif name not in used and (name in lost or name in once):
                 cuts.append(TextEdit(function.start, function.end))
-                what.append(("declaration", name, loss.get(name, "")))
+                what.append(("declaration", name, lost.get(name, "")))
         for space in _emptied_spaces(text, cuts):
             cuts.append(space)
             what.append(("namespace", " ".join(text[space.start : space.end].split()[:2]), ""))
@@ -226,7 +228,7 @@ def _declarations(
 
 def _uses(files: Mapping[str, bytes], names: set[str]) -> dict[str, Mark]:
     """The first use of each name outside the declarations of functions."""
-    found: dict[str, Mark] = {}
+    first_uses: dict[str, Mark] = {}
     for path in sorted(files):
         text = decode(files[path])
         if not any(name in text for name in names):
@@ -234,9 +236,9 @@ def _uses(files: Mapping[str, bytes], names: set[str]) -> dict[str, Mark]:
         spans = [(f.start, f.end) for f in symbols(text).functions if not f.defined]
         code = blank(cpp.scan(text).code, spans)
         for match in re.finditer(r"[A-Za-z_]\w*", code, re.ASCII):
-            if match.group() in names and match.group() not in found:
-                found[match.group()] = Mark(path, text.count("\n", 0, match.start()) + 1)
-    return found
+            if match.group() in names and match.group() not in first_uses:
+                first_uses[match.group()] = Mark(path, text.count("\n", 0, match.start()) + 1)
+    return first_uses
 
 
 def _still_used(name: str, where: Mark, batch: str) -> Problem:
@@ -251,22 +253,22 @@ def _emptied_spaces(text: str, cuts: Iterable[TextEdit]) -> list[TextEdit]:
     if not spans:
         return []
     code = blank(cpp.plain(text), sorted(spans))
-    found = []
+    spaces = []
     for space in symbols(text).namespaces:
         if any(space.body <= a and b < space.end for a, b in spans):
             inside = code[space.body : space.end - 1]
             if not re.sub(r"\bnamespace\b[\w\s:]*|[{}]", "", inside).strip():
-                found.append(TextEdit(space.start, space.end))
-    return found
+                spaces.append(TextEdit(space.start, space.end))
+    return spaces
 
 
-def _includes(left: Mapping[str, bytes], gone: Mapping[str, str], root: str) -> list[Problem]:
+def _includes(remaining: Mapping[str, bytes], removed: Mapping[str, str], root: str) -> list[Problem]:
     problems = []
-    for path, data in left.items():
+    for path, data in remaining.items():
         for text, line, paths in layout.includes(path, data, root):
-            exists = any(p in left for p in paths)
-            lost = next((p for p in paths if p in gone), None)
+            exists = any(p in remaining for p in paths)
+            lost = next((p for p in paths if p in removed), None)
             if lost and not exists:
-                message = f'{path} includes "{text}", and batch {gone[lost]} removed {lost}.'
+                message = f'{path} includes "{text}", and batch {removed[lost]} removed {lost}.'
                 problems.append(Problem("R008", message, upstream=Mark(path, line)))
     return problems

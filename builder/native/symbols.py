@@ -116,13 +116,13 @@ def bindings(text: str) -> tuple[Binding, ...]:
     if "TORCH_LIBRARY" not in text:
         return ()
     scanned, code = scan(text), plain(text)
-    found: list[Binding] = []
+    operators: list[Binding] = []
     for library in _LIBRARY.finditer(code):
         end = _close(code, library.end() - 1)
         for match in _BINDING.finditer(code, library.end(), end):
             if match["library"] == library["variable"]:
-                found.append(_binding(scanned, code, match, library["name"]))
-    return tuple(found)
+                operators.append(_binding(scanned, code, match, library["name"]))
+    return tuple(operators)
 
 
 def _binding(scanned: Scanned, code: str, match: re.Match[str], library: str) -> Binding:
@@ -177,15 +177,15 @@ def _outer(head: str) -> str:
             at += 1
         out[match.start() : at] = " " * (at - match.start())
         match = _TEMPLATE.match("".join(out))
-    depth, opened = 0, 0
+    depth, inner_start = 0, 0
     for mark in re.finditer(r"[(){}]", "".join(out)):
         if mark.group() in "({":
             depth += 1
-            opened = mark.end() if depth == 1 else opened
+            inner_start = mark.end() if depth == 1 else inner_start
         elif depth:
             depth -= 1
             if depth == 0:
-                out[opened : mark.start()] = " " * (mark.start() - opened)
+                out[inner_start : mark.start()] = " " * (mark.start() - inner_start)
     return "".join(out)
 
 
@@ -195,8 +195,8 @@ def _is_space(head: str) -> bool:
 
 def _continues(code: str, end: int, head: str) -> bool:
     """Whether a statement goes on behind a closing brace (a type, an initializer)."""
-    found = re.compile(r"\S").search(code, end)
-    rest = found.group() if found else ""
+    visible = re.compile(r"\S").search(code, end)
+    rest = visible.group() if visible else ""
     return rest in tuple(";,=()[") or bool(re.match(r"\s*(?:typedef|struct|class|union|enum)\b", head))
 
 

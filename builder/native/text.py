@@ -1,4 +1,4 @@
-"""Cuts in a source text that leave no traces: no orphaned comment, no half line, no gaping blank run.
+"""Edits of a source text that leave no traces: no orphaned comment, no half line, no run of blank lines.
 
 Texts are bytes decoded as latin-1, so that offsets are byte offsets and nothing is lost.
 """
@@ -16,7 +16,7 @@ _VISIBLE = re.compile(r"[^\n]")
 
 @dataclass(frozen=True, slots=True, order=True)
 class TextEdit:
-    """The text between two offsets leaves; `by` takes its place."""
+    """Replaces the text between two offsets by `by`."""
 
     start: int
     end: int
@@ -74,7 +74,7 @@ def blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
-    """The text after all cuts, tidied around those that put nothing in their place.
+    """The text after all edits, tidied around those that only remove.
 
     A comment leaves when all the code that it heads has left; a line on which no code is left
     leaves; blank lines on both sides of a removal become one run.
@@ -83,25 +83,25 @@ def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
     text = scanned.text
     if not todo:
         return text
-    gone = bytearray(len(text))
+    removed = bytearray(len(text))
     for cut in todo:
         if not cut.by:
-            gone[cut.start : cut.end] = b"\1" * (cut.end - cut.start)
-    for start, end in _orphans(scanned, gone):
-        gone[start:end] = b"\1" * (end - start)
-    return _render(scanned, gone, [c for c in todo if c.by])
+            removed[cut.start : cut.end] = b"\1" * (cut.end - cut.start)
+    for start, end in _orphans(scanned, removed):
+        removed[start:end] = b"\1" * (end - start)
+    return _render(scanned, removed, [c for c in todo if c.by])
 
 
 def _disjoint(cuts: Iterable[TextEdit]) -> list[TextEdit]:
-    """Cuts in order; one inside another is moot."""
-    kept: list[TextEdit] = []
+    """The edits in order, without those that lie inside another."""
+    disjoint: list[TextEdit] = []
     for cut in sorted(set(cuts), key=lambda c: (c.start, -c.end, c.by)):
-        if kept and cut.start < kept[-1].end:
-            if cut.end > kept[-1].end:
+        if disjoint and cut.start < disjoint[-1].end:
+            if cut.end > disjoint[-1].end:
                 raise ValueError(f"two cuts overlap at offset {cut.start}")
             continue
-        kept.append(cut)
-    return kept
+        disjoint.append(cut)
+    return disjoint
 
 
 def _lines(text: str) -> list[int]:
@@ -115,17 +115,17 @@ def _lines(text: str) -> list[int]:
     return starts
 
 
-def _orphans(scanned: Scanned, gone: bytearray) -> list[tuple[int, int]]:
-    """Comments whose scope holds code, all of it gone."""
+def _orphans(scanned: Scanned, removed: bytearray) -> list[tuple[int, int]]:
+    """Comments whose scope held code and holds none any more."""
     units = _units(scanned)
     starts = [u.start for u in units]
-    found = []
+    orphans = []
     for index, unit in enumerate(units):
         end = _scope_end(scanned, units, starts, index)
         code = [at for at in range(unit.end, end) if not scanned.bare[at].isspace()]
-        if code and all(gone[at] for at in code):
-            found.append((unit.start, unit.end))
-    return found
+        if code and all(removed[at] for at in code):
+            orphans.append((unit.start, unit.end))
+    return orphans
 
 
 def _units(scanned: Scanned) -> list[Comment]:
@@ -181,12 +181,12 @@ def _inside_comment(scanned: Scanned, at: int) -> bool:
     return bool(scanned.text[start:at].strip())
 
 
-def _render(scanned: Scanned, gone: bytearray, replacements: list[TextEdit]) -> str:
+def _render(scanned: Scanned, removed: bytearray, replacements: list[TextEdit]) -> str:
     text, starts = scanned.text, _lines(scanned.text)
     replaced = {
         bisect_right(starts, at) - 1 for c in replacements for at in (c.start, max(c.start, c.end - 1))
     }
-    whole = _whole_lines(scanned, gone, starts, replaced)
+    whole = _whole_lines(scanned, removed, starts, replaced)
     _tidy_blank_runs(scanned, starts, whole)
     out: list[str] = []
     queue, at = list(reversed(replacements)), 0
@@ -201,19 +201,19 @@ def _render(scanned: Scanned, gone: bytearray, replacements: list[TextEdit]) -> 
         end = starts[row + 1] if row + 1 < len(starts) else len(text)
         stop = min(end, queue[-1].start) if queue else end
         if not whole[row]:
-            out.append(_survivors(text, gone, at, stop))
+            out.append(_survivors(text, removed, at, stop))
         at = stop
     out.extend(cut.by for cut in reversed(queue))
     return "".join(out)
 
 
-def _survivors(text: str, gone: bytearray, start: int, stop: int) -> str:
-    """What is left of part of a line; the blank before something cut out goes with it."""
+def _survivors(text: str, removed: bytearray, start: int, stop: int) -> str:
+    """What remains of part of a line; a blank before removed text is removed with it."""
     out: list[str] = []
     at = start
     while at < stop:
-        if gone[at]:
-            while at < stop and gone[at]:
+        if removed[at]:
+            while at < stop and removed[at]:
                 at += 1
             if text[at : at + 1] in ("", " ", "\t", "\n", "\r", ")"):
                 while out and out[-1] in " \t" and "".join(out).strip():
@@ -224,23 +224,25 @@ def _survivors(text: str, gone: bytearray, start: int, stop: int) -> str:
     return "".join(out)
 
 
-def _whole_lines(scanned: Scanned, gone: bytearray, starts: list[int], replaced: set[int]) -> list[bool]:
-    """For every line, whether it leaves as a whole: something left it, and no code stays on it."""
+def _whole_lines(scanned: Scanned, removed: bytearray, starts: list[int], replaced: set[int]) -> list[bool]:
+    """For every line, whether it is removed whole: some of its text was removed, and no code remains."""
     whole = []
     for row, start in enumerate(starts[:-1] if starts[-1] == len(scanned.text) else starts):
         end = starts[row + 1] if row + 1 < len(starts) else len(scanned.text)
-        touched = any(gone[start:end]) and row not in replaced
-        kept = touched and any(not gone[at] and not scanned.bare[at].isspace() for at in range(start, end))
-        spans = touched and any(
-            c.start < end <= c.end and not gone[c.start] for c in scanned.comments if c.end > end - 1
+        touched = any(removed[start:end]) and row not in replaced
+        has_code = touched and any(
+            not removed[at] and not scanned.bare[at].isspace() for at in range(start, end)
         )
-        whole.append(touched and not kept and not spans)
+        spans = touched and any(
+            c.start < end <= c.end and not removed[c.start] for c in scanned.comments if c.end > end - 1
+        )
+        whole.append(touched and not has_code and not spans)
     return [*whole, False]
 
 
 def _tidy_blank_runs(scanned: Scanned, starts: list[int], whole: list[bool]) -> None:
-    """Mark the blank lines that a removal left doubled, or alone beside a bracket, a heading or an end."""
-    kept: list[int] = []
+    """Mark the blank lines that a removal doubled, or left beside a bracket, a heading or an end."""
+    rows: list[int] = []
     gap = False
     for row in range(len(whole) - 1):
         if whole[row]:
@@ -248,28 +250,28 @@ def _tidy_blank_runs(scanned: Scanned, starts: list[int], whole: list[bool]) -> 
             continue
         line = _line(scanned, starts, row)
         if gap and not line.strip():
-            if not kept or _opens(scanned, starts, kept[-1]):
+            if not rows or _opens(scanned, starts, rows[-1]):
                 whole[row] = True
                 continue
         elif gap and line.strip()[0] in _CLOSE:
-            _drop_blanks(scanned, starts, whole, kept)
-        kept.append(row)
+            _drop_blanks(scanned, starts, whole, rows)
+        rows.append(row)
         gap = False
     if gap:
-        _drop_blanks(scanned, starts, whole, kept)
+        _drop_blanks(scanned, starts, whole, rows)
 
 
 def _opens(scanned: Scanned, starts: list[int], row: int) -> bool:
-    """Whether a blank line below this line says nothing: it is blank, opens a bracket or is a heading."""
+    """Whether a blank line below this line is superfluous: it is blank, opens a bracket or is a heading."""
     span = slice(starts[row], starts[row] + len(_line(scanned, starts, row)))
     code = scanned.code[span]
     opened = sum(map(code.count, _OPEN)) > sum(map(code.count, _CLOSE))
     return opened or not scanned.bare[span].strip()
 
 
-def _drop_blanks(scanned: Scanned, starts: list[int], whole: list[bool], kept: list[int]) -> None:
-    while kept and not _line(scanned, starts, kept[-1]).strip():
-        whole[kept.pop()] = True
+def _drop_blanks(scanned: Scanned, starts: list[int], whole: list[bool], rows: list[int]) -> None:
+    while rows and not _line(scanned, starts, rows[-1]).strip():
+        whole[rows.pop()] = True
 
 
 def _line(scanned: Scanned, starts: list[int], row: int) -> str:

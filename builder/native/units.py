@@ -48,10 +48,12 @@ class Units:
 
 def units(files: Mapping[str, bytes], root: str = ROOT) -> Units:
     """The figures of a tree (path -> bytes) for a report, with every optional library built."""
-    found = libraries(files, root)
-    own = sum(len(library.own) for library in found)
-    every = sum(len(library.sources) for library in found)
-    return Units(own, every - own, len(found), tuple(sorted({p for one in found for p in one.unknown})))
+    every_library = libraries(files, root)
+    own = sum(len(library.own) for library in every_library)
+    every = sum(len(library.sources) for library in every_library)
+    return Units(
+        own, every - own, len(every_library), tuple(sorted({p for one in every_library for p in one.unknown}))
+    )
 
 
 def libraries(files: Mapping[str, bytes], root: str = ROOT) -> tuple[Library, ...]:
@@ -82,11 +84,11 @@ def _read(
 
 def _expanded(words: list[str], variables: Mapping[str, list[str]]) -> list[str]:
     """The words with each known variable that is a whole word replaced by its items."""
-    found: list[str] = []
+    items: list[str] = []
     for word in words:
         match = _WHOLE.fullmatch(word)
-        found += variables[match[1]] if match and match[1] in variables else [word]
-    return found
+        items += variables[match[1]] if match and match[1] in variables else [word]
+    return items
 
 
 def _library(name: str, words: list[str], path: str, files: Mapping[str, bytes], root: str) -> Library:

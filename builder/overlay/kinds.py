@@ -7,12 +7,14 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.graph.names import imported_module, package_of
 from builder.manifest.model import Edit
 from builder.overlay import matching
-from builder.overlay.locate import Binding, Target, package_of, suggest
+from builder.overlay.locate import Binding, Target
 from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
+from builder.spelling import nearest
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -140,7 +142,7 @@ def _default(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str
     if name in every:
         raise Wrong("R005", f"The parameter `{name}` of `{edit.target}` has no default.", node)
     message = f"`{edit.target.partition(':')[0]}` has no parameter `{name}`."
-    raise Wrong("R005", message, node, suggest(name, every), absent=True)
+    raise Wrong("R005", message, node, nearest(name, every, most=3), absent=True)
 
 
 def reword(module: Module, edit: Edit, scopes: Sequence[ast.AST]) -> list[Hit]:
@@ -176,7 +178,7 @@ def _search(edit: Edit, target: Target, scope: ast.AST) -> Iterator[Hit]:
     if edit.match is None:
         raise Wrong("M004", f"`{edit.kind}` of `{edit.target}` needs `match`.")
     if edit.kind == "drop-import":
-        yield from _imports(edit.match, package_of(target), scope)
+        yield from _imports(edit.match, package_of(target.file, target.module), scope)
     elif edit.kind == "drop-entry":
         yield from _entries(edit, scope)
     elif edit.kind == "drop-statement":
@@ -208,21 +210,13 @@ def _imports(match: str, package: str, scope: ast.AST) -> Iterator[Hit]:
                 if match in (alias.name, alias.asname):
                     yield Hit(node, (DropItem(node, "names", index),))
         elif isinstance(node, ast.ImportFrom):
-            module = _absolute(node, package)
+            module = imported_module(node, package)
             if match == module:
                 yield Hit(node, (Remove(node),))
                 continue
             for index, alias in enumerate(node.names):
                 if match in (f"{module}.{alias.name}", alias.asname or alias.name):
                     yield Hit(node, (DropItem(node, "names", index),))
-
-
-def _absolute(node: ast.ImportFrom, package: str) -> str:
-    if not node.level:
-        return node.module or ""
-    parts = package.split(".")
-    base = parts[: len(parts) - (node.level - 1)]
-    return ".".join([*base, *([node.module] if node.module else [])])
 
 
 def _entries(edit: Edit, scope: ast.AST) -> Iterator[Hit]:
@@ -248,7 +242,9 @@ def near(module: Module, edit: Edit) -> str | None:
         a.name for n in ast.walk(module.tree) if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names
     }
     known = imported if edit.kind == "drop-import" else {repr(v) for v in literals if len(v) < 60}
-    return suggest(edit.match.strip().rpartition(".")[2] if edit.kind == "drop-import" else edit.match, known)
+    return nearest(
+        edit.match.strip().rpartition(".")[2] if edit.kind == "drop-import" else edit.match, known, most=3
+    )
 
 
 def _functions(edit: Edit, found: Iterable[Binding]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

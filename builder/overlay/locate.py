@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+
+from builder.graph.names import locate
+from builder.source.layout import suites
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Scope = ast.Module | Definition
@@ -36,32 +38,11 @@ def resolve(name: str, packages: Mapping[str, str], files: Container[str]) -> Ta
     `packages` maps import names to folders. None when no prefix is a module.
     """
     dotted, _, parameter = name.partition(":")
-    parts = dotted.split(".")
-    for count in range(len(parts), 0, -1):
-        for path in module_files(".".join(parts[:count]), packages):
-            if path in files:
-                return Target(path, ".".join(parts[:count]), tuple(parts[count:]), parameter or None)
-    return None
-
-
-def module_files(module: str, packages: Mapping[str, str]) -> Iterator[str]:
-    """The files that could be this module, a plain file first."""
-    parts = module.split(".")
-    for count in range(len(parts), 0, -1):
-        folder = packages.get(".".join(parts[:count]))
-        if folder is not None:
-            base = "/".join([folder.rstrip("/"), *parts[count:]])
-            if count < len(parts):
-                yield f"{base}.py"
-            yield f"{base}/__init__.py"
-            return
-
-
-def package_of(target: Target) -> str:
-    """The package that relative imports of the target's module start from."""
-    if target.file.endswith("/__init__.py"):
-        return target.module
-    return target.module.rpartition(".")[0]
+    located = locate(dotted, packages, files)
+    if located is None:
+        return None
+    path, module, rest = located
+    return Target(path, module, tuple(rest.split(".")) if rest else (), parameter or None)
 
 
 def statements(scope: Scope | ast.stmt) -> Iterator[ast.stmt]:
@@ -71,19 +52,6 @@ def statements(scope: Scope | ast.stmt) -> Iterator[ast.stmt]:
             yield statement
             if not isinstance(statement, _DEFINITIONS):
                 yield from statements(statement)
-
-
-def suites(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The suites directly below a node, in source order."""
-    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
-        value = getattr(node, field, None)
-        if not isinstance(value, list):
-            continue
-        if field in ("handlers", "cases"):
-            for part in value:
-                yield part.body
-        else:
-            yield value
 
 
 def bindings(scope: Scope, name: str) -> list[Binding]:
@@ -139,12 +107,6 @@ def imports(scope: Scope, name: str) -> bool:
         if isinstance(statement, (ast.Import, ast.ImportFrom))
         for alias in statement.names
     )
-
-
-def suggest(name: str, known: Iterable[str]) -> str | None:
-    """`did you mean ...`, or None when nothing is near."""
-    near = difflib.get_close_matches(name, sorted(set(known)), n=3, cutoff=0.6)
-    return f"Did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
 
 
 def _flat(target: ast.expr) -> Iterator[ast.expr]:

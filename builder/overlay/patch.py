@@ -11,6 +11,7 @@ from builder.errors import Mark, Problem
 from builder.manifest.model import Patch
 from builder.overlay.patchfile import Broken, FilePatch, Hunk, read
 from builder.overlay.record import Record, digest
+from builder.spelling import nearest
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry
 
 _NEAR = 3  # lines of context shown around the nearest text
@@ -87,9 +88,7 @@ def _check_presence(part: FilePatch, files: Mapping[str, bytes]) -> None:
         if part.path in files or any(p.startswith(part.path + "/") for p in files):
             raise Broken("the patch makes the file, and it exists", part.line)
     elif part.path not in files:
-        near = difflib.get_close_matches(part.path, list(files), n=1)
-        hint = f"Did you mean {near[0]}?" if near else None
-        raise Broken("the file does not exist, or was removed", part.line, hint=hint)
+        raise Broken("the file does not exist, or was removed", part.line, hint=nearest(part.path, files))
 
 
 def _mode(part: FilePatch, tree: Mapping[str, Entry]) -> str | None:

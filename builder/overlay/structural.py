@@ -10,11 +10,12 @@ from builder.errors import Mark, Problem
 from builder.manifest.model import Edit
 from builder.overlay import kinds
 from builder.overlay.kinds import Hit, Wrong
-from builder.overlay.locate import Scope, Target, find, imports, names, resolve, suggest
+from builder.overlay.locate import Scope, Target, find, imports, names, resolve
 from builder.overlay.record import Record, digest
 from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
+from builder.spelling import nearest
 
 _SHOWN = 6  # places that a message lists
 
@@ -129,7 +130,7 @@ def _near(name: str, scopes: Sequence[Scope]) -> str | None:
     """What may be meant by a name that none of the scopes defines."""
     if any(imports(scope, name) for scope in scopes):
         return "It is imported there: use `drop-import`, or edit it where it is defined."
-    return suggest(name, {known for scope in scopes for known in names(scope)})
+    return nearest(name, {known for scope in scopes for known in names(scope)}, most=3)
 
 
 def _unknown_module_part(edit: Edit, target: Target) -> Wrong:

@@ -10,9 +10,9 @@ from typing import Any
 from builder.errors import Mark, Problem
 from builder.manifest.model import TomlEdit
 from builder.native.text import TextEdit, apply, decode, encode
-from builder.overlay.locate import suggest
 from builder.overlay.record import Record, digest
 from builder.overlay.tomlspans import Layout, Pair, Path, Table, items, scan, split_key
+from builder.spelling import nearest
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
 
@@ -142,7 +142,7 @@ def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple
     doomed = {index for index, value in enumerate(array) if _is_item(value, item.value)}
     if not doomed:
         known = [v for v in array if isinstance(v, str)]
-        hint = suggest(str(item.value), known + [n.lower() for n in map(_requirement, known) if n])
+        hint = nearest(str(item.value), known + [n.lower() for n in map(_requirement, known) if n], most=3)
         raise _Wrong("R004", f"`{item.key}` holds no item `{item.value}`.", hint, absent=True)
     expected, spans = copy.deepcopy(data), items(layout.scanned, pair)
     if item.by is not None:
@@ -290,7 +290,7 @@ def _lookup(data: Any, path: Path, item: TomlEdit) -> Any:
         if not isinstance(data, dict) or part not in data:
             known = list(data) if isinstance(data, dict) else []
             message = f"{item.file} has no key `{'.'.join(path[: index + 1])}`."
-            raise _Wrong("R005", message, suggest(part, known), absent=True)
+            raise _Wrong("R005", message, nearest(part, known, most=3), absent=True)
         data = data[part]
     return data
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from builder.manifest.model import Manifest
 from builder.pipeline.prune import Pruned
+from builder.select.rules import package_folder
 from builder.source.parse import parse
 from builder.specialize.evaluating.facts import Facts
 from builder.tree import Snapshot
@@ -31,9 +32,7 @@ def facts_of(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Facts:
 
 def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> frozenset[str]:
     """The names that the model files among `paths` register as `EntryClass`."""
-    package = manifest.roots.model_package
-    top = package.partition(".")[0]
-    folder = "/".join([manifest.packages[top], *package.split(".")[1:]]) + "/"
+    folder = f"{package_folder(manifest, manifest.roots.model_package)}/"
     found: set[str] = set()
     for path in paths:
         if path.startswith(folder) and path.endswith(".py") and b"EntryClass" in upstream[path]:

@@ -1,8 +1,9 @@
-"""Whose doing it is that a file was specialized: the facts and removals behind each block that left.
+"""Attributes each removed block of a specialized file to the statements of the manifest behind it.
 
-A block that names a fact, or an import of what was removed, left for that. Any other left because of
-names: a definition for those who used it and left, a use for the definition that left. This is followed
-from block to block, nearest first. It explains edits and decides none.
+A block that names a fact was removed because of the fact, an import of what was removed because of that
+removal. Any other block was removed because of names: a definition because its users were removed, a use
+because the definition was removed. This is followed from block to block, nearest first. It explains edits
+and decides none.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from builder.emit.ledger import Reason
-from builder.graph.modules import module_of, path_of
+from builder.graph.names import absolute, is_test, module_of, package_of, path_of
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
-from builder.specialize.text_index.outline import absolute
 
 _MAX_ROUNDS = 40
 _LITERALS = frozenset(["True", "False"])
@@ -43,11 +43,10 @@ class _Attribution:
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
         self.manifest = cut.manifest
-        # what was only laid out anew was edited by hand
+        # a file that was only formatted was edited by the manifest
         self.paths = sorted(cut.specialized.files.keys() - cut.specialized.formatted)
-        self.words = dict(_words(cut))
-        self.modules = dict(_modules(cut, cut.manifest))
-        self.takers = dict(_takers(cut))
+        self.tokens = dict(_tokens(cut))
+        self.removed_users = dict(_removed_users(cut))
         self.places: list[_Place] = []
         self.reasons: dict[int, Reasons] = {}  # index of a place -> why it left
         self.names: dict[tuple[str, str], Reasons] = {}  # path, name bound in it -> why it left
@@ -58,21 +57,21 @@ class _Attribution:
         self.follow()
         self.search()
         self.follow()
-        return self.sums()
+        return self.by_file()
 
     def follow(self) -> None:
-        """Settle, round by round, what can be told from what is settled; who used what comes last."""
+        """Attribute in rounds what follows from earlier rounds; go by users only where nothing else does."""
         for _ in range(_MAX_ROUNDS):
-            open_ = [n for n in range(len(self.places)) if n not in self.reasons]
-            found = {n: why for n in open_ if (why := self.why(n))}
-            found = found or {n: why for n in open_ if (why := self.used(n))}
-            if not found:
+            pending = [n for n in range(len(self.places)) if n not in self.reasons]
+            settled = {n: why for n in pending if (why := self.why(n))}
+            settled = settled or {n: why for n in pending if (why := self.users_reasons(n))}
+            if not settled:
                 break
-            for number, why in found.items():
-                self.settle(number, why)
+            for number, why in settled.items():
+                self.attribute(number, why)
 
     def search(self) -> None:
-        """Definitions that nothing accounts for so far, and that a removed file names in whatever way."""
+        """Attribute the remaining definitions to the removed files whose text names them."""
         wanted: defaultdict[bytes, list[int]] = defaultdict(list)
         for number, place in enumerate(self.places):
             if place.block.definition and number not in self.reasons:
@@ -82,29 +81,29 @@ class _Attribution:
             return
         names = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(wanted)))
         for path, rule in sorted(self.cut.decided.removed.items()):
-            if path.endswith(".py") and not _is_test(path):
+            if path.endswith(".py") and not is_test(path):
                 for name in names.findall(self.cut.upstream[path]):
                     for number in wanted.pop(name, ()):
-                        self.settle(number, (Reason(rule.batch, rule.stated, rule.mark),))
+                        self.attribute(number, (Reason(rule.batch, rule.stated, rule.mark),))
 
     def read(self) -> None:
-        """Take in the blocks of every file that was specialized, then those that edits took."""
+        """Read the removed blocks of each specialized file, then those that edits of the manifest removed."""
         cut = self.cut
-        hands: defaultdict[str, list[tuple[int, Reason]]] = defaultdict(list)
+        edits: defaultdict[str, list[tuple[int, Reason]]] = defaultdict(list)
         for record in cut.records:
             if record.file.endswith(".py"):
                 why = Reason(record.batch, f"{record.kind}: {record.why}", record.mark)
-                hands[record.file].append((record.line, why))
+                edits[record.file].append((record.line, why))
         for path in self.paths:
             for block in removed_blocks(cut.laid[path], cut.specialized.files[path]):
                 self.add(_Place(path, block))
-        for path, records in sorted(hands.items()):
+        for path, records in sorted(edits.items()):
             if path not in cut.upstream or path not in cut.laid:
                 continue
             for block in removed_blocks(cut.upstream[path], cut.laid[path]):
                 _, why = min(records, key=lambda r: (abs(r[0] - block.line) if r[0] else 0, r[1].mark))
                 self.add(_Place(path, block, counts=False))
-                self.settle(len(self.places) - 1, (why,))
+                self.attribute(len(self.places) - 1, (why,))
 
     def add(self, place: _Place) -> None:
         self.places.append(place)
@@ -112,7 +111,7 @@ class _Attribution:
             if token not in place.block.defines:
                 self.users[token].append(len(self.places) - 1)
 
-    def settle(self, number: int, why: Reasons) -> None:
+    def attribute(self, number: int, why: Reasons) -> None:
         self.reasons[number] = why
         place = self.places[number]
         for name in place.block.defines:
@@ -124,49 +123,47 @@ class _Attribution:
         place = self.places[number]
         block = place.block
         if block.imports:
-            return self.imported(place) or self.told(place, block.head)
-        if found := self.told(place, block.head):
+            return self.imported(place) or self.named(place, block.head)
+        if found := self.named(place, block.head):
             return found
         if block.arm:
-            return self.above(number)
-        if not block.definition and (found := self.told(place, block.body)):
+            return self.reasons_above(number)
+        if not block.definition and (found := self.named(place, block.body)):
             return found
-        return self.beside(number) if _LITERALS.intersection(block.head) else ()
+        return self.nearest_edit(number) if _LITERALS.intersection(block.head) else ()
 
-    def told(self, place: _Place, tokens: Iterable[str]) -> Reasons:
-        """What the tokens name: facts, and names that left."""
-        found: list[Reason] = []
+    def named(self, place: _Place, tokens: Iterable[str]) -> Reasons:
+        """The reasons of what the tokens name: facts and removed names."""
+        reasons: list[Reason] = []
         for token in tokens:
-            found += self.words.get(token, ())
+            reasons += self.tokens.get(token, ())
             if token not in place.block.defines:
-                found += self.names.get((place.path, token.removeprefix('"')), ())
-        return tuple(dict.fromkeys(found))
+                reasons += self.names.get((place.path, token.removeprefix('"')), ())
+        return tuple(dict.fromkeys(reasons))
 
     def imported(self, place: _Place) -> Reasons:
-        """Why what a block imports is gone, where the modules or names are."""
+        """Why the modules or names that a block imports were removed."""
         module = _module(place.path, self.manifest)
-        package = module if place.path.endswith("/__init__.py") else module.rpartition(".")[0]
-        found: list[Reason] = []
+        package = package_of(place.path, module)
+        reasons: list[Reason] = []
         for written, names in place.block.imports:
             source = absolute(written, package)
-            if reason := self.gone(source):
-                found.append(reason)
+            if reason := self.removal(source):
+                reasons.append(reason)
                 continue
             for name in names:
-                if reason := self.gone(f"{source}.{name}"):
-                    found.append(reason)
+                if reason := self.removal(f"{source}.{name}"):
+                    reasons.append(reason)
                 for home in path_of(source, self.manifest.packages) or ():
-                    found += self.names.get((home, name), ())
-        return tuple(dict.fromkeys(found))
+                    reasons += self.names.get((home, name), ())
+        return tuple(dict.fromkeys(reasons))
 
-    def gone(self, name: str) -> Reason | None:
-        while name:
-            if name in self.modules:
-                return self.modules[name]
-            name = name.rpartition(".")[0]
-        return None
+    def removal(self, name: str) -> Reason | None:
+        """The statement that removed a module or a symbol, or what holds it."""
+        removal = self.cut.removals.nearest(name, "rule", "drop", "absent")
+        return Reason(removal.batch, removal.note, removal.mark) if removal else None
 
-    def above(self, number: int) -> Reasons:
+    def reasons_above(self, number: int) -> Reasons:
         """The reasons of the statement that an arm belongs to."""
         place = self.places[number]
         for index in range(number - 1, -1, -1):
@@ -175,17 +172,17 @@ class _Attribution:
                 break
             if other.block.indent == place.block.indent:
                 return self.reasons.get(index, ())
-        return self.told(place, place.block.body)
+        return self.named(place, place.block.body)
 
-    def beside(self, number: int) -> Reasons:
+    def nearest_edit(self, number: int) -> Reasons:
         """The reasons of the edit that put a literal where a condition was: the nearest of the file."""
         place = self.places[number]
-        hands = [n for n, p in enumerate(self.places) if p.path == place.path and not p.counts]
-        if not hands:
+        edits = [n for n, p in enumerate(self.places) if p.path == place.path and not p.counts]
+        if not edits:
             return ()
-        return self.reasons[min(hands, key=lambda n: abs(self.places[n].block.line - place.block.line))]
+        return self.reasons[min(edits, key=lambda n: abs(self.places[n].block.line - place.block.line))]
 
-    def used(self, number: int) -> Reasons:
+    def users_reasons(self, number: int) -> Reasons:
         """The reasons of the nearest place that used what a block defines: in its file, in a removed
         file, in another."""
         place = self.places[number]
@@ -197,13 +194,13 @@ class _Attribution:
             return ()  # only its own file can have used it
         module = _module(place.path, self.manifest)
         for name in place.block.defines:
-            if takers := self.takers.get(f"{module}.{name}"):
+            if takers := self.removed_users.get(f"{module}.{name}"):
                 return (takers,)
         return self.reasons[min(users)] if users else ()
 
     # -- all blocks -------------------------------------------------------------------------------
 
-    def sums(self) -> dict[str, Reasons]:
+    def by_file(self) -> dict[str, Reasons]:
         """The reasons of each file. A block's lines count for the first of its reasons."""
         lines: dict[str, Counter[Reason]] = {path: Counter() for path in self.paths}
         for number, why in self.reasons.items():
@@ -214,21 +211,21 @@ class _Attribution:
         return {path: _sorted(found) for path, found in lines.items()}
 
 
-def _sorted(found: Counter[Reason]) -> Reasons:
+def _sorted(lines_of: Counter[Reason]) -> Reasons:
     """Those of the batch with most lines first, and each batch's together."""
     batches: Counter[str] = Counter()
-    for reason, lines in found.items():
+    for reason, lines in lines_of.items():
         batches[reason.batch] += lines
 
     def key(reason: Reason) -> tuple[int, str, int, str]:
-        return -batches[reason.batch], reason.batch, -found[reason], f"{reason.mark} {reason.rule}"
+        return -batches[reason.batch], reason.batch, -lines_of[reason], f"{reason.mark} {reason.rule}"
 
-    return tuple(sorted(found, key=key))
+    return tuple(sorted(lines_of, key=key))
 
 
-def _words(cut: Cut) -> Iterator[tuple[str, Reasons]]:
-    """Token -> what the manifest says of it: facts by their last name, values and variables as strings."""
-    found: defaultdict[str, list[Reason]] = defaultdict(list)
+def _tokens(cut: Cut) -> Iterator[tuple[str, Reasons]]:
+    """Token -> the statements about it: facts by their last name, values and variables as strings."""
+    reasons_of: defaultdict[str, list[Reason]] = defaultdict(list)
     for batch in cut.manifest.batches:
         for fact in batch.facts:
             last = fact.name.rpartition(":")[2].rpartition(".")[2]
@@ -237,52 +234,34 @@ def _words(cut: Cut) -> Iterator[tuple[str, Reasons]]:
             if fact.kind == "attribute":
                 why = Reason(batch.id, f"on the target there is no {fact.name}", fact.mark)
             if fact.kind in ("predicate", "value", "environment", "attribute"):
-                found[last].append(why)
-                found[f'"{last}'].append(why)
-        gone = {absent.name for absent in batch.absent}
+                reasons_of[last].append(why)
+                reasons_of[f'"{last}'].append(why)
+        absent_names = {absent.name for absent in batch.absent}
         for absent in batch.absent:
             # what lies in something that is absent is not asked for by its own name
-            if absent.kind == "symbol" and absent.name.rpartition(".")[0] not in gone:
+            if absent.kind == "symbol" and absent.name.rpartition(".")[0] not in absent_names:
                 why = Reason(batch.id, f"{absent.name} is declared absent", absent.mark)
-                found[absent.name.rpartition(".")[2]].append(why)
+                reasons_of[absent.name.rpartition(".")[2]].append(why)
         for edit in batch.edits:
             last = edit.target.rpartition(".")[2]
             if edit.kind == "drop" and not last.startswith("_"):
-                found[last].append(Reason(batch.id, f"{edit.target} is dropped", edit.mark))
+                reasons_of[last].append(Reason(batch.id, f"{edit.target} is dropped", edit.mark))
     for option in cut.facts.options:
         for value in option.values:
             why = Reason(option.batch, f"the value {value!r} does not occur", option.mark)
-            found[f'"{value}'].append(why)
-    for name, reasons in found.items():
+            reasons_of[f'"{value}'].append(why)
+    for name, reasons in reasons_of.items():
         yield name, tuple(reasons)
 
 
-def _modules(cut: Cut, manifest: Manifest) -> Iterator[tuple[str, Reason]]:
-    """Module or symbol -> the rule, edit or declaration that took it."""
-    for path, rule in cut.decided.removed.items():
-        if module := _module(path, manifest):
-            yield module, Reason(rule.batch, rule.stated, rule.mark)
-    for batch in manifest.batches:
-        for edit in batch.edits:
-            if edit.kind == "drop":
-                yield edit.target, Reason(batch.id, f"{edit.target} is dropped", edit.mark)
-        for absent in batch.absent:
-            yield absent.name, Reason(batch.id, f"{absent.name} is declared absent", absent.mark)
-
-
-def _takers(cut: Cut) -> Iterator[tuple[str, Reason]]:
-    """Name -> the rule that removed a file which imported it; tests do not count."""
+def _removed_users(cut: Cut) -> Iterator[tuple[str, Reason]]:
+    """Name -> the rule that removed a file that imported it. Tests do not count."""
     for path, summary in sorted(cut.before.summaries.items(), reverse=True):
         rule = cut.decided.removed.get(path)
-        if rule is not None and not _is_test(path):
-            for found in summary.imports:
-                if found.name is not None:
-                    yield f"{found.target}.{found.name}", Reason(rule.batch, rule.stated, rule.mark)
-
-
-def _is_test(path: str) -> bool:
-    """Tests name symbols without needing them."""
-    return "/test/" in path or "/tests/" in path
+        if rule is not None and not is_test(path):
+            for item in summary.imports:
+                if item.name is not None:
+                    yield f"{item.target}.{item.name}", Reason(rule.batch, rule.stated, rule.mark)
 
 
 def _module(path: str, manifest: Manifest) -> str:

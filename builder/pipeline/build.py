@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder import __version__
+from builder.analysis.indexed_tree import IndexedTree
 from builder.emit import build_json, checksums, figures, ledger, lock, removed
 from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
@@ -19,7 +20,6 @@ from builder.emit.surface_json import as_counts, surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
 from builder.errors import BuildError, Problem
-from builder.gates.world import IndexedTree
 from builder.manifest.model import Manifest
 from builder.native.units import units
 from builder.pipeline.cut import Cut

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from builder.gates.surface import Surfaces
-from builder.gates.world import IndexedTree
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removals, index_removals
+from builder.analysis.surface_diff import Surfaces
 from builder.graph.modules import SummaryCache, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
@@ -47,6 +48,7 @@ class Cut:
     consequences: tuple[lockstep.Consequence, ...]
     ours: frozenset[str]
     opaque: frozenset[str]  # Python files that do not parse, and stay as they are
+    removals: Removals
     surfaces: Surfaces
     findings: tuple[native.Finding, ...]  # what upstream's native code has itself
     manifest: Manifest  # as it is asked of this upstream, with each definition that a pattern stands for
@@ -113,9 +115,8 @@ def cut(
     everything = {**staying, **compared.removed}
     before = IndexedTree(upstream, everything, Index(everything, asked.packages))
     decided = blamed(reduced.pruned, before.index, expanded.manifest)
-    differences = surfaces(
-        pending.files, compared.surface, output, decided, reduced.specialized.lost, expanded.manifest
-    )
+    removals = index_removals(expanded.manifest, decided.removed, reduced.specialized.lost)
+    differences = surfaces(pending.files, compared.surface, output, expanded.manifest, removals)
     return Cut(
         upstream=upstream,
         before=before,
@@ -126,6 +127,7 @@ def cut(
         consequences=reduced.consequences,
         ours=setting.ours,
         opaque=setting.opaque,
+        removals=removals,
         surfaces=differences,
         findings=compared.findings,
         manifest=expanded.manifest,

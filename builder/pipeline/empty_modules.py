@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from builder.graph.modules import Summary, module_of, summarise
+from builder.graph.modules import Summary, summarise
+from builder.graph.names import module_of
 from builder.graph.reach import graph
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest

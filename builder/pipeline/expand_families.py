@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from builder.errors import Problem
-from builder.graph.modules import path_of
+from builder.graph.names import path_of
 from builder.graph.resolve import Index
 from builder.manifest.model import Absent, Batch, Fact, FactKind, Manifest, Option
 from builder.select.families import Families, Member

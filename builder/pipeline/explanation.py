@@ -1,4 +1,4 @@
-"""Why something is in the output or is not: as values, and in sentences."""
+"""Why something is in the output or not, as values and in sentences."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.ledger import Reason
-from builder.gates.world import IndexedTree, world
-from builder.gates.world import explain as explained
-from builder.graph.modules import known_of, module_of, path_of
+from builder.graph.names import locate, module_of
 from builder.graph.reach import Step, why
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.cut import Cut
 from builder.pipeline.reasons import reasons
 from builder.pipeline.starts import edges_of
+from builder.pipeline.verify import output_world
 
 _MAX_PATHS = 10
 _STATES = {
@@ -38,7 +38,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that is known of one path, and of one name in it."""
+    """Everything known about one path, and about one name in it."""
 
     path: str
     state: str  # kept, edited, added, removed
@@ -61,7 +61,7 @@ def explain(cut: Cut, manifest: Manifest, what: str) -> Explanation | None:
         path, name = _located(cut, manifest, what)
     if not path:
         return None
-    after = _after(cut, manifest)
+    after = output_world(cut, manifest)
     symbol = _symbol(cut, after, manifest, path, name) if name else None
     if name and symbol is None:
         return None
@@ -69,7 +69,7 @@ def explain(cut: Cut, manifest: Manifest, what: str) -> Explanation | None:
 
 
 def near(cut: Cut, manifest: Manifest, what: str) -> list[str]:
-    """What was probably meant by a name that nothing has; at most three."""
+    """The names closest to one that nothing has, at most three."""
     path, _, name = what.partition(":")
     inside = [p for p in cut.upstream.tree if p.startswith(path.rstrip("/") + "/")]
     if inside:  # a folder
@@ -77,44 +77,53 @@ def near(cut: Cut, manifest: Manifest, what: str) -> list[str]:
     if not _there(cut, path):
         path, name = _located(cut, manifest, what)
     if path:
-        known = cut.before.summaries.get(path)
-        found = difflib.get_close_matches(name, sorted({*known.names, *known.members} if known else ()), 3)
-        if found:
-            return [f"{path}:{one}" for one in found]
+        summary = cut.before.summaries.get(path)
+        close = difflib.get_close_matches(
+            name, sorted({*summary.names, *summary.members} if summary else ()), 3
+        )
+        if close:
+            return [f"{path}:{one}" for one in close]
     modules = [m for p in cut.upstream.tree if (m := module_of(p, manifest.packages))]
     return difflib.get_close_matches(what.partition(":")[0], [*cut.upstream.tree, *modules], 3)
 
 
-def sentences(found: Explanation) -> list[str]:
+def sentences(explanation: Explanation) -> list[str]:
     """The explanation for a person."""
-    lines = [_named(found.symbol)] if found.symbol else []
-    lines.append(f"{found.path} {_STATES[found.state]}.")
-    for reason in found.reasons:
+    lines = [_named(explanation.symbol)] if explanation.symbol else []
+    lines.append(f"{explanation.path} {_STATES[explanation.state]}.")
+    for reason in explanation.reasons:
         lines.append(f"  {reason.batch:<10} {reason.rule}" + (f"  ({reason.mark})" if reason.mark else ""))
-    if found.why is not None:
-        lines.append(f"  {'why':<10} {found.why}")
-        lines += _listed(f"  the same rule removes {len(found.also):,} more:", found.also)
-    if found.back is not None:
-        lines.append(f"  to bring it back: {found.back}")
-    if found.state != "removed" and found.module:
-        lines += ["  no root reaches it"] if found.way is None else _way(found.way, found.start)
+    if explanation.why is not None:
+        lines.append(f"  {'why':<10} {explanation.why}")
+        lines += _listed(f"  the same rule removes {len(explanation.also):,} more:", explanation.also)
+    if explanation.back is not None:
+        lines.append(f"  to bring it back: {explanation.back}")
+    if explanation.state != "removed" and explanation.module:
+        lines += (
+            ["  no root reaches it"] if explanation.way is None else _way(explanation.way, explanation.start)
+        )
     return lines
 
 
-def record(found: Explanation) -> dict[str, Any]:
+def record(explanation: Explanation) -> dict[str, Any]:
     """The explanation as JSON data."""
     return {
-        "path": found.path,
-        "state": found.state,
-        "symbol": found.symbol
-        and {"name": found.symbol.name, "state": found.symbol.state, "reason": found.symbol.reason},
+        "path": explanation.path,
+        "state": explanation.state,
+        "symbol": explanation.symbol
+        and {
+            "name": explanation.symbol.name,
+            "state": explanation.symbol.state,
+            "reason": explanation.symbol.reason,
+        },
         "reasons": [
-            {"batch": r.batch, "rule": r.rule, "mark": str(r.mark) if r.mark else None} for r in found.reasons
+            {"batch": r.batch, "rule": r.rule, "mark": str(r.mark) if r.mark else None}
+            for r in explanation.reasons
         ],
-        "why": found.why,
-        "also": list(found.also),
+        "why": explanation.why,
+        "also": list(explanation.also),
         "way": None
-        if found.way is None
+        if explanation.way is None
         else [
             {
                 "from": step.edge.source,
@@ -123,7 +132,7 @@ def record(found: Explanation) -> dict[str, Any]:
                 "path": step.path,
                 "line": step.edge.line,
             }
-            for step in found.way
+            for step in explanation.way
         ],
     }
 
@@ -134,23 +143,14 @@ def _there(cut: Cut, path: str) -> bool:
 
 def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
     """The file and symbol of a qualified name: its longest prefix that is a module."""
-    parts = name.split(".")
-    if not all(parts):
+    if not all(name.split(".")):
         return "", ""
-    for count in range(len(parts), 0, -1):
-        for path in path_of(".".join(parts[:count]), manifest.packages) or ():
-            if _there(cut, path):
-                return path, ".".join(parts[count:])
-    return "", ""
-
-
-def _after(cut: Cut, manifest: Manifest) -> IndexedTree:
-    known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
-    return world(cut.output, manifest.packages, known)
+    path, _, rest = locate(name, manifest.packages, {*cut.upstream.tree, *cut.output.tree}) or ("", "", "")
+    return path, rest
 
 
 def _path(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol: Symbol | None) -> Explanation:
-    said = tuple(dict.fromkeys(reasons(cut).get(path, ())))
+    stated = tuple(dict.fromkeys(reasons(cut).get(path, ())))
     module = module_of(path, manifest.packages)
     if path not in cut.output.tree:
         rule = cut.decided.removed.get(path)
@@ -159,16 +159,16 @@ def _path(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol: S
         batch = next((b for b in manifest.batches if rule and b.id == rule.batch), None)
         also = tuple(p for p, r in cut.decided.removed.items() if rule and r == rule and p != path)
         back = _back(cut, manifest, path, rule) if rule else None
-        return Explanation(path, "removed", said, symbol, batch.why if batch else None, back, also)
+        return Explanation(path, "removed", stated, symbol, batch.why if batch else None, back, also)
     state = "kept"
     if path not in cut.upstream.tree:
         state = "added"
     elif cut.upstream.tree[path] != cut.output.tree[path]:
         state = "edited"
     if module is None:
-        return Explanation(path, state, said, symbol)
+        return Explanation(path, state, stated, symbol)
     way, start = _reached(cut, after.index, manifest, module)
-    return Explanation(path, state, said, symbol, way=way, start=start, module=True)
+    return Explanation(path, state, stated, symbol, way=way, start=start, module=True)
 
 
 def _back(cut: Cut, manifest: Manifest, path: str, rule: Rule) -> str:
@@ -189,11 +189,11 @@ def _back(cut: Cut, manifest: Manifest, path: str, rule: Rule) -> str:
 
 
 def _reached(cut: Cut, index: Index, manifest: Manifest, module: str) -> tuple[tuple[Step, ...] | None, str]:
-    """The shortest way to a module, and what it starts from."""
-    for sort, reached in cut.decided.starts.ways(edges_of(index, manifest)):
+    """The shortest path of imports to a module, and what it starts from."""
+    for start, reached in cut.decided.starts.ways(edges_of(index, manifest)):
         steps = why(reached, module, index)
         if steps is not None:
-            return steps, sort
+            return steps, start
     return None, "a root"
 
 
@@ -202,16 +202,15 @@ def _symbol(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol:
     module = module_of(path, manifest.packages)
     name = f"{module}.{symbol}"
     origin = after.index.locate(name) if path in cut.output.tree else None
-    now = origin is not None and bool(origin.qualname)
+    in_output = origin is not None and bool(origin.qualname)
     origin = cut.before.index.locate(name)
-    once = origin is not None and bool(origin.qualname)
-    if now:
-        return Symbol(name, "kept" if once else "added")
-    if not once:
+    in_upstream = origin is not None and bool(origin.qualname)
+    if in_output:
+        return Symbol(name, "kept" if in_upstream else "added")
+    if not in_upstream:
         return None
-    known = explained(manifest, cut.decided.removed, cut.specialized.lost)
-    reason = known.symbol(name) or known.path(path)
-    return Symbol(name, "removed", str(reason) if reason else None)
+    removal = cut.removals.symbol(name) or cut.removals.path(path)
+    return Symbol(name, "removed", str(removal) if removal else None)
 
 
 def _named(symbol: Symbol) -> str:

@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from builder.errors import Problem
-from builder.graph.modules import module_of, path_of
+from builder.graph.names import module_of, path_of
 from builder.manifest.model import Absent, Batch, Edit, Fact, Manifest, Models, Option, TomlEdit
-from builder.manifest.schema import nearest
 from builder.pipeline.architectures import architectures
 from builder.pipeline.prune import Pruned
 from builder.source.parse import parse
+from builder.spelling import nearest
 from builder.tree import Snapshot
 
 _Statement = TypeVar("_Statement", Fact, Absent, Edit, TomlEdit, Option)

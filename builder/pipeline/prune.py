@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from builder.graph.modules import Summary, module_of
+from builder.graph.modules import Summary
+from builder.graph.names import module_of
 from builder.graph.reach import import_targets
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule

@@ -1,4 +1,4 @@
-"""Why each path is as it is: the rule, the edits, the facts; the deciding one first."""
+"""Why each path is kept, edited or removed: the rule, the edits, the facts; the deciding one first."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ ROOT, FACTS, LOCKSTEP = "root", "facts", "lockstep"
 
 def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
     """At least one reason for every path of upstream and of the output."""
-    found = {path: _decided(cut, path) for path in cut.upstream.tree}
-    hands: dict[str, list[Reason]] = {}
-    # as the manifest states them: the order in which edits are carried out is nobody's concern
+    by_path = {path: _decided(cut, path) for path in cut.upstream.tree}
+    edits: dict[str, list[Reason]] = {}
+    # in the order of the manifest, not in the order of execution
     for record in sorted(cut.records, key=lambda r: r.mark):
-        hands.setdefault(record.file, []).append(
+        edits.setdefault(record.file, []).append(
             Reason(record.batch, f"{record.kind}: {record.why}", record.mark)
         )
     for item in cut.consequences:
-        hands.setdefault(item.file, []).append(
+        edits.setdefault(item.file, []).append(
             Reason(item.batch or LOCKSTEP, f"{item.what} {item.name} left with its source")
         )
     for path, causes in attribute(cut).items():
-        hands.setdefault(path, []).extend(causes or [Reason(FACTS, "follows from the facts")])
+        edits.setdefault(path, []).extend(causes or [Reason(FACTS, "follows from the facts")])
     for path in sorted({*cut.upstream.tree, *cut.output.tree}):
         changed = cut.upstream.tree.get(path) != cut.output.tree.get(path)
-        # a path that a rule removes has nothing else to say; one that an edit removes has
+        # the rule is the whole reason for a path that it removes; of a path that an edit removes it is not
         if changed and (path in cut.output.tree or path not in cut.decided.removed):
-            found[path] = [*hands.get(path, ()), *found.get(path, ())]
-    return found
+            by_path[path] = [*edits.get(path, ()), *by_path.get(path, ())]
+    return by_path
 
 
 def _decided(cut: Cut, path: str) -> list[Reason]:
-    if removed := cut.decided.removed.get(path):
-        return [_of(removed)]
+    if rule := cut.decided.removed.get(path):
+        return [_of(rule)]
     decision = cut.decided.selection.decisions.get(path)
     if decision is None:
         return [Reason(ROOT, "a kept model")]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from builder.errors import Problem
 from builder.graph.modules import Summary, SummaryCache, known_of, python_paths
+from builder.graph.names import is_test
 from builder.manifest.model import Manifest
 from builder.native import lockstep
 from builder.pipeline import unresolved_uses
@@ -111,7 +112,7 @@ def specialize_once(
     """What follows from the facts and from what is gone: in Python, then in native code."""
     upstream, manifest, opaque = setting.upstream, setting.manifest, setting.opaque
     readable = [p for p in python_paths(files) if p not in opaque]
-    before = [p for p in python_paths(upstream) if not _is_test(p) and p not in opaque]
+    before = [p for p in python_paths(upstream) if not is_test(p) and p not in opaque]
     modules = python_modules(upstream, manifest.packages)
     program = Program(
         files={p: files[p] for p in python_modules(readable, manifest.packages)},
@@ -129,8 +130,3 @@ def specialize_once(
     specialized = specialize(program, policy, memo)
     batches = {p: r.batch for p, r in pruned.removed.items()}
     return specialized, lockstep.follow(files.replace(specialized.files), upstream, batches)
-
-
-def _is_test(path: str) -> bool:
-    """Tests name symbols without needing them: they neither keep a definition alive nor make it dead."""
-    return "/test/" in path or "/tests/" in path

@@ -1,7 +1,7 @@
-"""What left a Python file between two versions of it, in blocks: read off the text, not parsed.
+"""What was removed from a Python file between two versions, in blocks: read from the text, not parsed.
 
-This serves explanations and decides nothing, so that it may be simple: a block is a line that left with
-the deeper lines below it that left too.
+It serves explanations and decides nothing, so it may be simple: a block is a removed line with the deeper
+removed lines below it.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ _CONTINUES = (b")", b"]", b"}", b"#", b'"""')
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines that left together. Tokens are identifiers, and strings with a `"` before them."""
+    """Lines that were removed together. Tokens are identifiers, and strings with a `"` before them."""
 
     line: int  # in the older version, from 1
     lines: int
     indent: int
-    head: tuple[str, ...]  # tokens of its first statement that left, in order
-    body: tuple[str, ...]  # all tokens of it that left
+    head: tuple[str, ...]  # removed tokens of its first statement, in order
+    body: tuple[str, ...]  # all of its removed tokens
     defines: tuple[str, ...] = ()
     imports: tuple[tuple[str, tuple[str, ...]], ...] = ()  # as `outline.imports` gives them
-    definition: bool = False  # of a function or a class: what it holds is not why it left
-    arm: bool = False  # `else` and its like: it left for what stands above it
+    definition: bool = False  # of a function or a class: its content is not why it was removed
+    arm: bool = False  # `else` and the like: removed because of what stands above it
 
 
 def removed_blocks(before: bytes, after: bytes) -> tuple[Block, ...]:
-    """The blocks that left, in order; lines that only moved to another column stayed."""
+    """The removed blocks, in order. A line that only moved to another column was not removed."""
     old, new = split(before), split(after)
-    found: list[Block] = []
+    blocks: list[Block] = []
     i = j = 0
     for run in runs([line.strip() for line in old], [line.strip() for line in new]):
         if run.left > i:
-            stay = Counter(token for token, _ in _tokens(b"".join(new[j : run.right])))
-            found += (_of_import(block, old) for block in _blocks(old[i : run.left], i + 1, stay))
+            staying = Counter(token for token, _ in _tokens(b"".join(new[j : run.right])))
+            blocks += (_of_import(block, old) for block in _blocks(old[i : run.left], i + 1, staying))
         i, j = run.left + run.length, run.right + run.length
-    return tuple(found)
+    return tuple(blocks)
 
 
-def _blocks(lines: Sequence[bytes], first: int, stay: Counter[str]) -> Iterator[Block]:
+def _blocks(lines: Sequence[bytes], first: int, staying: Counter[str]) -> Iterator[Block]:
     heads: list[tuple[int, int]] = []  # (start, indent)
     decorated = False
     for number, line in enumerate(lines):
@@ -72,48 +72,48 @@ def _blocks(lines: Sequence[bytes], first: int, stay: Counter[str]) -> Iterator[
             decorated = text.startswith(b"@")
     for index, (start, indent) in enumerate(heads):
         end = heads[index + 1][0] if index + 1 < len(heads) else len(lines)
-        yield _block(b"".join(lines[start:end]), first + start, end - start, indent, stay)
+        yield _block(b"".join(lines[start:end]), first + start, end - start, indent, staying)
 
 
-def _block(text: bytes, line: int, count: int, indent: int, stay: Counter[str]) -> Block:
-    left: list[tuple[str, int]] = []
+def _block(text: bytes, line: int, count: int, indent: int, staying: Counter[str]) -> Block:
+    removed: list[tuple[str, int]] = []
     for token, at in _tokens(text):
-        if stay[token]:
-            stay[token] -= 1
+        if staying[token]:
+            staying[token] -= 1
         else:
-            left.append((token, at))
+            removed.append((token, at))
     size = _statement(text)
-    defined = _DEFINES.match(_DECORATORS.sub(b"", text))
-    names = tuple(group.decode() for group in (defined.groups() if defined else ()) if group)
-    brought = tuple((written, words) for _, written, words in imports(text[:size]))
+    definition = _DEFINES.match(_DECORATORS.sub(b"", text))
+    names = tuple(group.decode() for group in (definition.groups() if definition else ()) if group)
+    imported = tuple((written, words) for _, written, words in imports(text[:size]))
     names += tuple(
-        n for written, words in brought for n in words or (written.partition(".")[0],) if n != "as"
+        n for written, words in imported for n in words or (written.partition(".")[0],) if n != "as"
     )
     return Block(
         line=line,
         lines=count,
         indent=indent,
-        head=tuple(token for token, at in left if at < size),
-        body=tuple(token for token, _ in left),
+        head=tuple(token for token, at in removed if at < size),
+        body=tuple(token for token, _ in removed),
         defines=names,
-        imports=brought,
-        definition=bool(defined and defined[1]),
+        imports=imported,
+        definition=bool(definition and definition[1]),
         arm=_ARM.match(text) is not None,
     )
 
 
 def _of_import(block: Block, lines: Sequence[bytes]) -> Block:
     """A line of the list of an import is an import of its name."""
-    listed = _LISTED.fullmatch(lines[block.line - 1])
-    if listed is None or block.imports:
+    entry = _LISTED.fullmatch(lines[block.line - 1])
+    if entry is None or block.imports:
         return block
-    name = listed[1].decode()
-    called = listed[2].decode() if listed[2] else name
+    name = entry[1].decode()
+    bound = entry[2].decode() if entry[2] else name
     for number in range(block.line - 2, -1, -1):
         line = lines[number]
-        if opened := _OPENED.match(line):
-            written = opened[1].decode("utf-8", "replace")
-            return replace(block, imports=((written, (name,)),), defines=(called,))
+        if opening := _OPENED.match(line):
+            written = opening[1].decode("utf-8", "replace")
+            return replace(block, imports=((written, (name,)),), defines=(bound,))
         if not _LISTED.fullmatch(line) and line.strip() and not line.lstrip().startswith(b"#"):
             break
     return block

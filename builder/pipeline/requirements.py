@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from builder.analysis.distributions import modules_of, provided_by, requirement_name
+from builder.analysis.externals import externals
+from builder.analysis.indexed_tree import world
+from builder.analysis.projects import Project, projects
 from builder.errors import Mark, Problem
-from builder.gates.dependencies import externals
-from builder.gates.distributions import modules_of, provided_by, requirement_name
-from builder.gates.projects import Project, projects
-from builder.gates.world import world
 from builder.manifest.model import Manifest, TomlEdit
 from builder.overlay import toml
 from builder.overlay.record import Record

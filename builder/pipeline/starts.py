@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from builder.gates.projects import projects
-from builder.graph.modules import Reference, Summary, module_of, summarise
+from builder.analysis.projects import projects
+from builder.graph.modules import Reference, Summary, summarise
+from builder.graph.names import module_of
 from builder.graph.reach import Edge, Graph, expand, graph, import_targets, mentions, reach
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from builder.analysis.removals import Removals
+from builder.analysis.surface_diff import Surfaces, compare
 from builder.emit import removed_features
 from builder.errors import BuildError, Problem
-from builder.gates.surface import Surfaces, compare
-from builder.gates.world import explain
 from builder.manifest.model import Manifest
-from builder.pipeline.prune import Pruned, python_modules
+from builder.pipeline.prune import python_modules
 from builder.select.rules import Selection
 from builder.surface.model import Surface
 from builder.tree import Snapshot
@@ -33,12 +33,11 @@ def surfaces(
     before: Snapshot,
     old: Surface,
     output: Snapshot,
-    decided: Pruned,
-    proved: dict[str, str],
     manifest: Manifest,
+    removals: Removals,
 ) -> Surfaces:
     """Both surfaces and their differences; `old`: what the files of `before` offer."""
-    return compare(before, old, output, manifest, explain(manifest, decided.removed, proved))
+    return compare(before, old, output, manifest, removals)
 
 
 def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapshot:

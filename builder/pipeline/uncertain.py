@@ -1,13 +1,13 @@
-"""What is kept because nothing proves that it may leave, with the evidence."""
+"""What stays because nothing proves that it may be removed, with the evidence."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 
+from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.figures import lines_of
 from builder.errors import Problem
-from builder.gates.world import IndexedTree
 from builder.graph.reach import undeclared
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
@@ -43,11 +43,11 @@ def reached(cut: Cut, after: IndexedTree, manifest: Manifest) -> frozenset[str]:
 
 def uncertain(cut: Cut, after: IndexedTree, manifest: Manifest) -> Uncertain:
     """What the output holds without a proof that it must."""
-    found = reached(cut, after, manifest)
+    reached_modules = reached(cut, after, manifest)
     modules = tuple(
         (module, summary.path, lines_of(cut.output, summary.path) or 0)
         for module, summary in sorted(after.index.modules.items())
-        if module not in found
+        if module not in reached_modules
     )
     return Uncertain(modules, tuple(cut.specialized.uncertain))
 

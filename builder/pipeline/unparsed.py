@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 from builder.errors import Mark, Problem
 from builder.gates.parse import does_not_parse
-from builder.graph.modules import Summary, module_of, python_paths, summarise
+from builder.graph.modules import Summary, python_paths, summarise
+from builder.graph.names import absolute, module_of, package_of
 from builder.manifest.model import Manifest
 from builder.pipeline.prune import Pruned
 from builder.specialize.evaluating.facts import Facts
-from builder.specialize.text_index.outline import absolute, imports, package_of
+from builder.specialize.text_index.outline import imports
 from builder.tree import Snapshot
 
 Errors = Mapping[str, tuple[int, str]]

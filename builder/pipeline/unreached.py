@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from builder.graph.modules import Summary, SummaryCache, summaries
+from builder.graph.names import is_test
 from builder.graph.reach import graph
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
@@ -77,7 +78,7 @@ def _blame(
     while todo:
         for source in users.get(todo.pop(0), ()):
             summary = index.modules.get(source)
-            if source in seen or summary is None or _is_test(summary.path):
+            if source in seen or summary is None or is_test(summary.path):
                 continue
             seen.add(source)
             rule = decided.removed.get(summary.path)
@@ -99,8 +100,3 @@ def _blame(
         if staying
         else base
     )
-
-
-def _is_test(path: str) -> bool:
-    """Tests use everything: that they used something says nothing."""
-    return "/test/" in path or "/tests/" in path

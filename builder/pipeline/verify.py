@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from builder.analysis.indexed_tree import IndexedTree, world
 from builder.errors import BuildError, Problem
-from builder.gates import surface
-from builder.gates.idempotence import compare
-from builder.gates.registry import check
-from builder.gates.world import IndexedTree, explain, world
+from builder.gates.registry import Evidence, check
 from builder.graph.modules import known_of
 from builder.manifest.model import Manifest
-from builder.native import gate as native
 from builder.pipeline.cut import Cut, again
 from builder.pipeline.ranges import kept_to
 from builder.pipeline.uncertain import dynamic_imports
@@ -28,15 +25,16 @@ def problems(cut: Cut, after: IndexedTree, twice: bool = False) -> list[Problem]
     it is asked for where a pin is proven, not at every build.
     """
     manifest = cut.manifest
-    explained = explain(manifest, cut.decided.removed, cut.specialized.lost)
-    found = check(cut.before, after, manifest, explained)
-    found += surface.problems(cut.surfaces, after)
-    found += native.new(native.check(cut.output), cut.findings)
-    found += dynamic_imports(cut, after, manifest)
-    found = kept_to(found, manifest)
-    if twice:
-        found += compare(cut.output.tree, again(cut, manifest).tree)
-    return found
+    evidence = Evidence(
+        before=cut.before,
+        after=after,
+        manifest=manifest,
+        removals=cut.removals,
+        surfaces=cut.surfaces,
+        native_findings=cut.findings,
+        second_run=(lambda: again(cut, manifest).tree) if twice else None,
+    )
+    return kept_to([*check(evidence), *dynamic_imports(cut, after, manifest)], manifest)
 
 
 def verify(cut: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:

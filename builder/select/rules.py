@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from builder.errors import Problem
-from builder.graph.modules import module_of
+from builder.graph.names import folder_of, module_of
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.select.patterns import PatternSet, literal_folder
 from builder.select.suggest import Paths, Unclassified, few, unclassified
@@ -167,12 +167,8 @@ def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], li
 
 
 def package_folder(manifest: Manifest, name: str) -> str:
-    """The folder of a package by its import name; the longest of the manifest's packages counts."""
-    parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        if folder := manifest.packages.get(".".join(parts[:length])):
-            return "/".join([folder, *parts[length:]])
-    return "/".join(parts)
+    """The folder of a package by its import name; outside the manifest's packages, its name as a path."""
+    return folder_of(name, manifest.packages) or name.replace(".", "/")
 
 
 def _unmatched(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from builder.source.encoding import encoding_line
@@ -211,3 +212,15 @@ def _keyword_line(module: Module, word: str, low: int, high: int, column: int | 
         if pattern.match(text) and (column is None or len(margin(text)) == column):
             return line
     raise ValueError(f"{module.path}: no '{word}' between lines {low + 1} and {high + 1}")
+
+
+def suites(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The suites directly below a statement or a module, in source order."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        value = getattr(node, field, None)
+        if not isinstance(value, list):  # the body of a lambda or of `a if b else c` is an expression
+            continue
+        if field in ("handlers", "cases"):
+            yield from (clause.body for clause in value)
+        elif value:
+            yield value

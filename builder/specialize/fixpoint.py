@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from builder.graph.names import package_of
 from builder.parallel import map_parallel
 from builder.source.encoding import encoded, readable
 from builder.specialize import rebinding
@@ -23,12 +24,12 @@ from builder.specialize.folding.fold import Folded, fold
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
 from builder.specialize.rebinding import only_defined
-from builder.specialize.results import Mismatch, Round, Specialized
+from builder.specialize.results import BY_EDIT, Mismatch, Round, Specialized
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.module_bindings import BindingsCache
-from builder.specialize.text_index.outline import Outline, package_of
+from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.relevant_lines import import_hits
 from builder.specialize.world import Memory, SpecializerWorld, Unit
 
@@ -175,7 +176,7 @@ class _Fixpoint:
             except SyntaxError:
                 continue
             for name in defined(before) - defined(after) if before is not None else ():
-                self.memory.gone[name] = "an edit of the manifest"
+                self.memory.gone[name] = BY_EDIT
 
     # -- which files ----------------------------------------------------------------------------
 

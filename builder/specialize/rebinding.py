@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from builder.graph.names import imported_module
 from builder.specialize.evaluating.names import names_of, text
-from builder.specialize.text_index.outline import absolute
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
@@ -180,7 +180,7 @@ def is_alias(world: SpecializerWorld, module: str, name: str) -> bool:
     for binding in _removed_names(world, module).get(name, ()):
         if isinstance(binding, ast.ImportFrom):
             package = module if world.is_folder(module) else module.rpartition(".")[0]
-            home = absolute("." * binding.level + (binding.module or ""), package)
+            home = imported_module(binding, package)
             original = next(a.name for a in binding.names if (a.asname or a.name) == name)
             if world.module_gone(home) is None and not world.is_gone(f"{home}.{original}"):
                 return True

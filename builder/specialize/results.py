@@ -8,6 +8,9 @@ from builder.specialize.fold_cache import Answer, Question
 from builder.specialize.folding.assignments import Folded
 from builder.specialize.leftovers import Leftover
 
+#: Why a name left that an edit of the manifest removed; which edit it was is not recorded.
+BY_EDIT = "an edit of the manifest"
+
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from builder.graph.names import imported_module, package_of
 from builder.source.parse import Module, parse
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope, Scopes
@@ -24,7 +25,7 @@ from builder.specialize.text_index.module_bindings import (
     imported,
     module_bindings,
 )
-from builder.specialize.text_index.outline import Outline, package_of
+from builder.specialize.text_index.outline import Outline
 
 #: name -> a question about the whole program whose answer is a function of its files
 QUESTIONS: dict[str, Callable[..., bool]] = {}
@@ -86,11 +87,7 @@ class Unit:
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """The absolute module of `from X import ...`."""
-        if not node.level:
-            return node.module or ""
-        base = self.package.split(".")
-        base = base[: len(base) - (node.level - 1)]
-        return ".".join([*base, *([node.module] if node.module else [])])
+        return imported_module(node, self.package)
 
 
 @dataclass

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from builder.graph.modules import module_of, python_paths
+from builder.graph.modules import python_paths
+from builder.graph.names import module_of
 from builder.source.parse import Module
 from builder.surface.model import Item, Key, Place, Surface
 from builder.surface.recognise import recognise
@@ -23,19 +24,19 @@ def surface(
     shared: Parsed | None = None,
     paths: Iterable[str] | None = None,
 ) -> Surface:
-    """Everything that the Python files (or only those among `paths`) and the projects of a tree offer.
+    """The surface of the Python files (or only those among `paths`) and of the projects of a tree.
 
     `shared` holds parsed files by blob: give the same to two trees that have files in common.
     """
     sources = Sources(snapshot, packages, shared)
     wanted = sorted(python_paths(snapshot) if paths is None else paths)
-    found: dict[Key, list[Item]] = {}
+    items: dict[Key, list[Item]] = {}
     for path in wanted:
         for item in _file(sources, path):
-            found.setdefault(item.key, []).append(item)
+            items.setdefault(item.key, []).append(item)
     for item in scripts(snapshot):
-        found.setdefault(item.key, []).append(item)
-    return {key: _merged(found[key]) for key in sorted(found)}
+        items.setdefault(item.key, []).append(item)
+    return {key: _merged(items[key]) for key in sorted(items)}
 
 
 def _file(sources: Sources, path: str) -> Iterator[Item]:
@@ -48,7 +49,7 @@ def _file(sources: Sources, path: str) -> Iterator[Item]:
 
 
 def _merged(items: list[Item]) -> Item:
-    """One item of several statements: all places; the details of the first that has any."""
+    """Merges the statements of one item: all places, and the details of the first that has any."""
     places: list[Place] = []
     for item in items:
         places += [p for p in item.places if p not in places]

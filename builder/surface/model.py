@@ -1,4 +1,4 @@
-"""The surface as values: what people outside choose by name."""
+"""The surface as values: what users choose by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Value: TypeAlias = "bool | int | float | str | Expression | tuple[Value, ...] | 
 
 
 class Condition(NamedTuple):
-    """Source of an expression, and what it must be for the place behind it to be reached."""
+    """The source of an expression, and the truth value that it needs for a place to be reached."""
 
     test: str
     holds: bool
@@ -33,7 +33,7 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something of the surface is stated."""
+    """Where an item of the surface is stated."""
 
     path: str
     line: int
@@ -43,7 +43,7 @@ class Place:
 
     @property
     def qualified(self) -> str:
-        """The dotted name of the scope; a file outside the packages goes by its path."""
+        """The dotted name of the scope; for a file outside the packages it begins with the path."""
         return ".".join(part for part in (self.module or self.path, self.scope) if part)
 
 
@@ -70,7 +70,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing of the surface: what can be told apart about it, and every place that states it."""
+    """One item of the surface: its details, and every place that states it."""
 
     key: Key
     places: tuple[Place, ...]
@@ -79,7 +79,7 @@ class Item:
 
 
 def destination(flag: str, stated: object = None) -> str:
-    """The attribute that argparse gives the value of a flag to; `stated`: its `dest`, if it is text."""
+    """The attribute to which argparse assigns the value of a flag; `stated`: its `dest`, if it is text."""
     return stated if isinstance(stated, str) else flag.lstrip("-").replace("-", "_")
 
 

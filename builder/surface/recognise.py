@@ -1,4 +1,4 @@
-"""What of a file's sights is surface: flags, routes, environment variables, registries."""
+"""Recognises surface in a file: flags, routes, environment variables, registries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENVIRON = re.compile(r"(?:os\.)?environ")
 #: Details of an option that change what a command line means; help is text.
 _FLAG_DETAILS = ("action", "choices", "const", "default", "dest", "nargs", "required", "type")
 _REGISTER = re.compile(r"register(?:_\w+)?")
-#: Registering functions of frameworks: what they name is not chosen by anyone.
+#: Registering functions of frameworks: nobody chooses what they name.
 _NOT_REGISTRIES = frozenset(
     ["register_parameter", "register_buffer", "register_fake", "register_forward_hook", "register_hook"]
 )
@@ -64,14 +64,14 @@ def flags(sight: Sight, reader: Reader) -> Found:
         return
     names = [reader.value(a.value if isinstance(a, ast.Starred) else a) for a in call.args]
     spelt = (n.text if isinstance(n, Expression) else n for n in names)
-    known = [n for n in spelt if isinstance(n, str)]
-    if not known:
+    literals = [n for n in spelt if isinstance(n, str)]
+    if not literals:
         return
-    first = next((n for n in known if n.startswith("--")), known[0])
+    first = next((n for n in literals if n.startswith("--")), literals[0])
     details: dict[str, Value] = {}
     origins: dict[str, tuple[str, ...]] = {}
-    if len(known) > 1:
-        details["aliases"] = tuple(n for n in known if n != first)
+    if len(literals) > 1:
+        details["aliases"] = tuple(n for n in literals if n != first)
     for keyword in call.keywords:
         if keyword.arg in _FLAG_DETAILS:
             details[keyword.arg] = reader.value(keyword.value)
@@ -116,8 +116,8 @@ def _route(sight: Sight, reader: Reader, method: str, path: str, **details: Valu
 def _methods(verb: str, call: ast.Call, reader: Reader) -> list[str]:
     if verb in _METHODS or verb == "websocket":
         return [verb]
-    listed = next((reader.value(k.value) for k in call.keywords if k.arg == "methods"), ("GET",))
-    return [m for m in listed if isinstance(m, str)] if isinstance(listed, tuple) else ["*"]
+    methods = next((reader.value(k.value) for k in call.keywords if k.arg == "methods"), ("GET",))
+    return [m for m in methods if isinstance(m, str)] if isinstance(methods, tuple) else ["*"]
 
 
 def _path(node: ast.expr, reader: Reader) -> str:
@@ -130,11 +130,11 @@ def _path(node: ast.expr, reader: Reader) -> str:
 
 def _prefix(application: ast.expr, reader: Reader) -> str:
     """`APIRouter(prefix="/v1")`."""
-    found = reader.find(application)
-    if found is not None and isinstance(found[1], ast.Call):
-        for keyword in found[1].keywords:
+    target = reader.find(application)
+    if target is not None and isinstance(target[1], ast.Call):
+        for keyword in target[1].keywords:
             if keyword.arg == "prefix":
-                prefix = found[0].value(keyword.value)
+                prefix = target[0].value(keyword.value)
                 return prefix if isinstance(prefix, str) else ""
     return ""
 
@@ -207,7 +207,7 @@ def registered(sight: Sight, reader: Reader) -> Found:
         if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
             break
         keys.append(argument.value)
-    # what inside a function is registered by a parameter's name is registered at run time, by others
+    # a name that is a parameter of the enclosing function is registered at run time, by its callers
     if not keys or (len(call.args) == len(keys) and sight.decorated is None):
         return
     if sight.decorated is None:
@@ -219,14 +219,14 @@ def registered(sight: Sight, reader: Reader) -> Found:
 
 
 def _where(node: ast.expr, reader: Reader) -> str:
-    """The qualified name of what is called, as far as it can be followed."""
-    found = reader.find(node)
-    if found is not None and isinstance(found[1], (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    """The qualified name of a called function, as far as it can be followed."""
+    target = reader.find(node)
+    if target is not None and isinstance(target[1], (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         if isinstance(node, ast.Attribute):
             owner = reader.find(node.value)
             if owner is not None and isinstance(owner[1], ast.ClassDef):
-                return f"{_home(owner[0])}.{owner[1].name}.{found[1].name}"
-        return f"{_home(found[0])}.{found[1].name}"
+                return f"{_home(owner[0])}.{owner[1].name}.{target[1].name}"
+        return f"{_home(target[0])}.{target[1].name}"
     return f"{_home(reader)}.{_dotted(node) or _last(node)}"
 
 
@@ -248,7 +248,7 @@ def tables(sight: Sight, reader: Reader) -> Found:
         table, added = _dotted(node.target), node.value
     elif isinstance(node, ast.Call) and _last(node.func) == "update" and isinstance(node.func, ast.Attribute):
         table, added = _dotted(node.func.value), node.args[0] if len(node.args) == 1 else None
-    # by convention what is meant to be chosen from is spelt as a constant or as a type
+    # by convention a table to choose from is spelled as a constant or as a type
     if not table or not table.lstrip("_")[:1].isupper() or not isinstance(added, ast.Dict) or not added.keys:
         return
     rows = [
@@ -262,7 +262,7 @@ def tables(sight: Sight, reader: Reader) -> Found:
 
 
 def _chooses(node: ast.expr) -> bool:
-    """A registry maps to what does the work: a class, a function, a member."""
+    """Whether a value can be an entry of a registry: a class, a function, a member."""
     return isinstance(node, (ast.Name, ast.Attribute, ast.Lambda)) or (
         isinstance(node, ast.Call) and not node.keywords and len(node.args) <= 1
     )

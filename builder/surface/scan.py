@@ -1,4 +1,4 @@
-"""Finds in one file what may be surface, with the scope and the conditions in which it stands.
+"""Finds what may be surface in one file, with its scope and its conditions.
 
 Only statements on whose lines the text has a telling word are read: most of a tree is not looked at.
 """
@@ -32,7 +32,7 @@ _WORDS: tuple[tuple[bytes, re.Pattern[bytes] | None], ...] = (
         re.compile(rb".*register(?!_(?:buffer|parameter|fake|forward|hook|custom_op|module))\w*\("),
     ),
     (b"@", re.compile(rb" *@[\w.]+\.(?:get|post|put|delete|patch|head|options|websocket|api_route|route)\(")),
-    # a registry is spelt as a constant or as a type
+    # a registry is spelled as a constant or as a type
     (b"= {", re.compile(rb" *_?[A-Z]\w* *(?::[^=\n]+)?= \{")),
     (b".update(", re.compile(rb" *_?[A-Z]\w*\.update\(")),
     (b"] = ", re.compile(rb" *_?[A-Z]\w*\[[\"']")),
@@ -58,7 +58,7 @@ _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class Around(NamedTuple):
-    """Where a node stands: enclosing names, the nearest function, the conditions on the way to it."""
+    """The context of a node: enclosing names, the nearest function, the conditions under which it runs."""
 
     scope: tuple[str, ...] = ()
     function: Function | None = None
@@ -68,7 +68,7 @@ class Around(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A node worth looking at, and what surrounds it. `decorated`: the definition it decorates."""
+    """A node that may be surface, with its context. `decorated`: the definition that it decorates."""
 
     node: ast.AST
     around: Around
@@ -91,7 +91,7 @@ def telling_part(data: bytes, offsets: Sequence[int]) -> bytes:
     if not tops or b"\r" in data or b"\f" in data:
         return data
     parts: list[bytes] = []
-    done = 0
+    end_of_last = 0
     for index in wanted:
         if index < 0:
             return data
@@ -105,12 +105,12 @@ def telling_part(data: bytes, offsets: Sequence[int]) -> bytes:
         # an odd number of quotes before it: the line is inside a string
         if bisect_left(quotes, start) % 2 or bisect_left(quotes, end) % 2:
             return data
-        if end <= done:
+        if end <= end_of_last:
             continue
-        start = max(start, done)
-        parts.append(b"\n" * data.count(b"\n", done, start))
+        start = max(start, end_of_last)
+        parts.append(b"\n" * data.count(b"\n", end_of_last, start))
         parts.append(data[start:end])
-        done = end
+        end_of_last = end
     return b"".join(parts)
 
 

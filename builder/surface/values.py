@@ -1,4 +1,4 @@
-"""What an expression is without running it: constants, lists of them, and names followed to both.
+"""Evaluates expressions without running them: constants, lists of them, and names followed to both.
 
 Names are followed through assignments, imports, class attributes and enumerations of the tree.
 """
@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from builder.graph.modules import path_of
+from builder.graph.names import imported_module, package_of, path_of
 from builder.source.parse import Module, parse
 from builder.surface.model import Expression, Value
 from builder.surface.scan import telling, telling_part
@@ -45,7 +45,7 @@ class Sources:
         return self._parsed[blob]
 
     def part(self, path: str) -> Module | None:
-        """What of a file can be surface; None when there is nothing, or when it does not parse."""
+        """The part of a file that can be surface; None when there is none, or when it does not parse."""
         data = self.snapshot[path]
         blob = self.snapshot.tree[path].blob
         key = f"{blob} part"
@@ -59,7 +59,7 @@ class Sources:
             part = telling_part(data, offsets)
             if 2 * len(part.lstrip(b"\n")) < len(data):
                 self._parsed[key] = _parsed(part, path)
-        if self._parsed.get(key) is None:  # worth reading whole, or not to be taken apart
+        if self._parsed.get(key) is None:  # the part is most of the file, or does not parse alone
             self._parsed[key] = self.parsed(path)
         return self._parsed[key]
 
@@ -67,8 +67,8 @@ class Sources:
         """Path and content of a module of the packages."""
         for path in reversed(path_of(name, self.packages) or ()):
             if path in self.snapshot:
-                found = self.parsed(path)
-                return (path, found) if found is not None else None
+                file = self.parsed(path)
+                return (path, file) if file is not None else None
         return None
 
 
@@ -103,9 +103,9 @@ class Reader:
         return " ".join(self.file.text(node).split())
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
-        """What an expression gives; an `Expression` where only running it would tell."""
-        found = self._value(node, depth) if depth < _MAX_DEPTH else None
-        return Expression(self.text(node)) if found is None else found[0]
+        """The value of an expression; an `Expression` where only running the code would give it."""
+        values = self._value(node, depth) if depth < _MAX_DEPTH else None
+        return Expression(self.text(node)) if values is None else values[0]
 
     def _value(self, node: ast.expr, depth: int) -> tuple[Value] | None:
         if isinstance(node, ast.Constant):
@@ -155,7 +155,7 @@ class Reader:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 inner = self.value(part.value, depth + 1)
-                # a parameter is told by its name: `--{prefix}port`
+                # a parameter is shown by its name: `--{prefix}port`
                 parts.append(inner if isinstance(inner, str) else f"{{{self._placeholder(part)}}}")
             else:
                 assert isinstance(part, ast.Constant)
@@ -164,20 +164,20 @@ class Reader:
 
     @staticmethod
     def _placeholder(part: ast.FormattedValue) -> str:
-        # before Python 3.12 the parts of an f-string have no places of their own
+        # before Python 3.12 the parts of an f-string have no positions of their own
         return part.value.id if isinstance(part.value, ast.Name) else "..."
 
     def _members(self, nodes: list[ast.expr], depth: int) -> tuple[Value] | None:
-        found: list[Value] = []
+        values: list[Value] = []
         for node in nodes:
             value = self.value(node.value if isinstance(node, ast.Starred) else node, depth + 1)
             if isinstance(node, ast.Starred):
                 if not isinstance(value, tuple) or isinstance(value, Expression):
                     return None
-                found.extend(value)
+                values.extend(value)
             else:
-                found.append(value)
-        return (tuple(found),)
+                values.append(value)
+        return (tuple(values),)
 
     def _call(self, node: ast.Call, depth: int) -> tuple[Value] | None:
         if isinstance(node.func, ast.Name) and node.func.id in _CALLED and len(node.args) == 1:
@@ -189,16 +189,16 @@ class Reader:
     def _members_of_enum(self, node: ast.ListComp, depth: int) -> tuple[Value] | None:
         """`[e.value for e in Kind]`."""
         over = node.generators[0].iter
-        found = self.find(over) if isinstance(over, (ast.Name, ast.Attribute)) else None
-        if found is None or not isinstance(found[1], ast.ClassDef) or len(node.generators) > 1:
+        bound = self.find(over) if isinstance(over, (ast.Name, ast.Attribute)) else None
+        if bound is None or not isinstance(bound[1], ast.ClassDef) or len(node.generators) > 1:
             return None
         wanted = node.elt.attr if isinstance(node.elt, ast.Attribute) else ""
-        members = list(members_of(found[1]))
+        members = list(members_of(bound[1]))
         if wanted == "name":
             return (tuple(name for name, _ in members),)
         if wanted != "value":
             return None
-        return (tuple(found[0].value(value, depth + 1) for _, value in members),)
+        return (tuple(bound[0].value(value, depth + 1) for _, value in members),)
 
     # -- names --------------------------------------------------------------------------------
 
@@ -207,10 +207,10 @@ class Reader:
         if depth > _MAX_DEPTH:
             return []
         if isinstance(node, (ast.Name, ast.Attribute)):
-            found = self.find(node)
-            if found is None:
+            target = self.find(node)
+            if target is None:
                 return self.origins(node.value, depth + 1) if isinstance(node, ast.Attribute) else []
-            reader, bound = found
+            reader, bound = target
             names = [name] if (name := self.qualified(node)) else []
             if isinstance(bound, ast.expr) and not isinstance(bound, ast.Dict):
                 names += reader.origins(bound, depth + 1)
@@ -228,10 +228,10 @@ class Reader:
             return None
         if not isinstance(node, ast.Name) or (self.function and node.id in self.bindings(self.function)):
             return None
-        found = self.global_name(node.id)
-        if found is None:
+        target = self.global_name(node.id)
+        if target is None:
             return f"{self.name or self.path}.{node.id}"
-        reader, bound = found
+        reader, bound = target
         name = (
             bound.name
             if isinstance(bound, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
@@ -243,11 +243,11 @@ class Reader:
         return f"{reader.name or reader.path}.{name}"
 
     def _named(self, node: ast.Name | ast.Attribute, depth: int) -> tuple[Value] | None:
-        found = self.find(node)
-        if found is None or isinstance(found[1], ast.stmt):
+        target = self.find(node)
+        if target is None or isinstance(target[1], ast.stmt):
             return None
-        # what cannot be told is told by the text where it stands, so that a change there is seen
-        return (found[0].value(found[1], depth + 1),)
+        # an unknown value is shown by its source text, so that a change of the text is seen
+        return (target[0].value(target[1], depth + 1),)
 
     def find(self, node: ast.expr, depth: int = 0) -> Bound | None:
         """What a name or attribute chain stands for: the assigned expression, or the definition.
@@ -270,7 +270,7 @@ class Reader:
         return None
 
     def global_name(self, name: str, depth: int = 0) -> Bound | None:
-        """The same for a name of the module."""
+        """What a name of the module stands for."""
         if depth > _MAX_DEPTH:
             return None
         whole = self.sources.parsed(self.path)
@@ -286,26 +286,22 @@ class Reader:
         if name in bindings:
             return None
         stars = (
-            s for s in suites(whole.tree.body) if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"
+            s
+            for s in own_statements(whole.tree.body)
+            if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"
         )
         return next((f for star in stars if (f := self._imported(star, name, depth))), None)
 
     def _imported(self, stmt: ast.ImportFrom, name: str, depth: int) -> Bound | None:
         module = self._target(stmt)
-        found = self.sources.module(module)
-        if found is None:
+        located = self.sources.module(module)
+        if located is None:
             return None
-        return Reader(self.sources, found[0], module, found[1]).global_name(name, depth + 1)
+        return Reader(self.sources, located[0], module, located[1]).global_name(name, depth + 1)
 
     def _target(self, stmt: ast.ImportFrom) -> str:
         """The absolute name of the module that an import statement names."""
-        module = stmt.module or ""
-        if not stmt.level:
-            return module
-        package = self.name if self.path.endswith("/__init__.py") else self.name.rpartition(".")[0]
-        base = package.split(".")
-        base = base[: len(base) - (stmt.level - 1)]
-        return ".".join([*base, *([module] if module else [])])
+        return imported_module(stmt, package_of(self.path, self.name))
 
     def _member(self, owner: ast.ClassDef, name: str) -> Bound | None:
         bound = self.bindings(owner).get(name)
@@ -314,12 +310,12 @@ class Reader:
 
 def _bindings(scope: ast.AST) -> Bindings:
     """name -> the one expression assigned to it, its definition or its import; None: more than one."""
-    found: Bindings = {}
+    bindings: Bindings = {}
 
     def bind(name: str, what: ast.expr | ast.stmt) -> None:
-        found[name] = None if name in found else what
+        bindings[name] = None if name in bindings else what
 
-    for stmt in suites(scope.body):  # type: ignore[attr-defined]
+    for stmt in own_statements(scope.body):  # type: ignore[attr-defined]
         if isinstance(stmt, ast.Assign):
             for target in stmt.targets:
                 if isinstance(target, ast.Name):
@@ -332,18 +328,18 @@ def _bindings(scope: ast.AST) -> Bindings:
         elif isinstance(stmt, ast.ImportFrom):
             for alias in stmt.names:
                 bind(alias.asname or alias.name, stmt)
-    return found
+    return bindings
 
 
-def suites(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a scope, those under `if` and `try` too, but not what functions hold."""
+def own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a scope, including those under `if`, `try` and loops, without those of functions."""
     for stmt in body:
         yield stmt
         if isinstance(stmt, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
-            yield from suites(stmt.body)
-            yield from suites(getattr(stmt, "orelse", []))
+            yield from own_statements(stmt.body)
+            yield from own_statements(getattr(stmt, "orelse", []))
             for handler in getattr(stmt, "handlers", []):
-                yield from suites(handler.body)
+                yield from own_statements(handler.body)
 
 
 def members_of(enum: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:

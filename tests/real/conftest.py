@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from builder.analysis.indexed_tree import IndexedTree, world
 from builder.errors import BuildError, Mark
-from builder.gates.world import IndexedTree, world
 from builder.manifest.model import Pin
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache

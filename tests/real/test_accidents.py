@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from builder.analysis.indexed_tree import IndexedTree, world
+from builder.analysis.removals import Removals, index_removals
 from builder.errors import Mark, Problem
-from builder.gates.registry import GATES, check
-from builder.gates.world import Explained, IndexedTree, world
+from builder.gates.registry import TREE_GATES
 from builder.graph.modules import summary_key
 from builder.manifest.model import Manifest, Roots, Rule, Upstream
 
@@ -26,9 +27,9 @@ def cut(before: IndexedTree, changes: Mapping[str, bytes | None], pattern: str =
     after = before.snapshot.replace(changes)
     known = {summary_key(p, before.snapshot.tree[p].blob): s for p, s in before.summaries.items()}
     rule = Rule(pattern, "remove", "models", RULE)
-    explained = Explained(removed={p: rule for p, data in changes.items() if data is None})
+    removals = index_removals(MANIFEST, {p: rule for p, data in changes.items() if data is None}, {})
     changed = world(after, PACKAGES, known=known)
-    return [p for code in STATIC for p in GATES[code](before, changed, MANIFEST, explained)]
+    return [p for code in STATIC for p in TREE_GATES[code](before, changed, MANIFEST, removals)]
 
 
 def said(problems: list[Problem], *parts: str) -> list[Problem]:
@@ -43,7 +44,8 @@ def without(data: bytes, name: str) -> bytes:
 
 
 def test_upstream_itself_has_no_findings_but_those_of_its_packaging(upstream_world: IndexedTree) -> None:
-    found = check(upstream_world, upstream_world, MANIFEST, Explained())
+    nothing = Removals()
+    found = [p for g in TREE_GATES.values() for p in g(upstream_world, upstream_world, MANIFEST, nothing)]
     assert {p.code for p in found} <= {"G008"}
     # what upstream's own pyproject.toml leaves out of the wheel, or requires without importing it
     told = ("is used at run time", "is imported nowhere")

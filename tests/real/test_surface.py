@@ -12,10 +12,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from builder.analysis.indexed_tree import world
+from builder.analysis.removals import index_removals
+from builder.analysis.surface_diff import compare
 from builder.emit.surface_json import surface_json
 from builder.errors import Problem
-from builder.gates.surface import compare, problems
-from builder.gates.world import explain, world
+from builder.gates.surface import problems
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, cut
@@ -209,8 +211,8 @@ def after(done: Cut, path: str, old: str, new: str, whole: bool = False) -> list
         before = before.restrict(sorted({*done.before.snapshot, *projects}))
     else:
         before, changed = before.restrict([path]), changed.restrict([path])
-    explained = explain(manifest, done.decided.removed, done.specialized.lost)
-    found = compare(before, surface_of(before, manifest.packages), changed, manifest, explained)
+    removals = index_removals(manifest, done.decided.removed, done.specialized.lost)
+    found = compare(before, surface_of(before, manifest.packages), changed, manifest, removals)
     return problems(found, world(changed.restrict([path]), manifest.packages))
 
 

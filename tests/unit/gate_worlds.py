@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from textwrap import dedent
 
+from builder.analysis.indexed_tree import IndexedTree, world
+from builder.analysis.removals import Removals, index_removals
 from builder.errors import Mark
-from builder.gates.world import IndexedTree, world
-from builder.manifest.model import Guarantees, Manifest, Roots, Rule, Upstream
+from builder.manifest.model import Batch, Edit, Guarantees, Manifest, Roots, Rule, Upstream
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 PACKAGES = {"pkg": "python/pkg"}
@@ -47,3 +48,10 @@ def manifest(guarantees: Guarantees | None = None, **more: object) -> Manifest:
 
 def rule(pattern: str, batch: str = "models", line: int = 42) -> Rule:
     return Rule(pattern, "remove", batch, Mark("manifest.yaml", line, 7))
+
+
+def dropped(name: str, batch: str) -> Removals:
+    """The index of a manifest whose batch drops one name."""
+    mark = Mark("manifest.yaml", 3, 5)
+    edit = Edit("drop", name, mark, batch, "why")
+    return index_removals(manifest(batches=(Batch(batch, "why", mark, edits=(edit,)),)), {}, {})

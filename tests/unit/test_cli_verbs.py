@@ -98,7 +98,7 @@ def test_plan_of_a_broken_build_tells_the_problems_not_three(world: World) -> No
         ),
         (
             "python/acme/server.py:helper_of_fancy",
-            [f"is removed: dropped by batch fancy ({DROPPED})"],
+            [f"is removed: batch fancy drops acme.server.helper_of_fancy ({DROPPED})"],
         ),
         ("python/acme/server.py:Server.limits", ["acme.server.Server.limits is kept."]),
         (

@@ -8,10 +8,10 @@ from pathlib import Path
 import jsonschema
 from gate_worlds import manifest, package, rule
 
+from builder.analysis.removals import index_removals
+from builder.analysis.surface_diff import Surfaces, compare
 from builder.emit.surface_json import as_counts, surface_json
 from builder.errors import Mark
-from builder.gates.surface import Surfaces, compare
-from builder.gates.world import explain
 from builder.manifest.model import Batch, Option
 from builder.surface.extract import surface
 
@@ -34,8 +34,8 @@ def surfaces() -> Surfaces:
     )
     here = Mark("manifest.yaml", 3, 5)
     stated = manifest(batches=(Batch("b", "because", here, options=(Option(("mode",), ("b",), here, "b"),)),))
-    explained = explain(stated, {"python/pkg/gone.py": rule("gone.py")})
-    return compare(before, surface(before, stated.packages), after, stated, explained)
+    removals = index_removals(stated, {"python/pkg/gone.py": rule("gone.py")}, {})
+    return compare(before, surface(before, stated.packages), after, stated, removals)
 
 
 def test_the_file_fits_its_schema() -> None:

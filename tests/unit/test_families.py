@@ -8,9 +8,9 @@ from textwrap import dedent
 import pytest
 from manifest_text import HEAD, manifest, problems
 
+from builder.analysis.indexed_tree import world
 from builder.errors import BuildError, Problem
 from builder.gates import words as gate
-from builder.gates.world import world
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.expand_families import FamilyMatches
 from builder.select.families import Families, words_of

@@ -7,10 +7,10 @@ from gate_worlds import manifest, worlds
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem, by_cause
 from builder.gates import guarantees
 from builder.gates.guarantees import _needles
-from builder.gates.world import Explained
 from builder.manifest.model import AbsentText, Guarantees, TextException
 from builder.report import also
 
@@ -21,7 +21,7 @@ FILES = {"a.py": "x = 1\nbackend = 'fa3'  # Ascend\n", "b.py": "def f(): ...\n",
 
 def run(stated: Guarantees) -> list[Problem]:
     before, after = worlds(FILES, {})
-    return guarantees.check(before, after, manifest(stated), Explained())
+    return guarantees.check(before, after, manifest(stated), Removals())
 
 
 def absent(pattern: str, *exceptions: TextException, paths: tuple[str, ...] = ("python/**",)) -> Guarantees:
@@ -83,7 +83,7 @@ def test_a_bad_expression_is_a_problem_and_not_a_crash() -> None:
 
 def test_many_occurrences_are_one_problem_with_its_places() -> None:
     before, after = worlds({"a.py": "bad = 1\n" * 50}, {})
-    found = guarantees.check(before, after, manifest(absent("bad")), Explained())
+    found = guarantees.check(before, after, manifest(absent("bad")), Removals())
     (problem,) = by_cause(found)
     assert problem.upstream == Mark("python/pkg/a.py", 1)
     assert [one.upstream.line for one in problem.also if one.upstream] == list(range(2, 51))

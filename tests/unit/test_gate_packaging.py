@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 from gate_worlds import PACKAGES, manifest, snapshot
 
+from builder.analysis.distributions import provided_by, requirement_name
+from builder.analysis.indexed_tree import world
+from builder.analysis.projects import projects
+from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import packaging
-from builder.gates.distributions import provided_by, requirement_name
-from builder.gates.projects import projects
-from builder.gates.world import Explained, world
 from builder.manifest.model import Guarantees, KeptDependency
 from builder.pipeline.ranges import mistakes
 
@@ -43,7 +44,7 @@ def run(
     after = before.replace({p: None if d is None else d.encode() for p, d in changes.items()})
     reasons = tuple(KeptDependency(n, "compiles at run time", HERE) for n in ("ninja", *kept))
     stated = manifest(Guarantees(dependencies=reasons))
-    return packaging.check(world(before, PACKAGES), world(after, PACKAGES), stated, Explained())
+    return packaging.check(world(before, PACKAGES), world(after, PACKAGES), stated, Removals())
 
 
 def test_an_unchanged_project_has_no_findings() -> None:
@@ -73,12 +74,12 @@ def test_a_reason_for_a_dependency_that_is_not_there_is_an_error_unless_it_is_op
     )
     same = world(snapshot(FILES), PACKAGES)
     stated = manifest(some)
-    assert mistakes(packaging.check(same, same, stated, Explained()), stated) == []
+    assert mistakes(packaging.check(same, same, stated, Removals()), stated) == []
 
 
 def test_a_dependency_that_upstream_never_imports_needs_a_reason_too() -> None:
     same = world(snapshot(FILES), PACKAGES)
-    (problem,) = packaging.check(same, same, manifest(), Explained())
+    (problem,) = packaging.check(same, same, manifest(), Removals())
     assert "the dependency 'ninja' is imported nowhere" in problem.message
 
 

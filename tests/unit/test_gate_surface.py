@@ -8,10 +8,12 @@ from textwrap import dedent
 import pytest
 from gate_worlds import manifest, package, rule, snapshot
 
+from builder.analysis.indexed_tree import world
+from builder.analysis.removals import Removals, index_removals
+from builder.analysis.surface_diff import Difference, Surfaces
+from builder.analysis.surface_diff import compare as compare_with
 from builder.errors import Mark, Problem
-from builder.gates.surface import Difference, Surfaces, problems
-from builder.gates.surface import compare as compare_with
-from builder.gates.world import Explained, explain, world
+from builder.gates.surface import problems
 from builder.manifest.model import (
     Absent,
     Batch,
@@ -28,12 +30,14 @@ from builder.surface.extract import surface
 from builder.tree import Snapshot
 
 
-def compare(before: Snapshot, after: Snapshot, stated: Manifest, explained: Explained) -> Surfaces:
-    return compare_with(before, surface(before, stated.packages), after, stated, explained)
+def compare(before: Snapshot, after: Snapshot, stated: Manifest, removals: Removals) -> Surfaces:
+    return compare_with(before, surface(before, stated.packages), after, stated, removals)
 
 
 def found(before: Snapshot, after: Snapshot, stated: Manifest) -> list[Problem]:
-    return problems(compare(before, after, stated, explain(stated, {})), world(after, stated.packages))
+    return problems(
+        compare(before, after, stated, index_removals(stated, {}, {})), world(after, stated.packages)
+    )
 
 
 HERE = Mark("manifest.yaml", 7, 3)
@@ -64,8 +68,8 @@ def differences(
 
         stated = replace(stated, overlays=overlays)
     gone = {f"python/pkg/{p}": rule(p) for p, d in after.items() if d is None}
-    explained = explain(stated, gone if removed is None else removed, proved)
-    return list(compare(old, old.replace(changed), stated, explained).differences)
+    removals = index_removals(stated, gone if removed is None else removed, proved or {})
+    return list(compare(old, old.replace(changed), stated, removals).differences)
 
 
 def one(*args: object, **more: object) -> Difference:
@@ -130,13 +134,13 @@ FEWER = "CHOICES = ['triton']\nparser.add_argument('--backend', choices=CHOICES)
 
 
 @pytest.mark.parametrize(
-    ("names", "explained"), [(("*",), True), (("*backend*",), True), (("*device*",), False)]
+    ("names", "removals"), [(("*",), True), (("*backend*",), True), (("*device*",), False)]
 )
-def test_a_choice_leaves_with_the_absent_value_of_an_option(names: tuple[str, ...], explained: bool) -> None:
+def test_a_choice_leaves_with_the_absent_value_of_an_option(names: tuple[str, ...], removals: bool) -> None:
     stated = batch(options=(Option(names, ("fa3",), HERE, "b"),))
     found = one({"args.py": CHOICES}, {"args.py": FEWER}, stated)
     assert (found.change, found.detail, found.before) == ("changed", "choices", "fa3")
-    assert batches_of(found) == (["b"] if explained else [])
+    assert batches_of(found) == (["b"] if removals else [])
 
 
 def test_a_choice_that_vanishes_unexplained_says_how_to_declare_it() -> None:
@@ -202,7 +206,7 @@ PLATFORM = {"platform.py": "def is_hip(): ...\n", "api.py": "from pkg.platform i
 
 
 @pytest.mark.parametrize(
-    ("source", "explained"),
+    ("source", "removals"),
     [
         ("x = is_hip() and os.getenv('A')", True),
         ("if is_hip():\n    x = os.getenv('A')", True),
@@ -215,10 +219,10 @@ PLATFORM = {"platform.py": "def is_hip(): ...\n", "api.py": "from pkg.platform i
         ("x = os.getenv('A')", False),
     ],
 )
-def test_a_variable_read_only_where_a_fact_forbids_may_leave(source: str, explained: bool) -> None:
+def test_a_variable_read_only_where_a_fact_forbids_may_leave(source: str, removals: bool) -> None:
     before = {"a.py": f"import os\nfrom pkg.api import is_hip\n{source}\n", **PLATFORM}
     found = one(before, {"a.py": ""}, batch("rocm", facts=(PREDICATE,)))
-    assert batches_of(found) == (["rocm"] if explained else [])
+    assert batches_of(found) == (["rocm"] if removals else [])
 
 
 def test_one_unexplained_place_of_several_is_enough() -> None:
@@ -345,7 +349,7 @@ def test_a_console_script_leaves_by_a_toml_edit() -> None:
 
 def test_the_same_tree_has_no_differences() -> None:
     old = package({"args.py": CHOICES + DEFAULT, "a.py": "import os\nos.getenv('A')\n"})
-    assert compare(old, old, manifest(), explain(manifest(), {})).differences == ()
+    assert compare(old, old, manifest(), index_removals(manifest(), {}, {})).differences == ()
 
 
 ARGUMENTS = """

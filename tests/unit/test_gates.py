@@ -4,17 +4,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from gate_worlds import PACKAGES, manifest, package, rule, worlds
+from gate_worlds import dropped, manifest, package, rule, worlds
 
+from builder.analysis.removals import Removals, index_removals
 from builder.errors import BuildError, Mark
 from builder.gates import attributes, idempotence, imports, names, parse, symbols
-from builder.gates.registry import GATES
-from builder.gates.registry import check as check_all
-from builder.gates.world import Explained, Reason, explain
+from builder.gates.registry import TREE_GATES
 from builder.manifest.model import Absent, Batch, Edit, WholeFile
 
 HERE = Mark("manifest.yaml", 3, 5)
-NOTHING = Explained()
+NOTHING = Removals()
 
 
 def batch(**more: object) -> Batch:
@@ -30,14 +29,15 @@ CLEAN = {
 
 def test_every_gate_is_silent_on_an_unchanged_tree() -> None:
     before, after = worlds(CLEAN, {})
-    assert check_all(before, after, manifest(), NOTHING) == []
+    for gate in TREE_GATES.values():
+        assert gate(before, after, manifest(), NOTHING) == []
 
 
 def test_every_gate_has_the_code_it_is_listed_under() -> None:
     files = {**CLEAN, "d.py": "import pkg.b\n"}
     before, after = worlds(files, {"b.py": "class C:\n    BLUE = 2\n", "d.py": "import pkg.b\nx = 1 +\n"})
     for code in ("G001", "G002", "G004", "G005"):
-        found = GATES[code](before, after, manifest(), NOTHING)
+        found = TREE_GATES[code](before, after, manifest(), NOTHING)
         assert found
         assert {p.code for p in found} == {code}
 
@@ -69,7 +69,7 @@ def test_an_overlay_that_does_not_parse_is_named() -> None:
 
 def test_an_import_of_a_removed_module_names_the_rule_that_removed_it() -> None:
     before, after = worlds(CLEAN, {"sub/c.py": None})
-    removed = Explained(removed={"python/pkg/sub/c.py": rule("python/pkg/sub/")})
+    removed = index_removals(manifest(), {"python/pkg/sub/c.py": rule("python/pkg/sub/")}, {})
     (problem,) = imports.check(before, after, manifest(), removed)
     assert problem.message.startswith("python/pkg/a.py:2: no module named pkg.sub.c (eager import)")
     assert "'python/pkg/sub/' of batch models" in problem.message
@@ -101,8 +101,8 @@ def test_a_missing_name_has_a_suggestion_and_says_that_no_rule_accounts_for_it()
 )
 def test_every_kind_of_import_is_checked(text: str, how: str) -> None:
     before, after = worlds({"a.py": text, "gone.py": "x = 1\n"}, {"gone.py": None})
-    explained = Explained(removed={"python/pkg/gone.py": rule("python/pkg/gone.py")})
-    found = imports.check(before, after, manifest(), explained)
+    removals = index_removals(manifest(), {"python/pkg/gone.py": rule("python/pkg/gone.py")}, {})
+    found = imports.check(before, after, manifest(), removals)
     assert any(how in p.message for p in found)
     assert all("manifest.yaml:42:7" in p.message for p in found)
 
@@ -110,10 +110,10 @@ def test_every_kind_of_import_is_checked(text: str, how: str) -> None:
 def test_names_that_came_through_a_star_are_missed_when_their_source_loses_them() -> None:
     files = {"a.py": "from pkg.b import f\n", "b.py": "from pkg.c import *\n", "c.py": "def f(): ...\n"}
     before, after = worlds(files, {"c.py": "z = 1\n"})
-    dropped = Explained({"pkg.c.f": Reason("dropped by batch b", HERE)})
-    (problem,) = imports.check(before, after, manifest(), dropped)
+    removals = dropped("pkg.c.f", "b")
+    (problem,) = imports.check(before, after, manifest(), removals)
     assert "cannot import name 'f' from pkg.b" in problem.message
-    assert "dropped by batch b (manifest.yaml:3:5)" in problem.message
+    assert "batch b drops pkg.c.f (manifest.yaml:3:5)" in problem.message
 
 
 def test_what_dangles_upstream_is_no_finding() -> None:
@@ -135,7 +135,9 @@ def test_the_second_ring_is_found_after_the_first() -> None:
         "hub.py": "from pkg.configs import ChatConfig\n",
         "runner.py": "from pkg.hub import ChatConfig\n",
     }
-    removed = Explained(removed={"python/pkg/configs/chat.py": rule("python/pkg/configs/chat.py")})
+    removed = index_removals(
+        manifest(), {"python/pkg/configs/chat.py": rule("python/pkg/configs/chat.py")}, {}
+    )
     before, after = worlds(files, {"configs/chat.py": None})
     assert [p.message.split(":")[0] for p in imports.check(before, after, manifest(), removed)] == [
         "python/pkg/configs/__init__.py"
@@ -152,7 +154,7 @@ def test_the_second_ring_is_found_after_the_first() -> None:
 def test_an_undefined_name_is_found_and_says_what_upstream_had() -> None:
     files = {"a.py": "from pkg.b import f\n\n\ndef g():\n    return f()\n", "b.py": "def f(): ...\n"}
     before, after = worlds(files, {"a.py": "def g():\n    return f()\n", "b.py": None})
-    removed = Explained(removed={"python/pkg/b.py": rule("python/pkg/b.py")})
+    removed = index_removals(manifest(), {"python/pkg/b.py": rule("python/pkg/b.py")}, {})
     (problem,) = names.check(before, after, manifest(), removed)
     assert problem.message.startswith(
         "python/pkg/a.py:2: 'f' is used and not defined (upstream: import in line 1)"
@@ -215,10 +217,10 @@ NO_GGUF = {"fmt.py": "from enum import Enum\n\n\nclass Format(Enum):\n    AUTO =
 
 def test_a_removed_enum_member_is_found_through_a_reexport() -> None:
     before, after = worlds(ENUMS, NO_GGUF)
-    dropped = Explained({"pkg.fmt.Format.GGUF": Reason("dropped by batch gguf", HERE)})
-    (problem,) = attributes.check(before, after, manifest(), dropped)
+    removals = dropped("pkg.fmt.Format.GGUF", "gguf")
+    (problem,) = attributes.check(before, after, manifest(), removals)
     assert problem.message.startswith("python/pkg/use.py:6: Format.GGUF needs 'GGUF'")
-    assert "dropped by batch gguf (manifest.yaml:3:5)" in problem.message
+    assert "batch gguf drops pkg.fmt.Format.GGUF (manifest.yaml:3:5)" in problem.message
     assert problem.excerpt == "return f == Format.GGUF"
 
 
@@ -317,7 +319,7 @@ def test_each_kind_of_symbol_is_watched(after_text: str, kind: str) -> None:
 
 def test_explained_losses_are_no_findings() -> None:
     before, after = worlds(CLEAN, {"b.py": "def f(*a): ...\n"})
-    assert symbols.check(before, after, manifest(), Explained({"pkg.b.C": Reason("dropped")})) == []
+    assert symbols.check(before, after, manifest(), dropped("pkg.b.C", "b")) == []
 
 
 def test_a_definition_that_became_an_import_is_not_lost() -> None:
@@ -358,18 +360,26 @@ def test_a_manifest_explains_what_it_names() -> None:
         absent=(Absent("symbol", "pkg.a.X", HERE, "b"),),
         edits=(Edit("drop", "pkg.b.f", HERE, "b", "why"), Edit("stub", "pkg.b.g", HERE, "b", "why")),
     )
-    found = explain(manifest(batches=(stated,)), {}, {"pkg.c.h": "folded away"})
-    assert str(found.symbol("pkg.a.X.member")) == "declared absent by batch b (manifest.yaml:3:5)"
-    assert str(found.symbol("pkg.b.f")) == "dropped by batch b (manifest.yaml:3:5)"
+    found = index_removals(manifest(batches=(stated,)), {}, {"pkg.c.h": "folded away"})
+    assert str(found.symbol("pkg.a.X.member")) == "batch b declares pkg.a.X absent (manifest.yaml:3:5)"
+    assert str(found.symbol("pkg.b.f")) == "batch b drops pkg.b.f (manifest.yaml:3:5)"
     assert str(found.symbol("pkg.c.h")) == "folded away"
     assert found.symbol("pkg.b.g") is None
     assert found.symbol("pkg.a") is None
 
 
+def test_a_removed_module_explains_itself_and_no_definition_of_what_stays_below_it() -> None:
+    removed = {"python/pkg/sub/__init__.py": rule("python/pkg/sub/__init__.py")}
+    found = index_removals(manifest(), removed, {"pkg.sub.c.f": "folded away"})
+    assert str(found.nearest("pkg.sub.c.C", "rule")) == "batch models removes pkg.sub (manifest.yaml:42:7)"
+    assert found.symbol("pkg.sub.c.C") is None
+    assert str(found.symbol("pkg.sub.c.f")) == "folded away"
+
+
 def test_a_removed_folder_explains_its_namespace() -> None:
-    found = Explained(removed={"python/pkg/sub/c.py": rule("python/pkg/sub/")})
-    assert "python/pkg/sub/" in str(found.module("pkg.sub", PACKAGES))
-    assert found.module("pkg.other", PACKAGES) is None
+    found = index_removals(manifest(), {"python/pkg/sub/c.py": rule("python/pkg/sub/")}, {})
+    assert "python/pkg/sub/" in str(found.module("pkg.sub"))
+    assert found.module("pkg.other") is None
 
 
 def test_a_member_that_left_is_not_read_from_an_object_of_its_class_either() -> None:
@@ -378,5 +388,5 @@ def test_a_member_that_left_is_not_read_from_an_object_of_its_class_either() -> 
         "use.py": "from pkg.environ import envs\n\nx = envs.GONE.get()\ny = envs.KEEP.get()\n",
     }
     before, after = worlds(files, {"environ.py": files["environ.py"].replace("    GONE = 2\n", "")})
-    (problem,) = attributes.check(before, after, manifest(), Explained())
+    (problem,) = attributes.check(before, after, manifest(), Removals())
     assert "use.py:3" in problem.message and "GONE" in problem.message

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.graph import modules
-from builder.graph.modules import Summary, module_of, path_of, summaries, summarise, summary_key
+from builder.graph.modules import Summary, summaries, summarise, summary_key
+from builder.graph.names import module_of, path_of
 
 
 def scan(text: str | bytes, path: str = "python/pkg/sub/mod.py") -> Summary:

@@ -212,7 +212,7 @@ def test_a_body_that_is_no_body_is_refused(content: bytes) -> None:
 def test_a_missing_target_says_what_is_near() -> None:
     _, result = carry_out("class Alpha:\n    def forward(self): pass\n", edit("drop", "Alpha.forwrd"))
     [problem] = result.problems
-    assert problem.code == "R005" and problem.hint == "Did you mean `forward`?"
+    assert problem.code == "R005" and problem.hint == "did you mean `forward`?"
     assert problem.mark == Mark("manifest.yaml", 7, 3)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from small_world import FILES, World, commit_files, small_world
 
+from builder.analysis.projects import projects
 from builder.cli import options
 from builder.emit import ledger
 from builder.errors import BuildError, Problem
 from builder.gates.idempotence import SHOWN, compare
-from builder.gates.projects import projects
 from builder.manifest.load import load, switch_off
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, again, cut

@@ -11,10 +11,10 @@ from types import ModuleType
 import pytest
 from gate_worlds import manifest
 
+from builder.analysis.conditions import Cause
+from builder.analysis.surface_diff import Difference, Surfaces
 from builder.emit.removed_features import NAMES, filled, missing, tables
 from builder.errors import Mark
-from builder.gates.conditions import Cause
-from builder.gates.surface import Difference, Surfaces
 from builder.manifest.model import Batch, Option, Roots
 from builder.surface.model import Item, Key, Place, Value
 

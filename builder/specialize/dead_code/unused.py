@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from builder.source.layout import suites
 from builder.specialize.dead_code.import_effects import runs_anyway
 from builder.specialize.folding.flow import catches
 from builder.specialize.text_index.identifier_index import IdentifierIndex
@@ -17,7 +18,6 @@ from builder.specialize.text_index.text_search import (
     lines_with,
     loads,
     nodes_on,
-    suites,
 )
 from builder.specialize.world import SpecializerWorld, Unit
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from builder.graph.names import absolute, package_of
 from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.outline import absolute, imports, package_of
+from builder.specialize.text_index.outline import imports
 
 
 class ImportIndex:

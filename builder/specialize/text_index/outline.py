@@ -44,22 +44,6 @@ def imports(data: bytes) -> Iterator[tuple[int, str, tuple[str, ...]]]:
                 yield match.start(), name.decode("utf-8", "replace"), ()
 
 
-def package_of(path: str, name: str) -> str:
-    """The package from which the relative imports of a module start."""
-    return name if path.endswith("/__init__.py") else name.rpartition(".")[0]
-
-
-def absolute(written: str, package: str) -> str:
-    """The absolute module of a relative import from a module of `package`."""
-    level = len(written) - len(written.lstrip("."))
-    if not level:
-        return written
-    base = package.split(".")
-    base = base[: len(base) - (level - 1)]
-    rest = written[level:]
-    return ".".join([*base, *([rest] if rest else [])])
-
-
 class Outline:
     """The names that the text of a module seems to bind; what looks like code in a string counts too."""
 

@@ -7,8 +7,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from builder.specialize.text_index.outline import absolute, imports
-from builder.specialize.text_index.text_search import Lines, lines_with, statements, suites, touches
+from builder.graph.names import absolute
+from builder.source.layout import suites
+from builder.specialize.text_index.outline import imports
+from builder.specialize.text_index.text_search import Lines, lines_with, statements, touches
 from builder.specialize.world import Unit
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")

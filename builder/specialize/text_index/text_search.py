@@ -233,14 +233,3 @@ def functions_around(unit: Unit, lines: Lines) -> Iterator[ast.FunctionDef | ast
                 for c in children(node, lines)
                 if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))
             )
-
-
-def suites(stmt: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The suites of a compound statement, in order."""
-    for name in ("body", "orelse", "finalbody"):
-        suite = getattr(stmt, name, None)
-        if isinstance(suite, list) and suite:
-            yield suite
-    for group in ("handlers", "cases"):
-        for item in getattr(stmt, group, ()):
-            yield item.body

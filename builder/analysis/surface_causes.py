@@ -1,4 +1,4 @@
-"""Which statement of the manifest accounts for something of the surface that left, came or changed."""
+"""Which statement of the manifest accounts for a removed, added or changed item of the surface."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from builder.gates.conditions import Cause, Conditions
-from builder.gates.world import Explained
+from builder.analysis.conditions import Cause, Conditions
+from builder.analysis.removals import Removal, Removals
 from builder.manifest.model import Edit, Manifest, Rule
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.scan import calls
@@ -19,39 +19,40 @@ FACTS = "facts"
 
 
 class Causes:
-    """Looks causes up for one upstream tree and one manifest; all by name, so that it is fast."""
+    """Looks up causes for one upstream tree and one manifest, all by name."""
 
     def __init__(
-        self, manifest: Manifest, explained: Explained, sources: Sources, before: Surface, after: Surface
+        self, manifest: Manifest, removals: Removals, sources: Sources, before: Surface, after: Surface
     ) -> None:
         self.manifest = manifest
-        self.explained = explained
+        self.removals = removals
         self.sources = sources
         self.before, self.after = before, after
-        self.conditions = Conditions(manifest, sources)
+        self.conditions = Conditions(manifest, sources, removals)
         self.whole = {f.path: f for b in manifest.batches for f in b.files}
         self.edits = [e for b in manifest.batches for e in b.edits]
         self.patches = [p for b in manifest.batches for p in b.patches]
-        self._named = dict(_named(manifest))
         self._uncalled = dict(_uncalled(manifest))
         self._models = {o for b in manifest.batches for o in b.options if o.removed_models}
         self._words = {id(e): _strings(e.match) - _strings(e.by) for e in self.edits if e.match is not None}
 
-    # -- what left --------------------------------------------------------------------------------
+    # -- what was removed --------------------------------------------------------------------------------
 
     def lost(self, item: Item) -> tuple[Cause, ...] | Place:
-        """The causes that together account for every place of something that left; else the first place
-        that none accounts for."""
-        found: set[Cause] = set()
+        """The causes that together account for every place of a removed item.
+
+        Where none accounts for a place, the first such place.
+        """
+        causes: set[Cause] = set()
         for place in item.places:
-            cause = self.left(item, place)
+            cause = self.cause_at(item, place)
             if cause is None:
                 return place
-            found.add(cause)
-        return tuple(sorted(found, key=_order))
+            causes.add(cause)
+        return tuple(sorted(causes, key=_order))
 
-    def left(self, item: Item, place: Place) -> Cause | None:
-        """What accounts for one place."""
+    def cause_at(self, item: Item, place: Place) -> Cause | None:
+        """What accounts for the removal of an item at one place."""
         return (
             self.path(place.path)
             or self.name(self.own(item.key, item, place))
@@ -66,7 +67,7 @@ class Causes:
 
     def path(self, path: str) -> Cause | None:
         """A rule that removed the file, or a file of ours in its place."""
-        rule = self.explained.removed.get(path)
+        rule = self.removals.by_path.get(path)
         if rule is not None:
             return Cause(rule.batch, f"{rule.pattern} is removed", rule.mark)
         whole = self.whole.get(path)
@@ -84,12 +85,9 @@ class Causes:
         return place.qualified
 
     def name(self, qualified: str) -> Cause | None:
-        """What is said of a name or of the nearest name above it: absent, dropped, stubbed."""
-        while qualified:
-            if qualified in self._named:
-                return self._named[qualified]
-            qualified = qualified.rpartition(".")[0]
-        return None
+        """The statement about a name, or the nearest name that holds it: absent, dropped or stubbed."""
+        removal = self.removals.nearest(qualified, "absent", "drop", "stub", "body")
+        return _stated(removal) if removal else None
 
     def entry(self, item: Item) -> Cause | None:
         """An entry of a registry leaves with its name, or with what it stands for."""
@@ -105,7 +103,7 @@ class Causes:
         return self.definition(item, value) if isinstance(value, str) else None
 
     def flag(self, item: Item) -> Cause | None:
-        """A flag that is said to be absent, or whose default is a name that left."""
+        """A flag that is declared absent, or whose default is a removed name."""
         if item.key.kind != "flag":
             return None
         if cause := self.conditions.option(("add_argument",), item.key.name):
@@ -124,17 +122,17 @@ class Causes:
         if name is None:
             return None
         home = self.sources.module(name.rpartition(".")[0])
-        return (self.path(home[0]) if home and home[0] in self.explained.removed else None) or self.name(name)
+        return (self.path(home[0]) if home and home[0] in self.removals.by_path else None) or self.name(name)
 
     def edit(self, place: Place, *words: str) -> Cause | None:
-        """An edit of the place's scope, or a patch of its file, that takes one of these words away."""
+        """An edit of the place's scope, or a patch of its file, that removes one of these words."""
         for edit in self.edits:
-            gone = self._words.get(id(edit), frozenset())
-            if gone.intersection(words) and f"{place.qualified}.".startswith(f"{edit.target}."):
+            removed_words = self._words.get(id(edit), frozenset())
+            if removed_words.intersection(words) and f"{place.qualified}.".startswith(f"{edit.target}."):
                 return _by(edit)
         for patch in self.patches:
             text = self.manifest.overlays.get(patch.overlay, b"").decode("utf-8", "replace")
-            if place.path in text and any(_taken(text, word) for word in words):
+            if place.path in text and any(_removes(text, word) for word in words):
                 return Cause(patch.batch, f"patch {patch.overlay}", patch.mark)
         return None
 
@@ -149,12 +147,11 @@ class Causes:
         return None
 
     def proved(self, place: Place) -> Cause | None:
-        """What the evaluator proved dead; the cause is that of its last callers where they can be seen."""
-        name = place.qualified
-        while name and name not in self.explained.symbols:
-            name = name.rpartition(".")[0]
-        if not name:
+        """What the specializer proved dead: the cause of its last callers where these are known."""
+        removal = self.removals.symbol(place.qualified)
+        if removal is None:
             return None
+        name = removal.name
         if name in self._uncalled:
             return self._uncalled[name]
         for caller in self._callers(place, name.rpartition(".")[2]):
@@ -163,8 +160,7 @@ class Causes:
         for path, rule in self._importers(name):
             text = f"{name} was used by {path}, which {rule.pattern} removes"
             return Cause(rule.batch, text, rule.mark)
-        reason = self.explained.symbols[name]
-        return Cause(FACTS, f"{name}: {reason.text}", reason.mark)
+        return Cause(FACTS, f"{name}: {removal.clause}", removal.mark)
 
     def _callers(self, place: Place, name: str) -> Iterator[Place]:
         file = self.sources.parsed(place.path)
@@ -181,10 +177,10 @@ class Causes:
             + last.encode()
             + rb"\b"
         )
-        for path in sorted(self.explained.removed):
+        for path in sorted(self.removals.by_path):
             source = path.endswith(".py") and "/test" not in path and path in self.sources.snapshot
             if source and re.search(text, self.sources.snapshot[path]):
-                yield path, self.explained.removed[path]
+                yield path, self.removals.by_path[path]
 
     # -- what changed -------------------------------------------------------------------------------
 
@@ -204,9 +200,9 @@ class Causes:
                     return _by(edit)
             key = Key("registry", name, str(value))
             if key in self.before and key not in self.after:
-                found = self.lost(self.before[key])
-                if not isinstance(found, Place) and found:
-                    return found[0]
+                causes = self.lost(self.before[key])
+                if not isinstance(causes, Place) and causes:
+                    return causes[0]
             home = self._file_of(name)
             if home and home in self.whole:
                 return self.path(home)
@@ -229,11 +225,11 @@ class Causes:
 
     def _file_of(self, name: str) -> str | None:
         while name := name.rpartition(".")[0]:
-            if found := self.sources.module(name):
-                return found[0]
+            if module := self.sources.module(name):
+                return module[0]
         return None
 
-    # -- what came ------------------------------------------------------------------------------------
+    # -- what was added ------------------------------------------------------------------------------------
 
     def added(self, item: Item) -> Cause | None:
         """Only what we write can add: a file of ours, or the new text of an edit."""
@@ -247,15 +243,6 @@ class Causes:
         return self.script(item.key)
 
 
-def _named(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
-    for batch in manifest.batches:
-        for absent in batch.absent:
-            yield absent.name, Cause(batch.id, f"{absent.name} is declared absent", absent.mark)
-        for edit in batch.edits:
-            if edit.kind in ("drop", "stub", "body"):
-                yield edit.target, _by(edit)
-
-
 def _uncalled(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
     for batch in manifest.batches:
         for fact in batch.facts:
@@ -264,6 +251,12 @@ def _uncalled(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
                     fact.name,
                     Cause(batch.id, f"{fact.name} has a word of the batch in its name", fact.mark),
                 )
+
+
+def _stated(removal: Removal) -> Cause:
+    """An absent name, or an edit of a name."""
+    edit = f"edit {removal.kind} of {removal.name}"
+    return Cause(removal.batch, removal.note if removal.kind == "absent" else edit, removal.mark)
 
 
 def _by(edit: Edit) -> Cause:
@@ -278,19 +271,19 @@ def _strings(source: str | None) -> frozenset[str]:
         tree = ast.parse(source)
     except SyntaxError:
         return frozenset()
-    found: set[str] = set()
+    words: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)
+            words.add(node.value)
         elif isinstance(node, ast.Attribute):
-            found.add(node.attr)
+            words.add(node.attr)
         elif isinstance(node, ast.Name):
-            found.add(node.id)
-    return frozenset(found)
+            words.add(node.id)
+    return frozenset(words)
 
 
-def _taken(patch: str, word: str) -> bool:
-    """A patch has the word in a line that leaves, and in none that comes."""
+def _removes(patch: str, word: str) -> bool:
+    """Whether a patch removes a line with the word and adds none."""
     lines = patch.splitlines()
     return any(r.startswith("-") and word in r for r in lines) and not any(
         r.startswith("+") and word in r for r in lines

@@ -7,8 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from builder.gates.distributions import requirement_name
+from builder.analysis.distributions import requirement_name
 from builder.tree import Snapshot
+
+#: Files that programs read or compile at run time, when code or another such file names them.
+RUNTIME_SUFFIXES = (
+    ".cuh", ".cu", ".h", ".hpp", ".cpp", ".cc", ".json", ".jinja", ".yaml", ".yml", ".so", ".typed",
+)  # fmt: skip
 
 
 class Requirement(NamedTuple):
@@ -32,7 +37,7 @@ class Project:
 
     @property
     def folder(self) -> str:
-        """The folder that the project is, with a slash; nothing for the top of the tree."""
+        """The folder of the project, with a slash; empty for the top of the tree."""
         return self.path[: self.path.rfind("/") + 1]
 
 

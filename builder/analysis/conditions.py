@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from builder.analysis.removals import Removals
 from builder.errors import Mark
 from builder.manifest.model import Fact, Manifest, Option
 from builder.specialize.evaluating.facts import Facts
 from builder.surface.model import Condition, Place
-from builder.surface.values import Reader, Sources, suites
+from builder.surface.values import Reader, Sources, own_statements
 
 _MAX_DEPTH = 8
 
@@ -38,26 +39,22 @@ class Verdict:
 class Conditions:
     """Decides conditions in one tree under the facts of one manifest."""
 
-    def __init__(self, manifest: Manifest, sources: Sources) -> None:
+    def __init__(self, manifest: Manifest, sources: Sources, removals: Removals) -> None:
         self.sources = sources
-        self.absent = {
-            a.name: Cause(b.id, f"{a.name} is declared absent", a.mark)
-            for b in manifest.batches
-            for a in b.absent
-        }
+        self.removals = removals
         self.facts = Facts.of(manifest)
         self._stated = {(f.kind, f.name): f for b in manifest.batches for f in b.facts}
 
     def impossible(self, place: Place) -> Cause | None:
-        """The fact by which a place is never reached."""
+        """The fact because of which a place is never reached."""
         file = self.sources.parsed(place.path)
         if file is None:
             return None
         reader = Reader(self.sources, place.path, place.module, file, _function(file.tree, place.scope))
         for condition in place.conditions:
-            found = self._condition(condition, reader)
-            if found is not None and found.truth is not condition.holds:
-                return found.cause
+            verdict = self._condition(condition, reader)
+            if verdict is not None and verdict.truth is not condition.holds:
+                return verdict.cause
         return None
 
     def arm(self, place: Place, text: str) -> tuple[object, Cause] | None:
@@ -82,7 +79,7 @@ class Conditions:
         return self._cause("environment", name)
 
     def option(self, names: tuple[str, ...], value: object) -> Cause | None:
-        """The statement that an option never has a value."""
+        """The statement that an option never has this value."""
         option = self.facts.option_absent(names, value) if isinstance(value, str) else None
         return option_cause(option, value) if option is not None else None
 
@@ -94,7 +91,7 @@ class Conditions:
         return self.truth(test, reader, 0)
 
     def truth(self, node: ast.expr, reader: Reader, depth: int) -> Verdict | None:
-        """What a condition is, if the facts decide it."""
+        """The truth of a condition, if the facts decide it."""
         if depth > _MAX_DEPTH:
             return None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -127,8 +124,11 @@ class Conditions:
         if isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)) and isinstance(
             right, ast.Attribute
         ):
-            absent = self.absent.get(reader.qualified(right) or "")
-            return Verdict(isinstance(node.ops[0], (ast.NotEq, ast.IsNot)), absent) if absent else None
+            absent = self.removals.own(reader.qualified(right) or "", "absent")
+            if absent is None:
+                return None
+            cause = Cause(absent.batch, absent.note, absent.mark)
+            return Verdict(isinstance(node.ops[0], (ast.NotEq, ast.IsNot)), cause)
         if isinstance(node.ops[0], ast.In) and isinstance(right, (ast.List, ast.Tuple, ast.Set)):
             causes = [
                 self.option(names, e.value) if isinstance(e, ast.Constant) else None for e in right.elts
@@ -142,13 +142,13 @@ class Conditions:
         if _last(node.func) == "bool" and len(node.args) == 1:
             return self.truth(node.args[0], reader, depth + 1)
         name = reader.qualified(node.func)
-        found = self._fact("predicate", name) if name else None
-        imported = _imported(reader.file.tree, node.func) if found is None else None
-        return self._fact("predicate", imported) if imported else found
+        verdict = self._fact("predicate", name) if name else None
+        imported = _imported(reader.file.tree, node.func) if verdict is None else None
+        return self._fact("predicate", imported) if imported else verdict
 
     def _named(self, node: ast.Name | ast.Attribute, reader: Reader, depth: int) -> Verdict | None:
-        if isinstance(node, ast.Attribute) and (found := self._fact("value", f"*.{node.attr}")):
-            return found
+        if isinstance(node, ast.Attribute) and (verdict := self._fact("value", f"*.{node.attr}")):
+            return verdict
         bound = reader.find(node)
         if bound is None or not isinstance(bound[1], ast.expr):
             return None
@@ -168,7 +168,7 @@ class Conditions:
 
 
 def _imported(tree: ast.Module, node: ast.expr) -> str | None:
-    """The qualified name of what a file takes from a package that is not of the tree."""
+    """The qualified name of what a file imports from a package outside the tree."""
     if not isinstance(node, ast.Name):
         return None
     for stmt in tree.body:
@@ -182,15 +182,15 @@ def _imported(tree: ast.Module, node: ast.expr) -> str | None:
 def _function(tree: ast.Module, scope: str) -> ast.AST | None:
     """The innermost function of a scope, for the names that are assigned in it."""
     body: list[ast.stmt] = tree.body
-    found: ast.AST | None = None
+    function: ast.AST | None = None
     for name in filter(None, scope.split(".")):
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        inner = next((s for s in suites(body) if isinstance(s, kinds) and s.name == name), None)
+        inner = next((s for s in own_statements(body) if isinstance(s, kinds) and s.name == name), None)
         if inner is None:
-            return found
+            return function
         body = inner.body
-        found = None if isinstance(inner, ast.ClassDef) else inner
-    return found
+        function = None if isinstance(inner, ast.ClassDef) else inner
+    return function
 
 
 def option_cause(option: Option, value: object) -> Cause:

@@ -1,0 +1,15 @@
+"""Which known name was probably meant by one that nothing has."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str | None:
+    """The known names closest to `name`, as a hint; None when none is close.
+
+    `most`: how many are offered. `cutoff`: how alike they must be, from 0 to 1 (`difflib`).
+    """
+    close = difflib.get_close_matches(name, sorted(set(known)), most, cutoff)
+    return f"did you mean {' or '.join(f'`{one}`' for one in close)}?" if close else None

@@ -20,7 +20,7 @@ class UpstreamFacts:
     spec: str
     commit: str | None  # None for a release without one
     tree: str  # git tree id
-    origin: str  # how the tree was had: mirror, cache, remote, sdist, path
+    origin: str  # git or sdist
     version: str  # upstream's own
 
 

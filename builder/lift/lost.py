@@ -139,8 +139,8 @@ def _tolerated(statement: Statement, problem: Problem | None, commit: Commit | N
         return ()
     if problem.code == "R006" and problem.upstream is not None:
         return ()  # upstream has the file: what to do with it is for `overlays` to say
-    if problem.code == "R004" and "matches 0" not in problem.message and "holds no" not in problem.message:
-        return ()  # other places than stated is not the same as none
+    if problem.code == "R004" and not problem.nothing:
+        return ()  # it matches, but not as many places as it states
     return (Proposal("until", statement.batch, f"gone since {commit}", statement.mark),)
 
 

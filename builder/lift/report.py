@@ -212,15 +212,14 @@ def _question(name: str, problem: Problem) -> str:
 def _lost(item: Lost) -> str:
     said = item.statement
     text = f"`{said.words}` (batch {said.batch}, {said.mark})"
-    message = item.problem.message if item.problem else ""
     if item.problem is None:
         text += " matched and does not any more"
     elif item.problem.code in ("R001", "R009"):
         text += " matches nothing any more"
-    elif "and matches 0" in message:
+    elif item.problem.code == "R004" and item.problem.nothing:
         text += " finds nothing any more"
     else:
-        text += f": {message.rstrip('.')}"
+        text += f": {item.problem.message.rstrip('.')}"
     text += f", since {cited(item.commit)}." if item.commit else "."
     if item.moved:
         text += f" It is now in {', '.join(f'`{name}`' for name in item.moved[:3])}"

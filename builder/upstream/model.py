@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from builder.errors import fail
 from builder.manifest.model import Pin
@@ -36,16 +36,17 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """An upstream tree and how it was had."""
+    """An upstream tree and where it came from."""
 
-    spec: str  # what was asked for
+    spec: str  # as the user named it
     commit: str | None  # 40 hex digits; for an sdist a computed one, the same on every machine
     tree: Tree
-    origin: str  # one sentence: what it was got from
+    origin: str  # one sentence for people: where it came from
     time: int  # committer time in epoch seconds; for an sdist archive.SDIST_TIME
     version: str | None  # upstream's own version
     blobs: Blobs
     version_origin: str = ""  # what the version was read from
+    kind: Literal["git", "release"] = "git"  # release: imported from an sdist
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
         version=version,
         blobs=MemoryBlobs(imported.contents),
         version_origin=f"release {version}",
+        kind="release",
     )
 
 

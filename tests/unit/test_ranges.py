@@ -262,6 +262,6 @@ def test_with_a_batch_off_no_range_is_shown_untrue(world: World) -> None:
 
 def test_a_release_is_known_by_its_version_and_any_other_commit_is_not(world: World) -> None:
     manifest = load(world.manifest)
-    release = Upstream("pypi:1.5", "1" * 40, Tree({}), "release 1.5 of acme", 0, "1.5", MemoryBlobs({}))
+    release = Upstream("pypi:1.5", "1" * 40, Tree({}), "acme 1.5", 0, "1.5", MemoryBlobs({}), kind="release")
     assert about(release, manifest) == About("1.5", None, "release")
-    assert about(replace(release, spec="main", origin="a mirror"), manifest) == About(None, None, "git")
+    assert about(replace(release, spec="main", kind="git"), manifest) == About(None, None, "git")

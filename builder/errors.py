@@ -86,7 +86,7 @@ CODES: dict[str, tuple[int, str]] = {
     "E002": (ENVIRONMENT, "The output or the cache cannot be written."),
     "E003": (ENVIRONMENT, "A tool that the builder needs is missing or too old."),
     "E004": (ENVIRONMENT, "Another builder is writing to the same output."),
-    "E070": (INTERNAL, "The builder itself is wrong."),
+    "E070": (INTERNAL, "Internal error."),
     "C001": (USAGE, "The command line is not understood."),
 }
 

@@ -12,7 +12,7 @@ from builder.cli import options, output
 from builder.errors import ENVIRONMENT, BuildError
 
 
-@click.command("doctor", short_help="Check the tools, the manifest and the upstreams.")
+@click.command("doctor")
 @options.upstream_options
 def command(**shared: Any) -> None:
     """Check everything that a build needs, one line each; exit status 7 when something is missing.

@@ -28,7 +28,7 @@ _FAMILIES = {
 }
 
 
-@click.command("explain", short_help="Explain an error code.")
+@click.command("explain")
 @click.argument("code", required=False)
 @click.option("--markdown", is_flag=True, help="Print docs/errors.md.")
 @click.option("--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True)

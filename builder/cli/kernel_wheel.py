@@ -8,11 +8,19 @@ from typing import Any
 
 import click
 
-from builder.cli import options, output
+from builder.cli import options, output, stages
+from builder.emit.marker import MARKER
+from builder.emit.members import PROJECT, read_pyproject
 from builder.errors import fail
+from builder.kernel import archive, fetch, names, repack, write
+from builder.kernel.sources import differing, sources
+from builder.pipeline.build import label_of
+from builder.pipeline.cut import cut
+from builder.pipeline.ranges import About
+from builder.upstream.cache import default_cache
 
 
-@click.command("kernel-wheel", short_help="Repack the published kernel wheel, without compiling.")
+@click.command("kernel-wheel")
 @options.upstream_options
 @click.option(
     "--wheel", type=click.Path(path_type=Path), metavar="FILE",
@@ -41,33 +49,20 @@ def command(
     """
     gc.disable()
     if (wheel is None) != download:
-        raise click.UsageError("Give the wheel with --wheel FILE, or let it be downloaded with --download.")
+        raise click.UsageError("Name the wheel with --wheel FILE, or download it with --download.")
     asked = options.ask(**shared)
     manifest = asked.manifest
     if manifest.kernel is None:
         message = f"{manifest.file} has no section `kernel`, which says what leaves the wheel."
         raise fail("M004", message, manifest.mark())
 
-    from builder.emit.marker import MARKER
-    from builder.emit.members import PROJECT, read_pyproject
-    from builder.kernel import archive, fetch, names, repack, write
-    from builder.kernel.sources import differing, sources
-    from builder.pipeline.build import label_of
-    from builder.pipeline.cut import cut
-    from builder.pipeline.ranges import About, about
-    from builder.pipeline.verify import verify
-    from builder.upstream.cache import default_cache
-    from builder.upstream.model import snapshot
-
     if (out / MARKER).exists():
         raise fail(
             "E001", f"'{out}' holds a distribution, which is replaced as a whole.", hint="give another --out"
         )
     upstream = options.resolve(asked)
-    output.stage("cutting")
-    done = cut(snapshot(upstream), manifest, about=about(upstream, manifest, asked.without))
-    output.stage("verifying")
-    verify(done, manifest)
+    done = stages.cut_upstream(asked, upstream)
+    stages.verify_output(asked, done)
     pyproject = read_pyproject(done.output)
     requirement = names.required(pyproject, manifest.kernel, f"{PROJECT}/pyproject.toml")
     if wheel is None:
@@ -91,8 +86,8 @@ def command(
         # published from another commit than this one: what is edited is what the wheel has
         output.note(f"        {len(own)} of its Python files are not this upstream's: {', '.join(own)}")
         output.stage("cutting with them")
-        done = cut(done.upstream.replace(own), manifest, about=About(kind=about(upstream, manifest).kind))
-        verify(done, manifest)
+        done = cut(done.upstream.replace(own), manifest, about=About(kind=upstream.kind))
+        stages.verify_output(asked, done)
     kernel = done.manifest.kernel or manifest.kernel  # without the batches that kept models switch off
     result = repack.repack(opened, origin, kernel, sources(done, manifest), architectures)
     output.stage("writing")

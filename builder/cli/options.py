@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from builder.cli import output
+from builder.cli import internal_error, output
 
 if TYPE_CHECKING:
     from builder.manifest.model import Manifest
     from builder.upstream.model import Upstream
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def _remember_cache(context: click.Context, parameter: click.Parameter, cache: Path | None) -> Path | None:
+    internal_error.settings.cache = cache
+    return cache
+
 
 _MANIFEST = click.option(
     "--manifest", "manifest_path", default="manifest.yaml", show_default=True, metavar="FILE",
@@ -36,7 +42,7 @@ _UPSTREAM = (
     ),
     click.option(
         "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",
-        help="The builder's cache folder (or BUILDER_CACHE).",
+        help="The builder's cache folder (or BUILDER_CACHE).", callback=_remember_cache,
     ),
     click.option("--offline", is_flag=True, help="Use no network."),
 )  # fmt: skip

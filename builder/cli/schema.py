@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command("schema", short_help="Print the manifest's JSON schema, or its reference.")
+@click.command("schema")
 @click.option("--reference", is_flag=True, help="Print the reference as Markdown instead.")
 @click.option(
     "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"

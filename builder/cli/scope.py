@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command("scope", short_help="Print what is in the distribution, with the evidence.")
+@click.command("scope")
 @click.option(
     "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
 )

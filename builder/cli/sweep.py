@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from builder.cli import options, output
+from builder.errors import fail
+from builder.lift import folder, sweep, sweep_page
+from builder.lift.history import between as history_between
+from builder.pipeline import tools
 
 
-@click.command("sweep", short_help="Try the manifest on many commits: how far it survives.")
+@click.command("sweep")
 @click.argument("between", metavar="A..B")
 @options.upstream_without_argument
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True, help="Only every n-th commit.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Commits at a time.")
 @click.option(
     "--backend", type=click.Choice(("loky", "dask", "ray")), default="loky", show_default=True,
-    help="Where they run: here, or on a cluster of dask or ray.",
+    help="Where the commits run: here, or on a dask or ray cluster.",
 )  # fmt: skip
 @click.option(
     "--out", type=click.Path(path_type=Path), default="lift/sweep", show_default=True, metavar="DIR",
-    help="Where the results are written; a sweep that was interrupted goes on from there.",
+    help="Where the results are written; an interrupted sweep continues from them.",
 )  # fmt: skip
 def command(between: str, every: int, jobs: int, backend: str, out: Path, **shared: Any) -> None:
     """Try the manifest, as it is, on the first-parent commits after A up to B (pins or commits).
@@ -29,14 +34,6 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     Writes commits.jsonl (a line for each), sweep.json, README.md and timeline.svg.
     """
     asked = options.ask(**shared)
-
-    from dataclasses import replace
-
-    from builder.errors import fail
-    from builder.lift import folder, sweep, sweep_page
-    from builder.lift.history import between as history_between
-    from builder.pipeline import tools
-
     start, dots, end = between.partition("..")
     if not dots or not start or not end or end.startswith("."):
         raise click.UsageError("name two upstreams as A..B")

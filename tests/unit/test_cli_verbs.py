@@ -232,8 +232,11 @@ def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
         "__init__",
         "options",
         "output",
+        "building",
         "cache_file",
+        "internal_error",
         "signals",
+        "stages",
     }
     assert modules == {verb.replace("-", "_") for verb in VERBS}
 

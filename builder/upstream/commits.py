@@ -1,4 +1,4 @@
-"""Commits of a repository on this machine: found by name, and read."""
+"""Finds commits of a local repository by name, and reads them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Found:
 
 
 def find(git_dir: Path, wanted: Wanted) -> Found | None:
-    """The commit that is asked for, or None if this repository does not have it.
+    """The commit that `wanted` names, or None if this repository does not have it.
 
-    A tag or branch of that name comes before an abbreviated commit. Raises BuildError U002 for a name
-    that is certainly wrong (ambiguous, or a blob or a tree), GitError for a damaged repository.
+    A tag or branch takes precedence over an abbreviated commit. Raises BuildError U002 for a name
+    that is ambiguous, or names a blob or a tree; GitError for a damaged repository.
     """
     if wanted.kind == "commit":
         return _by_id(git_dir, wanted)
@@ -57,7 +57,7 @@ def ref_names(git_dir: Path) -> list[str]:
 
 
 def short_ref(ref: str) -> str:
-    """A ref without the folder that says what it is."""
+    """A ref without the prefix for its kind."""
     return re.sub(r"^refs/(tags|heads|remotes/origin)/", "", ref)
 
 
@@ -70,7 +70,7 @@ def _refs_named(git_dir: Path, name: str) -> dict[str, str]:
         if name.startswith("refs/")
         else [f"refs/{kind}/{name}" for kind in ("tags", "heads", "remotes/origin")]
     )
-    # a branch of a clone and the remote's branch of the same name may differ: the local one is meant
+    # a local branch takes precedence over the remote's branch of the same name
     if not name.startswith("refs/") and name.startswith("origin/"):
         patterns.append(f"refs/remotes/{name}")
     out = git.run(git_dir, "for-each-ref", "--format=%(refname)", "--", *patterns)
@@ -81,7 +81,7 @@ def _refs_named(git_dir: Path, name: str) -> dict[str, str]:
             continue
         found = git.read_object(git_dir, f"{ref}^{{commit}}")
         if found is None:
-            raise fail("U002", f"{ref} does not lead to a commit.", hint="name a tag or branch of commits")
+            raise fail("U002", f"{ref} does not point to a commit.", hint="name a tag or branch of commits")
         refs[ref] = found[0]
     return refs
 
@@ -128,7 +128,7 @@ class Commit:
 
 
 def read(git_dir: Path, commit: str) -> Commit:
-    """The commit's tree, time and version. Raises GitError when something of it is missing or damaged."""
+    """The commit's tree, time and version. Raises GitError if any of its objects is missing or damaged."""
     found = git.read_object(git_dir, commit)
     if found is None or found[1] != "commit":
         raise git.GitError(f"commit {commit} is missing")
@@ -144,7 +144,7 @@ def read(git_dir: Path, commit: str) -> Commit:
 
 
 def _version(git_dir: Path, tree: Tree) -> tuple[str | None, str]:
-    """What the commit itself says; tags would give another version wherever they are missing."""
+    """The version stated in the commit itself. Tags are not used: a clone may lack them."""
     project = _project(git_dir, tree)
     static = _at(project, "project", "version")
     if isinstance(static, str):
@@ -164,7 +164,7 @@ def _project(git_dir: Path, tree: Tree) -> Mapping[str, Any]:
 
 
 def project_table(data: bytes) -> Mapping[str, Any]:
-    """A pyproject.toml as plain values; empty when it cannot be read (the gates say so, not we)."""
+    """A pyproject.toml as plain values; empty if it is invalid, which the gates report."""
     try:
         text = data.decode("utf-8")
         if sys.version_info >= (3, 11):  # five times faster than tomlkit

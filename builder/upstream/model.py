@@ -25,7 +25,7 @@ class Blobs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where upstreams may be got from, in the order in which they are tried."""
+    """Where to get upstreams from, in the order in which they are tried."""
 
     mirror: Path | None  # a local git repository, bare or not
     cache: Path  # the builder's own folder: cached clone and sdists

@@ -42,12 +42,12 @@ _EXHAUSTED = {
 VERBS = {
     "dist": "Build the distribution.",
     "kernel-wheel": "Repack the published kernel wheel, without compiling.",
-    "plan": "Show what dist would change, writing nothing.",
-    "lift": "Say what another upstream breaks and brings, and propose what to do.",
-    "sweep": "Try the manifest on many commits: how far it survives.",
-    "why": "Say why a path or symbol is in the output, or is not.",
-    "rules": "List the rules with what each takes.",
-    "scope": "Print what is in the distribution, with the evidence.",
+    "plan": "Show what dist would change, without writing anything.",
+    "lift": "Report what another upstream breaks and adds, and propose changes.",
+    "sweep": "Try the manifest on many upstream commits.",
+    "why": "Explain why a path or symbol is in the output, or is not.",
+    "rules": "List the path rules with what each matches.",
+    "scope": "Print the scope of the distribution, with evidence.",
     "schema": "Print the manifest's JSON schema, or its reference.",
     "doctor": "Check the tools, the manifest and the upstreams.",
     "explain": "Explain an error code.",
@@ -119,7 +119,7 @@ def cli(debug: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line; nothing but an exit status and rendered problems leaves it."""
+    """Run the command line. Every error becomes an exit status and rendered problems."""
     _prepare()
     try:
         _run()

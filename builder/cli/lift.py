@@ -1,4 +1,4 @@
-"""lift: what moving to another upstream breaks and brings, and a proposal for the manifest."""
+"""lift: report what moving to another upstream breaks and adds, and propose changes of the manifest."""
 
 from __future__ import annotations
 
@@ -53,44 +53,44 @@ def command(
     if bool(decide) is not bool(because):
         raise click.UsageError("--decide and --because go together")
     given = shared.get("upstream")
-    asked = options.ask(**shared)
+    request = options.ask(**shared)
     going = accept or again or abort or bool(decide)
     if going:
-        state = folders.read(_folder(asked.root, given))
+        state = folders.read(_folder(request.root, given))
         if abort:
             folders.abort(state.folder)
-            output.note(f"removed {state.folder.relative_to(asked.root)}")
+            output.note(f"removed {state.folder.relative_to(request.root)}")
             return
         if accept:
-            for path in folders.accept(asked.root, state, asked.manifest):
+            for path in folders.accept(request.root, state, request.manifest):
                 output.note(f"changed {path}")
-            asked = options.ask(**shared)
+            request = options.ask(**shared)
         origin, given = origin or state.old, state.new
         known = folders.decisions(state.folder)
     else:
         if not given:
             raise click.UsageError("lift needs an UPSTREAM to move to")
         known = None
-    _lift(asked, origin, given or "", known, decide, because or "")
+    _lift(request, origin, given or "", known, decide, because or "")
 
 
 def _lift(
-    asked: options.Request,
+    request: options.Request,
     origin: str | None,
     wanted: str,
     known: list[Decision] | None,
     decide: tuple[str, ...],
     because: str,
 ) -> None:
-    new = options.resolve(replace(asked, upstream=wanted))
-    old = options.resolve(replace(asked, upstream=origin or _nearest(asked, new)))
-    folder = folders.place(asked.root, new.commit, wanted)
+    new = options.resolve(replace(request, upstream=wanted))
+    old = options.resolve(replace(request, upstream=origin or _nearest(request, new)))
+    folder = folders.place(request.root, new.commit, wanted)
     decisions = list(known if known is not None else folders.decisions(folder))
     decisions += [Decision(pattern, because) for pattern in decide]
     output.stage(f"comparing {report.named(old)} with {report.named(new)}")
     found = survey(
-        (old, snapshot(old)), (new, snapshot(new)), asked.manifest, between(old, new),
-        read_schema(asked.root), decisions,
+        (old, snapshot(old)), (new, snapshot(new)), request.manifest, between(old, new),
+        read_schema(request.root), decisions,
     )  # fmt: skip
     output.stage("writing")
     _write(folder, found, decisions)
@@ -101,7 +101,7 @@ def _lift(
         output.show(found.problems)
     else:
         click.echo(report.markdown(found), nl=False)
-        output.note(f"written to {folder.relative_to(asked.root)}/")
+        output.note(f"written to {folder.relative_to(request.root)}/")
     status = report.exit_status(found)
     if status:
         sys.exit(status)
@@ -132,10 +132,10 @@ def _is(folder: Path, given: str) -> bool:
     return folders.read(folder).new == given
 
 
-def _nearest(asked: options.Request, new: Upstream) -> str:
+def _nearest(request: options.Request, new: Upstream) -> str:
     """The pin with the fewest commits between it and the new upstream; without a history, the default pin."""
-    pins = {p.commit: p.name for p in asked.manifest.upstream.pins.values() if p.commit != new.commit}
+    pins = {p.commit: p.name for p in request.manifest.upstream.pins.values() if p.commit != new.commit}
     counts = distances([c for c in pins if c], new)
     if not counts:
-        return asked.manifest.upstream.default
+        return request.manifest.upstream.default
     return pins[min(counts, key=lambda commit: (counts[commit], pins[commit]))]

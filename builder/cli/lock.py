@@ -1,4 +1,4 @@
-"""lock: prove pins and record what they gave."""
+"""lock: build pins twice and record their digests."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from builder.pipeline.lockfile import record
 def command(**shared: Any) -> None:
     """Build UPSTREAM (default: every pin of the manifest) in memory and record its digests."""
     gc.disable()
-    asked = options.ask(**shared)
-    pins = [shared["upstream"]] if shared.get("upstream") else list(asked.manifest.upstream.pins)
+    request = options.ask(**shared)
+    pins = [shared["upstream"]] if shared.get("upstream") else list(request.manifest.upstream.pins)
     problems: list[Problem] = []
     for pin in pins:
-        one = replace(asked, upstream=pin)
+        one = replace(request, upstream=pin)
         try:
             upstream = options.resolve(one)
             done = stages.cut_upstream(one, upstream)
@@ -31,7 +31,7 @@ def command(**shared: Any) -> None:
             output.stage("packing")
             _, _, proof = build.assemble(done, after, upstream, one.manifest, one.without, tools.versions())
             output.note(record(one.root, pin, proof, one.without))
-        except BuildError as error:  # the other pins may still be proven
+        except BuildError as error:  # go on: the other pins may succeed
             problems += error.problems
     if problems:
         raise BuildError(problems)

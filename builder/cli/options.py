@@ -1,4 +1,4 @@
-"""Options that several verbs share, declared once, and what they stand for."""
+"""The options that several verbs share, and the manifest and upstream that they name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MANIFEST = click.option(
     type=click.Path(path_type=Path), help="The manifest.",
 )  # fmt: skip
 _WITHOUT = click.option(
-    "--without", multiple=True, metavar="BATCH", help="Switch a batch off; may be given more than once."
+    "--without", multiple=True, metavar="BATCH", help="Switch a batch off; may be repeated."
 )
 _FORMAT = click.option(
     "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
@@ -50,7 +50,7 @@ _UPSTREAM = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the shared options ask for."""
+    """The values of the shared options, with the manifest loaded."""
 
     manifest: Manifest
     without: tuple[str, ...]
@@ -58,7 +58,6 @@ class Request:
     mirror: Path | None = None
     cache: Path | None = None
     offline: bool = False
-
     root: Path = Path()  # the manifest's folder
 
 
@@ -77,7 +76,7 @@ def upstream_options(function: Function) -> Function:
 
 
 def upstream_without_argument(function: Function) -> Function:
-    """As `upstream_options`, for a verb that takes another argument."""
+    """Like `upstream_options`, but without UPSTREAM, for a verb that takes another argument."""
     for option in reversed(_UPSTREAM[1:]):
         function = option(function)
     return manifest_options(function)
@@ -92,7 +91,7 @@ def ask(
     cache: Path | None = None,
     offline: bool = False,
 ) -> Request:
-    """Read the manifest with batches switched off. Raises BuildError."""
+    """Load the manifest, without the batches that are switched off. Raises BuildError."""
     from builder.errors import BuildError
     from builder.manifest.load import load, read_texts, switch_off
 
@@ -118,22 +117,22 @@ def ask(
     )
 
 
-def resolve(asked: Request, quiet: bool = False) -> Upstream:
-    """The upstream that was asked for; where it was had is noted unless `quiet`. Raises BuildError."""
+def resolve(request: Request, quiet: bool = False) -> Upstream:
+    """Find the requested upstream; prints where it came from unless `quiet`. Raises BuildError."""
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources
     from builder.upstream.resolve import resolve as find
 
     sources = Sources(
-        asked.mirror,
-        asked.cache or default_cache(),
-        asked.manifest.upstream.repository,
-        asked.offline,
-        asked.manifest.upstream.pins,
+        request.mirror,
+        request.cache or default_cache(),
+        request.manifest.upstream.repository,
+        request.offline,
+        request.manifest.upstream.pins,
     )
     if not quiet:
-        output.stage(f"looking for {asked.upstream}")
-    found = find(asked.upstream, sources)
+        output.stage(f"looking for {request.upstream}")
+    upstream = find(request.upstream, sources)
     if not quiet:
-        output.note(f"upstream {asked.upstream}: {found.origin}")
-    return found
+        output.note(f"upstream {request.upstream}: {upstream.origin}")
+    return upstream

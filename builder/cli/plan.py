@@ -1,4 +1,4 @@
-"""plan: what dist would keep, edit and remove, writing nothing."""
+"""plan: show what dist would remove, edit and add, without writing anything."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from builder.pipeline import build, tools
 )  # fmt: skip
 @click.option("--paths", is_flag=True, help="Name every path with its verdict and rule.")
 def command(out: Path, paths: bool, **shared: Any) -> None:
-    """Show per batch what would be removed, edited and added, with line counts.
+    """Show what each batch would remove, edit and add, with line counts.
 
-    Exit status 0: OUT holds this build already; 3: it does not.
+    Exit status 0: OUT already holds this build; 3: it does not.
     """
     gc.disable()
     request = options.ask(**shared)

@@ -1,4 +1,4 @@
-"""rules: every path rule with what it matches, and every name that a batch's words stand for."""
+"""rules: list every path rule with what it matches, and every name that the words of a batch match."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from builder.upstream.model import Upstream, snapshot
 
 
 @click.command("rules")
-@click.option("--names", is_flag=True, help="List every name that the words of the batches stand for, too.")
+@click.option("--names", is_flag=True, help="Also list every name that the words of the batches match.")
 @options.upstream_options
 def command(names: bool, **shared: Any) -> None:
     """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
-    asked = options.ask(**shared)
-    upstream = options.resolve(asked)
-    known = about(upstream, asked.manifest, asked.without)
+    request = options.ask(**shared)
+    upstream = options.resolve(request)
+    known = about(upstream, request.manifest, request.without)
     within = partial_paths(upstream.tree)
-    manifest = with_paths(excused(asked.manifest, known, within), upstream.tree)
+    manifest = with_paths(excused(request.manifest, known, within), upstream.tree)
     selection = select(upstream.tree, manifest, within=within)
-    families = _families(upstream, asked.manifest, known) if names else {}
+    families = _families(upstream, request.manifest, known) if names else {}
     matches, radius = selection.matches(), selection.radius()
     if output.form() == "json":
         rows = [

@@ -1,4 +1,4 @@
-"""schema: the manifest's JSON schema, or the reference page made from it."""
+"""schema: print the manifest's JSON schema, or the reference page generated from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
     "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
 )
 def command(reference: bool, manifest_path: Path) -> None:
-    """Print the schema that editors use to check manifest.yaml; its parts are described in it."""
+    """Print the JSON schema that editors use to check manifest.yaml."""
     import json
 
     from builder.manifest.load import read_schema

@@ -1,4 +1,4 @@
-"""verify: does the emitted tree behave as upstream does?"""
+"""verify: compare the behaviour of an output with upstream's."""
 
 from __future__ import annotations
 
@@ -25,20 +25,24 @@ _SHOWN = 12  # lines of a failed check, for people
 @options.upstream_without_argument
 @click.option(
     "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
-    help="The output folder that is verified.",
+    help="The output folder to verify.",
 )  # fmt: skip
 @click.option(
     "--check", "checks", multiple=True, metavar="NAME", help="Only this check; an unknown name lists all."
 )
-@click.option("--only", multiple=True, metavar="NAME", help="Only forward passes whose name starts so.")
-@click.option("--quick", is_flag=True, help="A small set of forward passes.")
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="Only forward passes whose names start with this."
+)
+@click.option("--quick", is_flag=True, help="Run only a small set of forward passes.")
 @click.option(
     "--upstream-tree", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
     help="Upstream's tree in a folder, instead of looking for the commit that build.json names.",
 )  # fmt: skip
-@click.option("--jobs", type=click.IntRange(1), help="Processes at a time.")
+@click.option("--jobs", type=click.IntRange(1), help="Number of parallel processes.")
 @click.option("--python", "python", default=sys.executable, metavar="FILE", help="Python 3.11 or newer.")
-@click.option("--work", type=click.Path(path_type=Path), metavar="DIR", help="Keep logs and answers there.")
+@click.option(
+    "--work", type=click.Path(path_type=Path), metavar="DIR", help="Keep logs and answers in this folder."
+)
 @click.option(
     "--evidence", type=click.Path(path_type=Path), metavar="FILE",
     help="Where the result is written (by default verification.json beside DIR).",
@@ -57,7 +61,7 @@ def command(
 ) -> None:
     """Import, start and run an output beside the upstream that it was made from; exit status 1 when they
     differ. No GPU is needed. The environment for it is created once, in the cache."""
-    asked = options.ask(**shared)
+    request = options.ask(**shared)
     _find_harness()
 
     from verification import matrix, run, subjects
@@ -76,8 +80,8 @@ def command(
         configurations = matrix.chosen(only, quick)
     except KeyError as unknown:
         raise click.UsageError(f"no forward pass has a name that starts with {unknown}") from None
-    cache = (asked.cache or default_cache()).absolute() / "verification"
-    upstream = _upstream(asked, built, upstream_tree, cache)
+    cache = (request.cache or default_cache()).absolute() / "verification"
+    upstream = _upstream(request, built, upstream_tree, cache)
     ours = subjects.ours(out)
     plan = run.Plan(
         checks or tuple(name for name in run.CHECKS if name not in run.SLOW),
@@ -111,17 +115,17 @@ def _find_harness() -> None:
     sys.path.insert(0, str(root))
 
 
-def _upstream(asked: options.Request, built: Any, folder: Path | None, cache: Path) -> Any:
+def _upstream(request: options.Request, built: Any, folder: Path | None, cache: Path) -> Any:
     from verification import subjects
 
     if folder is not None:
         return subjects.Subject("upstream", folder.resolve(), subjects.tree_of(folder.resolve()).id)
-    found = options.resolve(replace(asked, upstream=built.upstream))
+    found = options.resolve(replace(request, upstream=built.upstream))
     return subjects.upstream(found.tree, found.blobs.read, cache)
 
 
 def _tell(check: Check) -> None:
-    """One line for a check, and what is wrong with it."""
+    """Print a line for a check, and its problems."""
     from verification.run import problems
 
     counts = ", ".join(f"{count} {verdict}" for verdict, count in check.counts.items() if count)

@@ -1,4 +1,4 @@
-"""why: the reason that a path or symbol is in the output, or is not."""
+"""why: explain why a path or symbol is in the output, or is not."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from builder.pipeline import explanation
 
 @click.command("why")
 @click.argument("what", metavar="PATH[:SYMBOL]")
-@click.option("--upstream", metavar="UPSTREAM", help="The upstream; the manifest's default pin if not given.")
+@click.option("--upstream", metavar="UPSTREAM", help="The upstream (default: the manifest's default pin).")
 @options.upstream_without_argument
 def command(what: str, **shared: Any) -> None:
-    """Say why PATH (or SYMBOL in it, or a qualified name) is kept, edited or removed.
+    """Explain why PATH (or SYMBOL in it, or a qualified name) is kept, edited or removed.
 
-    Kept: the shortest way from a root. Removed: the rule, its reason, and what else it takes.
+    Kept: the shortest import chain from a root. Removed: the rule, its reason, and what else it removes.
     """
     gc.disable()
     request = options.ask(**shared)

@@ -192,8 +192,8 @@ def _usage(error: click.ClickException) -> None:
     """Show a usage error: as click does, or as data when the command line has such a --format."""
     from builder.cli import output
 
-    given = " ".join(sys.argv[1:]).replace("=", " ").split()
-    form = given[given.index("--format") + 1 :][:1] if "--format" in given else []
+    words = " ".join(sys.argv[1:]).replace("=", " ").split()
+    form = words[words.index("--format") + 1 :][:1] if "--format" in words else []
     if form and form[0] in output.FORMATS[1:]:
         output.choose(form[0])
         output.show([Problem("C001", error.format_message())])

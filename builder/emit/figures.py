@@ -103,7 +103,7 @@ def _figures(name: str, rows: Sequence[Row]) -> BatchFigures:
     def files(verdict: str) -> int:
         return sum(r.verdict == verdict for r in rows)
 
-    gone = {r.path: r.lost for r in rows if r.verdict in ("removed", "edited")}
+    shrinkage = {r.path: r.lost for r in rows if r.verdict in ("removed", "edited")}
     return BatchFigures(
         id=name,
         files_removed=files("removed"),
@@ -112,7 +112,7 @@ def _figures(name: str, rows: Sequence[Row]) -> BatchFigures:
         lines_removed=total("removed"),
         lines_edited_away=total("edited"),
         lines_added=total("added", lost=False),
-        removed_by_extension=by_extension(gone),
+        removed_by_extension=by_extension(shrinkage),
     )
 
 

@@ -53,10 +53,10 @@ def wheel_members(snapshot: Snapshot, project: str = PROJECT) -> dict[str, str]:
         folder = package.replace(".", "/")
         chosen.update(f"{folder}/{name}" for name in folders[folder].files if name.endswith(".py"))
         wanted = (*_IMPLICIT, *_patterns(data, package))
-        found = [f for pattern in wanted for f in _glob(folders, folder, pattern.split("/"))]
+        files = [f for pattern in wanted for f in _glob(folders, folder, pattern.split("/"))]
         # unlike in the globs, here a star crosses folders
         refused = [re.compile(fnmatch.translate(f"{folder}/{p}")) for p in _patterns(exclude, package)]
-        chosen.update(f for f in found if not any(r.match(f) for r in refused))
+        chosen.update(f for f in files if not any(r.match(f) for r in refused))
     return {path: _source(snapshot, prefix + path) for path in sorted(chosen)}
 
 

@@ -91,14 +91,14 @@ def licenses(snapshot: Snapshot, pyproject: Mapping[str, Any], project: str = PR
     declared = pyproject.get("project", {}).get("license", {})
     names = [declared["file"]] if isinstance(declared, dict) and "file" in declared else []
     patterns = pyproject.get("project", {}).get("license-files", [*names, *_LICENSES])
-    found: dict[str, bytes] = {}
+    texts: dict[str, bytes] = {}
     for folder in ("", project + "/"):  # the project's own wins
         for path in snapshot:
             name = path.removeprefix(folder)
             plain = snapshot.tree[path].mode in (FILE, EXECUTABLE) and path.startswith(folder)
             if plain and "/" not in name and any(fnmatch.fnmatchcase(name, p) for p in patterns):
-                found[name] = snapshot[path]
-    return dict(sorted(found.items()))
+                texts[name] = snapshot[path]
+    return dict(sorted(texts.items()))
 
 
 def metadata(

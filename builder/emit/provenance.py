@@ -28,7 +28,7 @@ def provenance(build: Build, materials: Mapping[str, str], repository: str) -> b
         source["gitCommit"] = build.upstream.commit
     inputs: list[dict[str, Any]] = [{"uri": f"git+{repository}", "digest": source}]
     inputs += [{"name": path, "digest": {"sha256": digest}} for path, digest in sorted(materials.items())]
-    asked = {
+    parameters = {
         "upstream": build.upstream.spec,
         "manifest": build.manifest_digest,
         "statements": build.manifest_statements,
@@ -41,7 +41,7 @@ def provenance(build: Build, materials: Mapping[str, str], repository: str) -> b
         "predicate": {
             "buildDefinition": {
                 "buildType": BUILD_TYPE,
-                "externalParameters": asked,
+                "externalParameters": parameters,
                 "internalParameters": dict(sorted(build.tools.items())),
                 "resolvedDependencies": inputs,
             },

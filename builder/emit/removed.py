@@ -57,14 +57,16 @@ def removed_md(
 
 def _section(figures: BatchFigures, why: str, rows: Iterable[Row]) -> str:
     rows = list(rows)
-    gone = {k: v for k, v in figures.removed_by_extension.items() if v and k not in (CODE, TEXT)}
+    removed_lines = {k: v for k, v in figures.removed_by_extension.items() if v and k not in (CODE, TEXT)}
     out = [f"## {figures.id}\n"]
     if why:
         out.append(why.strip() + "\n")
-    other = figures.removed_by_extension.get(TEXT, 0) - sum(gone.values())
-    said = [f"{_n(v)} {k}" for k, v in gone.items()] + ([f"{_n(other)} of other text"] if other else [])
-    if said:
-        out.append(f"Lines: {', '.join(said)}.\n")
+    other = figures.removed_by_extension.get(TEXT, 0) - sum(removed_lines.values())
+    counts = [f"{_n(v)} {k}" for k, v in removed_lines.items()] + (
+        [f"{_n(other)} of other text"] if other else []
+    )
+    if counts:
+        out.append(f"Lines: {', '.join(counts)}.\n")
     folders = _folders([r for r in rows if r.verdict == "removed"])
     if folders:
         out.append("Removed:\n")

@@ -68,25 +68,25 @@ def _compact(value: object) -> str:
 def _item(item: Item) -> dict[str, Any]:
     kind, group, name = item.key
     place = item.places[0]
-    found: dict[str, Any] = {"kind": kind, "group": group, "name": name}
-    found["place"] = f"{place.path}:{place.line}"
+    record: dict[str, Any] = {"kind": kind, "group": group, "name": name}
+    record["place"] = f"{place.path}:{place.line}"
     if len(item.places) > 1:
-        found["places"] = len(item.places)
+        record["places"] = len(item.places)
     if item.details:
-        found["details"] = {name: _value(value) for name, value in sorted(item.details.items())}
-    return found
+        record["details"] = {name: _value(value) for name, value in sorted(item.details.items())}
+    return record
 
 
 def _difference(d: Difference) -> dict[str, Any]:
     kind, group, name = d.key
-    found: dict[str, Any] = {"change": d.change, "kind": kind, "group": group, "name": name}
-    found["place"] = f"{d.place.path}:{d.place.line}"
+    record: dict[str, Any] = {"change": d.change, "kind": kind, "group": group, "name": name}
+    record["place"] = f"{d.place.path}:{d.place.line}"
     if d.detail is not None:
-        found |= {"detail": d.detail, "before": _value(d.before), "after": _value(d.after)}
-    found["causes"] = [
+        record |= {"detail": d.detail, "before": _value(d.before), "after": _value(d.after)}
+    record["causes"] = [
         {"batch": c.batch, "what": c.text, "mark": str(c.mark) if c.mark else None} for c in d.causes
     ]
-    return found
+    return record
 
 
 def _value(value: Value) -> Any:

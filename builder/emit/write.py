@@ -69,10 +69,10 @@ class _Place:
 
     def leftovers(self) -> list[bytes]:
         parent, start = os.path.split(self._beside + b"new")
-        found = [os.path.join(parent, name) for name in os.listdir(parent) if name.startswith(start)]
+        leftovers = [os.path.join(parent, name) for name in os.listdir(parent) if name.startswith(start)]
         # without an output, the old one is no leftover: it is all there is
         spare = os.path.lexists(self.old) and os.path.lexists(self.folder)
-        return sorted(found) + ([self.old] if spare else [])
+        return sorted(leftovers) + ([self.old] if spare else [])
 
 
 def unchanged(out: Path, key: str) -> bool:

@@ -79,7 +79,7 @@ def arrivals(
     came = [path for path in new if path not in known]
     undecided = {path for group in trial.selection.unclassified for path in group.paths}
     covered: Counter[str] = Counter()
-    found: list[New] = []
+    new_paths: list[New] = []
     look = _Look(manifest, old, before, trial, markers, history)
     for path in came:
         decision = trial.selection.decisions.get(path)
@@ -87,12 +87,12 @@ def arrivals(
             rule = trial.cut.decided.removed.get(path, decision.rule) if trial.cut else decision.rule
             covered[rule.batch] += 1
         else:
-            found.append(look.at(path, path in undecided))
+            new_paths.append(look.at(path, path in undecided))
     # a path that was there and that no rule knows any more
     for path in sorted(undecided & known):
-        found.append(look.at(path, True))
-    doubtful = [item for item in found if item.open]
-    kept = tuple(item for item in found if not item.open)
+        new_paths.append(look.at(path, True))
+    doubtful = [item for item in new_paths if item.open]
+    kept = tuple(item for item in new_paths if not item.open)
     return Arrivals(
         {b.id: covered[b.id] for b in manifest.batches if covered[b.id]},
         kept,

@@ -65,12 +65,12 @@ class History:
 
     @cached_property
     def _touching(self) -> Mapping[str, tuple[int, ...]]:
-        found: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for number, commit in enumerate(self.commits):
             for change in commit.changes:
                 for path in {change.path, change.source} - {None}:
-                    found.setdefault(str(path), []).append(number)
-        return {path: tuple(numbers) for path, numbers in found.items()}
+                    positions.setdefault(str(path), []).append(number)
+        return {path: tuple(numbers) for path, numbers in positions.items()}
 
     def touching(self, paths: Iterable[str]) -> tuple[Commit, ...]:
         """The commits that changed one of these paths, oldest first."""
@@ -156,18 +156,18 @@ def parse_log(out: bytes) -> list[Commit]:
     A field is told by the one before it, so any byte may be in a subject or a name but NUL.
     """
     fields = iter(out.decode("utf-8", "surrogateescape").split("\0"))
-    found: list[tuple[str, str, list[Change]]] = []
+    commits: list[tuple[str, str, list[Change]]] = []
     for field in fields:
         word = field.lstrip("\n")
         if word.startswith("\x01"):
-            found.append((word[1:], next(fields, "").rstrip("\n"), []))
+            commits.append((word[1:], next(fields, "").rstrip("\n"), []))
         elif word[:1] in ("R", "C"):
             source, path = next(fields, ""), next(fields, "")
             renamed = word[0] == "R"
-            found[-1][2].append(Change("R" if renamed else "A", path, source if renamed else None))
+            commits[-1][2].append(Change("R" if renamed else "A", path, source if renamed else None))
         elif word:
-            found[-1][2].append(Change(word[0], next(fields, "")))
-    return [Commit(name, subject, tuple(changes)) for name, subject, changes in found]
+            commits[-1][2].append(Change(word[0], next(fields, "")))
+    return [Commit(name, subject, tuple(changes)) for name, subject, changes in commits]
 
 
 def same_content(old: Tree, new: Tree) -> dict[str, str]:
@@ -175,17 +175,17 @@ def same_content(old: Tree, new: Tree) -> dict[str, str]:
 
     Content that several paths have (an empty file) tells nothing.
     """
-    gone: dict[str, list[str]] = {}
+    deleted: dict[str, list[str]] = {}
     came: dict[str, list[str]] = {}
-    for tree, other, found in ((old, new, gone), (new, old, came)):
+    for tree, other, found in ((old, new, deleted), (new, old, came)):
         for path, entry in tree.items():
             if path not in other:
                 found.setdefault(entry.blob, []).append(path)
     kept = {entry.blob for path, entry in old.items() if path in new}
     return {
-        paths[0]: gone[blob][0]
+        paths[0]: deleted[blob][0]
         for blob, paths in came.items()
-        if len(paths) == 1 and len(gone.get(blob, ())) == 1 and blob not in kept
+        if len(paths) == 1 and len(deleted.get(blob, ())) == 1 and blob not in kept
     }
 
 
@@ -197,13 +197,13 @@ def first_parents(git_dir: Path, old: str, new: str) -> list[str]:
 
 def distances(commits: Iterable[str], new: Upstream) -> dict[str, int]:
     """For each of these commits that `new` descends from, how many first-parent commits lie between."""
-    found: dict[str, int] = {}
+    distances_by_commit: dict[str, int] = {}
     if not isinstance(new.blobs, GitBlobs) or not new.commit:
-        return found
+        return distances_by_commit
     for commit in commits:
         try:
             if git.run(new.blobs.git_dir, "merge-base", commit, new.commit).decode().strip() == commit:
-                found[commit] = len(first_parents(new.blobs.git_dir, commit, new.commit))
+                distances_by_commit[commit] = len(first_parents(new.blobs.git_dir, commit, new.commit))
         except git.GitError:
             continue
-    return found
+    return distances_by_commit

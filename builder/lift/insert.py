@@ -83,7 +83,7 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str,
     """
     layout = _Layout(text, between)
     cuts: list[tuple[int, int, int, str]] = []
-    left: list[Proposal] = []
+    unplaced: list[Proposal] = []
     lists: dict[tuple[str, str, str], list[Proposal]] = {}  # those that a batch has no list for yet
     for proposal in dict.fromkeys(proposals):
         if proposal.kind in ("rule", "fact") and _entries(layout, proposal) is None:
@@ -91,7 +91,7 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str,
             continue
         found = _CHANGES[proposal.kind](layout, proposal)
         if found is None:
-            left.append(proposal)
+            unplaced.append(proposal)
         else:
             # where both stand at one place, what belongs to an item goes before what follows it
             follows = proposal.kind not in ("until", "preimage")
@@ -99,7 +99,7 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str,
     for same in lists.values():
         found = _new_list(layout, same)
         if found is None:
-            left += same
+            unplaced += same
         else:
             cuts.append((found[0], found[1], 1, found[2]))
     taken: set[int] = set()
@@ -108,7 +108,7 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str,
             continue  # another proposal has changed this very text
         taken.update(range(start, end))
         text = text[:start] + new + text[end:]
-    return text, left
+    return text, unplaced
 
 
 @dataclass(frozen=True, slots=True)

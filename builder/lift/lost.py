@@ -53,13 +53,13 @@ class Sides:
 def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
     """Every statement that no longer holds, with the problem that it gives, in the manifest's order."""
     by_mark = {p.mark: p for p in problems if p.mark is not None and p.code in _CODES}
-    found = []
+    items = []
     for statement in _once(sides):
         problem = by_mark.get(statement.mark)
         if problem is None and not _vanished(statement, sides):
             continue
-        found.append(_of(statement, problem, sides))
-    return tuple(sorted(found, key=lambda item: item.statement.mark))
+        items.append(_of(statement, problem, sides))
+    return tuple(sorted(items, key=lambda item: item.statement.mark))
 
 
 def _once(sides: Sides) -> Iterator[Statement]:
@@ -126,11 +126,11 @@ def _folded(paths: Sequence[str], tree: Iterable[str]) -> tuple[str, ...]:
     folders: dict[str, list[str]] = {}
     for path in paths:
         folders.setdefault(path.rpartition("/")[0], []).append(path)
-    found: list[str] = []
+    result: list[str] = []
     for folder, inside in sorted(folders.items()):
         whole = folder and len(inside) > 1 and set(inside) == {p for p in tree if p.startswith(f"{folder}/")}
-        found += [f"{folder}/"] if whole else inside
-    return tuple(found)
+        result += [f"{folder}/"] if whole else inside
+    return tuple(result)
 
 
 def _tolerated(statement: Statement, problem: Problem | None, commit: Commit | None) -> tuple[Proposal, ...]:
@@ -165,21 +165,21 @@ def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, si
         return
     changed = {c.path for c in commit.changes if c.status != "D"} if commit else set()
     candidates = [p for p in dict.fromkeys((now, path, *sorted(changed))) if p in sides.new]
-    taken = {
+    existing = {
         (e.kind, e.match, e.target) for b in sides.manifest.batches for e in b.edits if e.match is not None
     }
     for candidate in candidates:
         module = module_of(candidate, packages) if candidate else None
         if candidate and module:
             scope = _scope(edit, candidate, module, sides.new[candidate])
-            if scope and scope != edit.target and (edit.kind, edit.match, scope) not in taken:
+            if scope and scope != edit.target and (edit.kind, edit.match, scope) not in existing:
                 yield scope
 
 
 def _written_by(commit: Commit | None, names: Sequence[str], packages: Mapping[str, str]) -> tuple[str, ...]:
     """Those of some qualified names that stand in a file that a commit made, whatever their class is now."""
-    made = {c.path for c in commit.changes if c.status in ("A", "R")} if commit else set()
-    modules = {module for path in made if (module := module_of(path, packages))}
+    new_paths = {c.path for c in commit.changes if c.status in ("A", "R")} if commit else set()
+    modules = {module for path in new_paths if (module := module_of(path, packages))}
     return tuple(name for name in names if any(name.startswith(f"{module}.") for module in modules))
 
 

@@ -38,17 +38,17 @@ class Markers:
 
     def of(self, path: str) -> Marker | None:
         """The most telling word of a path: one that a fact names, else the one that most paths have."""
-        found = [self.paths[word] for word in words(path) if word in self.paths]
-        return max(found, key=lambda m: (m.stated, m.paths, len(m.word)), default=None)
+        markers = [self.paths[word] for word in words(path) if word in self.paths]
+        return max(markers, key=lambda m: (m.stated, m.paths, len(m.word)), default=None)
 
     def in_text(self, data: bytes) -> tuple[str, int] | None:
         """(the word of a fact that most lines of code hold, how many do); None when none does."""
         counts: Counter[str] = Counter()
         for line in data.decode("utf-8", "replace").splitlines():
             code = line.partition("#")[0].lower()
-            found = {w for w in _text_words(code) if w in self.facts and w not in self.values}
-            found |= {w for w in _STRING.findall(code) if w in self.values}
-            counts.update(found)
+            hits = {w for w in _text_words(code) if w in self.facts and w not in self.values}
+            hits |= {w for w in _STRING.findall(code) if w in self.values}
+            counts.update(hits)
         if not counts:
             return None
         word, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -68,18 +68,18 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
             if word not in ordinary:
                 counts.setdefault(word, Counter())[rule] += 1
     facts = dict(_stated(manifest))
-    stated = {b.id: b.id for b in manifest.batches if _WORD.fullmatch(b.id)} | facts
-    found: dict[str, Marker] = {}
+    word_batches = {b.id: b.id for b in manifest.batches if _WORD.fullmatch(b.id)} | facts
+    markers: dict[str, Marker] = {}
     for word, rules in counts.items():
         total, batches = sum(rules.values()), {rule.batch for rule in rules}
-        if word in stated:
-            found[word] = Marker(word, stated[word], total, True)
+        if word in word_batches:
+            markers[word] = Marker(word, word_batches[word], total, True)
         elif len(rules) >= _MIN_RULES and len(batches) == 1 and not word.isdigit() and len(word) > 1:
-            found[word] = Marker(word, min(batches), total, False)
-    for word, batch in stated.items():
-        if word not in ordinary and word not in found:
-            found[word] = Marker(word, batch, 0, True)
-    return Markers(found, facts, frozenset(_values(manifest)) - frozenset(_names(manifest)))
+            markers[word] = Marker(word, min(batches), total, False)
+    for word, batch in word_batches.items():
+        if word not in ordinary and word not in markers:
+            markers[word] = Marker(word, batch, 0, True)
+    return Markers(markers, facts, frozenset(_values(manifest)) - frozenset(_names(manifest)))
 
 
 def words(path: str) -> set[str]:

@@ -43,14 +43,14 @@ class Changed:
 
 def changed(old: Snapshot, new: Snapshot, manifest: Manifest, history: History) -> list[Changed]:
     """Every whole file and every body of ours whose upstream text is another at the new upstream."""
-    found: list[Changed] = []
+    changes: list[Changed] = []
     for batch in manifest.batches:
         for file in batch.files:
-            found += _file(file, old, new, manifest, history)
+            changes += _file(file, old, new, manifest, history)
         for edit in batch.edits:
             if edit.kind == "body":
-                found += _body(edit, old, new, manifest, history)
-    return found
+                changes += _body(edit, old, new, manifest, history)
+    return changes
 
 
 def _file(

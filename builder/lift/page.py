@@ -33,12 +33,12 @@ def _more(found: Survey) -> Iterator[str]:
     """What changed without a question, by numbers."""
     if found.surface:
         kinds = Counter((d.key.kind, d.change) for d in found.surface)
-        told = ", ".join(f"{kind} {change} {count:,}" for (kind, change), count in sorted(kinds.items()))
-        yield f"The surface of the output: {told}."
+        counts = ", ".join(f"{kind} {change} {count:,}" for (kind, change), count in sorted(kinds.items()))
+        yield f"The surface of the output: {counts}."
     if found.dependencies:
         changes = Counter(d.change for d in found.dependencies)
-        told = ", ".join(f"{count:,} {change}" for change, count in sorted(changes.items()))
-        yield f"Dependencies that upstream states: {told}."
+        counts = ", ".join(f"{count:,} {change}" for change, count in sorted(changes.items()))
+        yield f"Dependencies that upstream states: {counts}."
     if found.overlays:
         yield f"{counted(len(found.overlays), 'overlay')} over code that upstream changed."
 

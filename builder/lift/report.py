@@ -256,8 +256,8 @@ def _changed(item: Changed) -> str:
         return text
     if item.conflicts:
         return f"{text} A three-way merge has {counted(item.conflicts, 'conflict')}, shown below."
-    done = "changes the overlay" if item.merged is not None else "changes nothing"
-    return f"{text} A three-way merge is clean and {done}: proposed."
+    effect = "changes the overlay" if item.merged is not None else "changes nothing"
+    return f"{text} A three-way merge is clean and {effect}: proposed."
 
 
 def _surface(difference: Any) -> str:

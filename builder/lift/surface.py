@@ -38,7 +38,7 @@ def differences(old: Surface, new: Surface, output: Surface, kept: Collection[st
 
     `kept`: the paths of the old upstream that stayed. What moved to another module moved, and no more.
     """
-    found: list[Difference] = []
+    differences: list[Difference] = []
     stood = {key: item for key, item in old.items() if any(p.path in kept for p in item.places)}
     went = {key for key in stood if key not in new}
     moved = {(key.kind, key.name): key for key in went}
@@ -49,14 +49,14 @@ def differences(old: Surface, new: Surface, output: Surface, kept: Collection[st
         if key in old:
             said = list(_details(old[key].details, new[key].details))
             if said:
-                found.append(Difference("changed", key, place, "; ".join(said)))
+                differences.append(Difference("changed", key, place, "; ".join(said)))
         elif (before := moved.get((key.kind, key.name))) is not None:
             went.discard(before)
-            found.append(Difference("moved", key, place, f"from {before.group}"))
+            differences.append(Difference("moved", key, place, f"from {before.group}"))
         else:
-            found.append(Difference("came", key, place))
-    found += [Difference("went", key, stood[key].places[0].path) for key in went]
-    return sorted(found, key=lambda d: (d.key, d.change))
+            differences.append(Difference("came", key, place))
+    differences += [Difference("went", key, stood[key].places[0].path) for key in went]
+    return sorted(differences, key=lambda d: (d.key, d.change))
 
 
 def _details(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
@@ -70,8 +70,8 @@ def _details(before: Mapping[str, object], after: Mapping[str, object]) -> Itera
             and not hasattr(was, "text")
             and name == "choices"
         ):
-            gone = [f"-{_value(v)}" for v in was if v not in now]
-            yield f"{name} {' '.join([*gone, *(f'+{_value(v)}' for v in now if v not in was)])}"
+            removals = [f"-{_value(v)}" for v in was if v not in now]
+            yield f"{name} {' '.join([*removals, *(f'+{_value(v)}' for v in now if v not in was)])}"
         else:
             yield f"{name} {_value(was)} -> {_value(now)}"
 
@@ -79,7 +79,7 @@ def _details(before: Mapping[str, object], after: Mapping[str, object]) -> Itera
 def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest) -> list[Dependency]:
     """Requirements of the projects that came, went or changed; open are those that the output has anew."""
     before, after, ours = (_requirements(s, manifest) for s in (old, new, output))
-    found: list[Dependency] = []
+    dependencies: list[Dependency] = []
     for key in sorted({*before, *after}):
         was, now = before.get(key), after.get(key)
         if was == now:
@@ -87,16 +87,16 @@ def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manif
         change = "came" if was is None else "went" if now is None else "changed"
         project, name = key
         is_open = was is None and key in ours
-        found.append(Dependency(change, project, name, was or "", now or "", is_open))
-    return found
+        dependencies.append(Dependency(change, project, name, was or "", now or "", is_open))
+    return dependencies
 
 
 def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], str]:
-    found: dict[tuple[str, str], list[str]] = {}
+    requirements: dict[tuple[str, str], list[str]] = {}
     for project in projects(snapshot, manifest.packages):
         for row in project.requirements:
-            found.setdefault((project.path, row.name), []).append(_text(row))
-    return {key: ", ".join(sorted(set(texts))) for key, texts in found.items()}
+            requirements.setdefault((project.path, row.name), []).append(_text(row))
+    return {key: ", ".join(sorted(set(texts))) for key, texts in requirements.items()}
 
 
 def _text(row: Requirement) -> str:

@@ -130,8 +130,8 @@ def _together(job: Job, commits: Sequence[Commit]) -> list[Tried]:
 def _cpu() -> float:
     import resource
 
-    found = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in found)
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _wrong(problem: Problem, manifest: Manifest) -> Wrong:
@@ -156,11 +156,11 @@ def chosen(commits: Sequence[Commit], every: int) -> list[Commit]:
 
 def read(path: Path, key: str) -> dict[str, Tried]:
     """What was tried already under this key, by commit. A line that cannot be read is tried again."""
-    found: dict[str, Tried] = {}
+    tried_by_commit: dict[str, Tried] = {}
     try:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
-        return found
+        return tried_by_commit
     for line in lines:
         try:
             row = json.loads(line)
@@ -169,8 +169,8 @@ def read(path: Path, key: str) -> dict[str, Tried]:
         except (ValueError, TypeError, KeyError, RecursionError):
             continue  # the end of a run that was killed
         if tried.key == key:
-            found[tried.commit] = tried
-    return found
+            tried_by_commit[tried.commit] = tried
+    return tried_by_commit
 
 
 def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterable[list[Tried]]:

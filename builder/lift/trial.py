@@ -66,11 +66,11 @@ def _causes(found: Iterable[Problem]) -> list[Problem]:
 
 def matched(selection: Selection) -> Mapping[Rule, tuple[str, ...]]:
     """The paths that each rule matches, in the order of the rules."""
-    found: dict[int, list[str]] = {number: [] for number in range(len(selection.rules))}
+    matches: dict[int, list[str]] = {number: [] for number in range(len(selection.rules))}
     for path, numbers in selection.matched.items():
         for number in numbers:
-            found[number].append(path)
-    return {rule: tuple(found[number]) for number, rule in enumerate(selection.rules)}
+            matches[number].append(path)
+    return {rule: tuple(matches[number]) for number, rule in enumerate(selection.rules)}
 
 
 def _keeping(manifest: Manifest, paths: Iterable[str]) -> Manifest:

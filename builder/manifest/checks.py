@@ -26,10 +26,10 @@ def ids(manifest: Manifest) -> Iterator[Problem]:
 
 def batches_named(named: Iterable[tuple[str, Mark]], manifest: Manifest) -> Iterator[Problem]:
     """M006: a guarantee or a rule for the kernel wheel rests on a batch that there is not."""
-    known = [batch.id for batch in manifest.batches if batch.id != BASE]
+    ids = [batch.id for batch in manifest.batches if batch.id != BASE]
     for name, mark in named:
-        if name not in known:
-            yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, known))
+        if name not in ids:
+            yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, ids))
 
 
 def pruned(manifest: Manifest) -> Iterator[Problem]:

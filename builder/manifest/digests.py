@@ -28,8 +28,8 @@ def of_statements(documents: Documents, overlays: Mapping[str, bytes]) -> str:
     parts = {"manifest": documents.manifest, **documents.edits}
     if documents.history is not None:
         parts["history"] = documents.history
-    said = {name: _stated(document) for name, document in parts.items()}
-    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    contents = {name: _stated(document) for name, document in parts.items()}
+    canonical = json.dumps(contents, sort_keys=True, separators=(",", ":"))
     return _together(canonical.encode(), overlays)
 
 

@@ -112,15 +112,15 @@ class Documents:
                 close = nearest(name, known)
                 how = f"its folder is named after a batch: {close or f'none is called `{name}`'}"
                 yield Problem("M009", f"No batch uses `{document.file}`.", Mark(document.file), hint=how)
-        seen: dict[str, Mark] = {}
+        marks: dict[str, Mark] = {}
         for one in self._past():
             name, mark = one.text("id"), one.at("id").mark
-            if name in seen:
-                yield Problem("M006", f"The batch `{name}` is already on line {seen[name].line}.", mark)
+            if name in marks:
+                yield Problem("M006", f"The batch `{name}` is already on line {marks[name].line}.", mark)
             elif name and name not in known:
                 hint = nearest(name, known)
                 yield Problem("M006", f"There is no batch `{name}`.", mark, hint=hint)
-            seen.setdefault(name, mark)
+            marks.setdefault(name, mark)
         if self.history is None:
             return
         manifest, history = self.root.alone(), View(self.history, (), self.history.data)
@@ -144,8 +144,8 @@ class Documents:
 
 def read_all(data: bytes, file: str, overlays: Mapping[str, bytes], scope: bytes | None) -> Documents:
     """The files of the manifest `data`, those among the overlays included; never raises for bad input."""
-    found = ((path, match[1]) for path in sorted(overlays) if (match := _EDITS.fullmatch(path)))
-    edits = {name: read(overlays[path], path) for path, name in found}
+    parts = ((path, match[1]) for path in sorted(overlays) if (match := _EDITS.fullmatch(path)))
+    edits = {name: read(overlays[path], path) for path, name in parts}
     history = read(overlays[HISTORY], HISTORY) if HISTORY in overlays else None
     return Documents(read(data, file), edits, history, None if scope is None else read(scope, SCOPE))
 

@@ -96,12 +96,12 @@ def parse(
 def read_texts(path: Path) -> dict[str, str]:
     """The text of each file of the manifest that can be read, whatever is wrong with it: for excerpts."""
     files, _ = read_overlays(path.parent)
-    found = {name: data for name, data in files.items() if is_part(name)}
+    parts = {name: data for name, data in files.items() if is_part(name)}
     if isinstance(scope := read_scope(path.parent), bytes):
-        found[SCOPE] = scope
+        parts[SCOPE] = scope
     with contextlib.suppress(OSError):
-        found[path.name] = path.read_bytes() if path.is_file() else b""
-    return {name: data.decode("utf-8", "replace") for name, data in found.items()}
+        parts[path.name] = path.read_bytes() if path.is_file() else b""
+    return {name: data.decode("utf-8", "replace") for name, data in parts.items()}
 
 
 def switch_off(manifest: Manifest, ids: Iterable[str]) -> Manifest:

@@ -86,11 +86,11 @@ def _name_fault(name: str) -> str | None:
 
 def _class_fault(pattern: str) -> str | None:
     """Bracket expressions are the one part of a pattern that can be wrong in itself."""
-    for found in re.finditer(r"\[[!^]?(\]?[^\]]*)\]", pattern):
-        if re.search(r"[\[&|~:=]|--|/", found[1]):
-            return f"has the bracket expression `{found[0]}`, which is not plain"
+    for match in re.finditer(r"\[[!^]?(\]?[^\]]*)\]", pattern):
+        if re.search(r"[\[&|~:=]|--|/", match[1]):
+            return f"has the bracket expression `{match[0]}`, which is not plain"
         try:
-            re.compile(f"[{re.escape(found[1]).replace(chr(92) + '-', '-')}]")
+            re.compile(f"[{re.escape(match[1]).replace(chr(92) + '-', '-')}]")
         except re.error:
-            return f"has the bracket expression `{found[0]}`, which is not a range"
+            return f"has the bracket expression `{match[0]}`, which is not a range"
     return None

@@ -41,7 +41,7 @@ def validate(
     """
     from jsonschema import Draft7Validator
 
-    found: list[Problem] = []
+    problems: list[Problem] = []
     validator: Any = Draft7Validator(dict(schema))
     if part is not None:
         validator = validator.evolve(schema=dict(part))  # which may refer to all of the schema
@@ -49,8 +49,8 @@ def validate(
         path = tuple(error.absolute_path)
         if any(path[:length] in document.unknown for length in range(len(path) + 1)):
             continue
-        found += _problems(document, error, path, elsewhere or {})
-    return _distinct(found)
+        problems += _problems(document, error, path, elsewhere or {})
+    return _distinct(problems)
 
 
 def _distinct(problems: list[Problem]) -> list[Problem]:

@@ -89,16 +89,16 @@ def _span(statement: Stated, pins: Mapping[str, Pin]) -> Iterator[Problem]:
     if since is not None and until is not None and since > until:
         yield Problem("M013", f"`{name}` says {stated_as}: no version lies between.", statement.mark)
         return
-    known = {pin.name: version(version_of(pin)) for pin in pins.values()}
-    if not known or any(at is None for at in known.values()):
+    versions = {pin.name: version(version_of(pin)) for pin in pins.values()}
+    if not versions or any(at is None for at in versions.values()):
         return  # a pin whose version only its own files say may show anything
-    inside = [pin for pin, at in known.items() if at is not None and within(span, at)]
+    inside = [pin for pin, at in versions.items() if at is not None and within(span, at)]
     if not inside:
         message = f"`{name}` says {stated_as}, and no pin lies in this range, so that nothing shows it true."
-        yield Problem("M013", message, statement.mark, hint=_say(known))
-    elif len(inside) == len(known):
+        yield Problem("M013", message, statement.mark, hint=_say(versions))
+    elif len(inside) == len(versions):
         message = f"`{name}` says {stated_as}, and every pin lies in this range, so that it says nothing."
-        yield Problem("M013", message, statement.mark, hint=f"leave it away; {_say(known)}")
+        yield Problem("M013", message, statement.mark, hint=f"leave it away; {_say(versions)}")
 
 
 def _say(known: Mapping[str, Version | None]) -> str:

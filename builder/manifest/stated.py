@@ -54,14 +54,14 @@ Change = Callable[[_One], _One]
 
 def stated(manifest: Manifest) -> Iterator[Stated]:
     """The statements, the models of each directly behind it; several may share a mark."""
-    found: list[Stated] = []
+    statements: list[Stated] = []
 
     def take(one: Any) -> Any:
-        found.append(one)
+        statements.append(one)
         return one
 
     changed(manifest, take)
-    yield from found
+    yield from statements
 
 
 def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:

@@ -103,7 +103,7 @@ def _cmake_blocks(listing: cmake.Listing, anchor: str) -> list[_Match]:
     the whole condition of an if or elseif."""
     wanted = cmake.tokens(anchor)
     prefixed = len(wanted) > 1 and wanted[0][0].lower() in ("if", "elseif") and wanted[1][0] == "("
-    found = []
+    matches = []
     for block in listing.blocks():
         ends = [*(h.start for h in block.heads[1:]), block.last.start]
         for index, head in enumerate(block.heads):
@@ -117,8 +117,8 @@ def _cmake_blocks(listing: cmake.Listing, anchor: str) -> list[_Match]:
             else:
                 hit = [a.value for a in head.arguments] == [value for value, _ in wanted]
             if hit:
-                found.append(_cmake_arm(listing.scanned, block, index))
-    return found
+                matches.append(_cmake_arm(listing.scanned, block, index))
+    return matches
 
 
 def _cmake_arm(scanned: Scanned, block: cmake.Block, index: int) -> _Match:
@@ -155,15 +155,15 @@ def _dedent(scanned: Scanned, head: int, start: int, end: int) -> list[TextEdit]
 
 def _cpp_blocks(scanned: Scanned, anchor: str) -> list[_Match]:
     wanted = cpp.normal(anchor)
-    found = []
+    cuts = []
     for block in cpp.conditionals(scanned):
         for index, arm in enumerate(block.arms):
             line = f"{arm.keyword} {arm.condition}"
             same = wanted in (line, f"#{line}") or (arm.keyword != "ifndef" and wanted == arm.condition)
             if arm.keyword == "else" or not same:
                 continue
-            found.append(_cpp_arm(scanned, block, index))
-    return found
+            cuts.append(_cpp_arm(scanned, block, index))
+    return cuts
 
 
 def _cpp_arm(scanned: Scanned, block: cpp.Conditional, index: int) -> _Match:

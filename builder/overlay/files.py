@@ -99,10 +99,10 @@ def definitions(data: bytes, path: str, names: Iterable[str]) -> dict[str, str]:
         body = parse(data, path).tree.body
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    found = {}
+    blobs = {}
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name in wanted:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
             source = b"".join(line.rstrip() + b"\n" for line in lines[first : node.end_lineno])
-            found[node.name] = blob_id(source)
-    return found
+            blobs[node.name] = blob_id(source)
+    return blobs

@@ -88,32 +88,32 @@ def suites(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def bindings(scope: Scope, name: str) -> list[Binding]:
     """Every definition and assignment of a name directly in a scope, in source order."""
-    found = []
+    result = []
     for statement in statements(scope):
         if isinstance(statement, _DEFINITIONS):
             if statement.name == name:
-                found.append(Binding(statement))
+                result.append(Binding(statement))
         elif isinstance(statement, ast.Assign):
-            found += [Binding(statement, t) for t in statement.targets for t in _flat(t) if _named(t, name)]
+            result += [Binding(statement, t) for t in statement.targets for t in _flat(t) if _named(t, name)]
         elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)) and _named(statement.target, name):
-            found.append(Binding(statement, statement.target))
-    return found
+            result.append(Binding(statement, statement.target))
+    return result
 
 
 def find(tree: ast.Module, path: Iterable[str]) -> tuple[list[Binding], list[Scope]]:
     """(the bindings of the last name, the scopes that were searched for it)."""
     scopes: list[Scope] = [tree]
-    found: list[Binding] = []
+    result: list[Binding] = []
     for index, name in enumerate(path):
         if index:
-            inner = [b.statement for b in found if isinstance(b.statement, _DEFINITIONS)]
+            inner = [b.statement for b in result if isinstance(b.statement, _DEFINITIONS)]
             if not inner:
                 return [], scopes
             scopes = list(inner)
-        found = [binding for scope in scopes for binding in bindings(scope, name)]
-        if not found:
+        result = [binding for scope in scopes for binding in bindings(scope, name)]
+        if not result:
             return [], scopes
-    return found, scopes
+    return result, scopes
 
 
 def names(scope: Scope) -> list[str]:

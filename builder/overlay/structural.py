@@ -43,7 +43,7 @@ def sort(
     removed: Mapping[str, str] | None = None,
 ) -> Sorted:
     """Find the file of every edit among `files`; `removed` maps a removed path to its batch."""
-    found: dict[str, list[tuple[Edit, Target]]] = {}
+    by_file: dict[str, list[tuple[Edit, Target]]] = {}
     problems: list[Problem] = []
     for edit in edits:
         target = resolve(edit.target, packages, files)
@@ -60,8 +60,8 @@ def sort(
                 message = f"No module of the tree begins `{edit.target}`."
                 problems.append(Problem("R005", message, edit.mark, hint=hint, nothing=True))
         else:
-            found.setdefault(target.file, []).append((edit, target))
-    return Sorted({path: tuple(found[path]) for path in sorted(found)}, tuple(problems))
+            by_file.setdefault(target.file, []).append((edit, target))
+    return Sorted({path: tuple(by_file[path]) for path in sorted(by_file)}, tuple(problems))
 
 
 def plan(

@@ -84,10 +84,10 @@ def _edit(
     if checked and _plain(changed, item) != expected:
         raise _Wrong("R008", f"`{item.op} {item.key}` cannot be done in place.", "Edit it with a patch.")
     text = layout.scanned.text
-    gone = "".join(text[c.start : c.end] for c in cuts)
+    removed_text = "".join(text[c.start : c.end] for c in cuts)
     come = "".join(c.by for c in cuts)
     line = layout.scanned.line(min(c.start for c in cuts))
-    return changed, expected, (line, gone or None, come or None)
+    return changed, expected, (line, removed_text or None, come or None)
 
 
 def _remove_key(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[TextEdit], Any]:
@@ -141,8 +141,10 @@ def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple
     pair = _pair(layout, key, item)
     doomed = {index for index, value in enumerate(array) if _is_item(value, item.value)}
     if not doomed:
-        known = [v for v in array if isinstance(v, str)]
-        hint = suggest(str(item.value), known + [n.lower() for n in map(_requirement, known) if n])
+        items_of_array = [v for v in array if isinstance(v, str)]
+        hint = suggest(
+            str(item.value), items_of_array + [n.lower() for n in map(_requirement, items_of_array) if n]
+        )
         raise _Wrong("R004", f"`{item.key}` holds no item `{item.value}`.", hint, absent=True)
     expected, spans = copy.deepcopy(data), items(layout.scanned, pair)
     if item.by is not None:

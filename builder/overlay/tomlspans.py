@@ -71,12 +71,12 @@ def scan(text: str) -> Layout:
 def items(scanned: Scanned, pair: Pair) -> list[tuple[int, int]]:
     """The spans of the items of an array."""
     start, end = pair.value + 1, pair.end - 1
-    found = []
+    spans = []
     for left, right in _split(scanned.code, start, end):
         inner = scanned.bare[left:right]
         if inner.strip():
-            found.append((left + len(inner) - len(inner.lstrip()), left + len(inner.rstrip())))
-    return found
+            spans.append((left + len(inner) - len(inner.lstrip()), left + len(inner.rstrip())))
+    return spans
 
 
 def split_key(key: str) -> Path | None:

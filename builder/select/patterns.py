@@ -85,23 +85,23 @@ class PatternSet:
     def matching(self, path: str) -> list[int]:
         """The indices of the patterns that match, ascending."""
         names = path.split("/")
-        found: list[int] = []
+        indices: list[int] = []
         for name in dict.fromkeys(names):
-            found += self._names.get(name, ())
+            indices += self._names.get(name, ())
         for name in dict.fromkeys(names[:-1]):
-            found += self._folders.get(name, ())
+            indices += self._folders.get(name, ())
         end = 0
         while end <= len(path):
             folder = path[:end]
-            found += self._at.get(folder, ())
+            indices += self._at.get(folder, ())
             if end < len(path):
-                found += self._below.get(folder, ())
+                indices += self._below.get(folder, ())
             for index, fragment, match in self._wild.get(folder, ()):
                 # most paths lack the fragment, and looking for it costs less than matching
                 if fragment in path and match(path):
-                    found.append(index)
+                    indices.append(index)
             end = len(path) + 1 if end == len(path) else _next_slash(path, end)
-        return sorted(found)
+        return sorted(indices)
 
     def any(self, path: str) -> bool:
         """Whether one of them matches."""

@@ -66,12 +66,12 @@ class Selection:
 
         `defining`: does the file at this path bind this name?
         """
-        left = {
+        unbound = {
             path: Decision(path, "reach", reach)
             for path, d in self.decisions.items()
             if d.rule.defines is not None and not defining(path, d.rule.defines)
         }
-        return replace(self, decisions={**self.decisions, **left}) if left else self
+        return replace(self, decisions={**self.decisions, **unbound}) if unbound else self
 
     def matches(self) -> Mapping[Rule, int]:
         """How many paths each rule matches, in the order of the rules."""

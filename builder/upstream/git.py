@@ -220,12 +220,12 @@ def read_blobs(git_dir: Path, ids: Sequence[str]) -> dict[str, bytes]:
     # a second process does not pay off for small reads
     middle = len(ids) // 2 if len(ids) > 64 else len(ids)
     halves = [part for part in (ids[:middle], ids[middle:]) if part]
-    found: list[dict[str, bytes]] = [{} for _ in halves]
+    blobs: list[dict[str, bytes]] = [{} for _ in halves]
     errors: list[BaseException] = []
 
     def work(index: int) -> None:
         try:
-            _read_part(git_dir, halves[index], found[index])
+            _read_part(git_dir, halves[index], blobs[index])
         except BaseException as error:
             errors.append(error)
 
@@ -237,7 +237,7 @@ def read_blobs(git_dir: Path, ids: Sequence[str]) -> dict[str, bytes]:
         thread.join()
     if errors:
         raise errors[0]
-    return {oid: data for part in found for oid, data in part.items()}
+    return {oid: data for part in blobs for oid, data in part.items()}
 
 
 def _read_part(git_dir: Path, ids: Sequence[str], into: dict[str, bytes]) -> None:

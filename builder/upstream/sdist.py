@@ -44,8 +44,8 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
 
 def kept(cache_folder: Path) -> list[str]:
     """Versions of the releases that the cache has, sorted by name."""
-    found = (_NAME.fullmatch(path.name) for path in _folder(cache_folder).glob("*.tar.gz"))
-    return sorted({match.group(1) for match in found if match})
+    names = (_NAME.fullmatch(path.name) for path in _folder(cache_folder).glob("*.tar.gz"))
+    return sorted({match.group(1) for match in names if match})
 
 
 _NAME = re.compile(re.escape(PROJECT) + r"-([^-]+)(?:-([0-9a-f]{64}))?\.tar\.gz")

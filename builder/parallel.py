@@ -95,6 +95,6 @@ def map_parallel(
         shares[lighter].append(index)
         weights[lighter] += weigh(items[index])
     theirs = submit(lambda: work([items[index] for index in shares[1]]))
-    found = dict(zip(shares[0], work([items[index] for index in shares[0]]), strict=True))
-    found.update(zip(shares[1], theirs.result(), strict=True))
-    return [found[index] for index in range(len(items))]
+    results = dict(zip(shares[0], work([items[index] for index in shares[0]]), strict=True))
+    results.update(zip(shares[1], theirs.result(), strict=True))
+    return [results[index] for index in range(len(items))]

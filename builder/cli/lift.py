@@ -88,31 +88,31 @@ def _lift(
     decisions = list(known if known is not None else folders.decisions(folder))
     decisions += [Decision(pattern, because) for pattern in decide]
     output.stage(f"comparing {report.named(old)} with {report.named(new)}")
-    found = survey(
+    result = survey(
         (old, snapshot(old)), (new, snapshot(new)), request.manifest, between(old, new),
         read_schema(request.root), decisions,
     )  # fmt: skip
     output.stage("writing")
-    _write(folder, found, decisions)
+    _write(folder, result, decisions)
     output.stage("")
     if output.form() == "json":
-        output.data(report.record(found))
+        output.data(report.record(result))
     elif output.form() == "github":
-        output.show(found.problems)
+        output.show(result.problems)
     else:
-        click.echo(report.markdown(found), nl=False)
+        click.echo(report.markdown(result), nl=False)
         output.note(f"written to {folder.relative_to(request.root)}/")
-    status = report.exit_status(found)
+    status = report.exit_status(result)
     if status:
         sys.exit(status)
 
 
-def _write(folder: Path, found: Survey, decisions: list[Decision]) -> None:
+def _write(folder: Path, result: Survey, decisions: list[Decision]) -> None:
     files = {
-        folders.REPORT: report.markdown(found).encode(),
-        folders.PAGE: page(found).encode(),
-        folders.DATA: folders.as_json({"schema_version": output.SCHEMA_VERSION, **report.record(found)}),
-        folders.PATCH: folders.proposal(found.manifest, found.proposed.files) if found.proposed else b"",
+        folders.REPORT: report.markdown(result).encode(),
+        folders.PAGE: page(result).encode(),
+        folders.DATA: folders.as_json({"schema_version": output.SCHEMA_VERSION, **report.record(result)}),
+        folders.PATCH: folders.proposal(result.manifest, result.proposed.files) if result.proposed else b"",
     }
     if decisions:
         files[folders.DECISIONS] = folders.decisions_bytes(decisions)

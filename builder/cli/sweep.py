@@ -61,15 +61,15 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
             output.stage(f"{done:,} of {len(commits):,}, last {part[-1].commit[:9]}")
     finally:  # also for an interrupted sweep
         output.stage("")
-        found = sweep.summarise(len(history.commits), commits, tried)
-        data = sweep.record(found, key, between, every, request.manifest.digest)
-        text = sweep_page.page(found, between, every, request.manifest.digest)
+        summary = sweep.summarise(len(history.commits), commits, tried)
+        data = sweep.record(summary, key, between, every, request.manifest.digest)
+        text = sweep_page.page(summary, between, every, request.manifest.digest)
         folder.write(
             out,
             {
                 "sweep.json": folder.as_json({"schema_version": output.SCHEMA_VERSION, **data}),
                 "README.md": text.encode(),
-                sweep_page.TIMELINE: sweep_page.timeline(found).encode(),
+                sweep_page.TIMELINE: sweep_page.timeline(summary).encode(),
             },
         )
     if output.form() == "json":

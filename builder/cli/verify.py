@@ -120,8 +120,8 @@ def _upstream(request: options.Request, built: Any, folder: Path | None, cache: 
 
     if folder is not None:
         return subjects.Subject("upstream", folder.resolve(), subjects.tree_of(folder.resolve()).id)
-    found = options.resolve(replace(request, upstream=built.upstream))
-    return subjects.upstream(found.tree, found.blobs.read, cache)
+    resolved = options.resolve(replace(request, upstream=built.upstream))
+    return subjects.upstream(resolved.tree, resolved.blobs.read, cache)
 
 
 def _tell(check: Check) -> None:

@@ -101,10 +101,10 @@ def from_bytes(data: bytes, file: str = NAME) -> Lock:
             hint="run `lock` again: it proves the pins and writes the file anew",
         )
     try:
-        found: Any = json.loads(data)
-        if found["schema_version"] != SCHEMA_VERSION:
-            raise ValueError(f"schema_version is {found['schema_version']!r}")
-        return {str(name): _proof(entry) for name, entry in found["pins"].items()}
+        document: Any = json.loads(data)
+        if document["schema_version"] != SCHEMA_VERSION:
+            raise ValueError(f"schema_version is {document['schema_version']!r}")
+        return {str(name): _proof(entry) for name, entry in document["pins"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise fail(
             "M008",

@@ -140,8 +140,8 @@ def _glob(folders: Mapping[str, _Folder], folder: str, pieces: Sequence[str]) ->
 
 def _named(names: Sequence[str], pattern: str) -> list[str]:
     """Names that a piece of a glob matches; a wildcard never stands for a leading dot."""
-    found = fnmatch.filter(names, pattern)
-    return found if pattern.startswith(".") else [name for name in found if not name.startswith(".")]
+    matches = fnmatch.filter(names, pattern)
+    return matches if pattern.startswith(".") else [name for name in matches if not name.startswith(".")]
 
 
 def _source(snapshot: Snapshot, path: str) -> str:

@@ -62,9 +62,8 @@ def _section(figures: BatchFigures, why: str, rows: Iterable[Row]) -> str:
     if why:
         out.append(why.strip() + "\n")
     other = figures.removed_by_extension.get(TEXT, 0) - sum(removed_lines.values())
-    counts = [f"{_n(v)} {k}" for k, v in removed_lines.items()] + (
-        [f"{_n(other)} of other text"] if other else []
-    )
+    counts = [f"{_n(v)} {k}" for k, v in removed_lines.items()]
+    counts += [f"{_n(other)} of other text"] if other else []
     if counts:
         out.append(f"Lines: {', '.join(counts)}.\n")
     folders = _folders([r for r in rows if r.verdict == "removed"])
@@ -101,8 +100,8 @@ def _folders(rows: Sequence[Row]) -> list[tuple[str, int, int]]:
         files[folder] += 1
         lines[folder] += row.lost
         single[folder] = row.path
-    found = [(single[f] if files[f] == 1 else f, files[f], lines[f]) for f in files]
-    return sorted(found, key=lambda item: (-item[2], -item[1], item[0]))
+    folders_with_lines = [(single[f] if files[f] == 1 else f, files[f], lines[f]) for f in files]
+    return sorted(folders_with_lines, key=lambda item: (-item[2], -item[1], item[0]))
 
 
 def _table(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:

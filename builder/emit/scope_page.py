@@ -50,7 +50,7 @@ class _Page:
         }
         # rows show the pins that a limit of lines names, and the default one
         shown = {pin for item in manifest.scope for pin in item.lines} | {manifest.upstream.default}
-        self.shown = {pin: found for pin, found in self.figures.items() if pin in shown}
+        self.shown = {pin: figures for pin, figures in self.figures.items() if pin in shown}
         self.statements = statements(manifest)
 
     def proven(self) -> Iterator[str]:
@@ -67,10 +67,10 @@ class _Page:
         )
 
     def _pin(self, pin: str) -> Sequence[str]:
-        found = self.figures[pin]
-        lines, surface, wheel = found["lines"], found["surface"], found["wheel"]
+        record = self.figures[pin]
+        lines, surface, wheel = record["lines"], record["surface"], record["wheel"]
         files = {
-            verdict: sum(b[verdict] for b in found["batches"].values())
+            verdict: sum(b[verdict] for b in record["batches"].values())
             for verdict in ("removed", "edited", "added")
         }
         share = f" ({100 * lines['after'] / lines['before']:.1f}%)" if lines["before"] else ""
@@ -80,7 +80,7 @@ class _Page:
             ", ".join(f"{number:,} {verdict}" for verdict, number in files.items()),
             f"{wheel['files']:,} files, {wheel['bytes']:,} bytes" if wheel else "none",
             *(_sides(surface, kind) for kind in ("flag", "route", "environment", "registry")),
-            _units(found["units"]),
+            _units(record["units"]),
         )
 
     def section(self, name: str) -> Iterator[str]:
@@ -136,8 +136,8 @@ class _Page:
         """What batches did to each proven pin; an edited file counts for the batch of most of its lines."""
         ids = list(ids)
         prefix = "all of these batches at " if len(ids) > 1 else ""
-        for pin, found in self.shown.items():
-            figures = [found["batches"][name] for name in ids if name in found["batches"]]
+        for pin, record in self.shown.items():
+            figures = [record["batches"][name] for name in ids if name in record["batches"]]
             if not figures:
                 continue
             sums = {key: sum(one[key] for one in figures) for key in ("removed", "edited", "added", "lines")}
@@ -188,8 +188,8 @@ def _states(batch: Batch) -> str:
 
 
 def _sides(surface: Mapping[str, Mapping[str, int]], kind: str) -> str:
-    found = surface.get(kind, {"before": 0, "after": 0})
-    return f"{found['before']:,} to {found['after']:,}"
+    counts = surface.get(kind, {"before": 0, "after": 0})
+    return f"{counts['before']:,} to {counts['after']:,}"
 
 
 def _units(units: Mapping[str, Mapping[str, int]] | None) -> str:

@@ -13,32 +13,32 @@ from builder.surface.model import KINDS, Expression, Item, Surface, Value
 SCHEMA_VERSION = 1
 
 
-def surface_json(found: Surfaces) -> bytes:
+def surface_json(surfaces: Surfaces) -> bytes:
     """The file, keys in the order of schema/surface.schema.json, one item a line."""
-    counts = as_counts(found)
+    counts = as_counts(surfaces)
     lines = [
         "{",
         f'  "schema_version": {SCHEMA_VERSION},',
         f'  "counts": {_compact(counts)},',
         '  "differences": [',
-        ",\n".join(f"    {_compact(_difference(d))}" for d in found.differences),
+        ",\n".join(f"    {_compact(_difference(d))}" for d in surfaces.differences),
         "  ],",
         '  "after": [',
-        ",\n".join(f"    {_compact(_item(i))}" for i in found.after.values()),
+        ",\n".join(f"    {_compact(_item(i))}" for i in surfaces.after.values()),
         "  ],",
         '  "before": [',
-        ",\n".join(f"    {_compact(_item(i))}" for i in found.before.values()),
+        ",\n".join(f"    {_compact(_item(i))}" for i in surfaces.before.values()),
         "  ]",
         "}",
     ]
     return ("\n".join(line for line in lines if line) + "\n").encode()
 
 
-def as_counts(found: Surfaces) -> dict[str, dict[str, int]]:
+def as_counts(surfaces: Surfaces) -> dict[str, dict[str, int]]:
     """kind -> {before, after, lost, added, changed, unexplained}: things, not places."""
-    before, after = _counted(found.before), _counted(found.after)
-    changes = Counter((d.key.kind, d.change) for d in _once(found.differences))
-    open_ = Counter(d.key.kind for d in found.differences if not d.causes)
+    before, after = _counted(surfaces.before), _counted(surfaces.after)
+    changes = Counter((d.key.kind, d.change) for d in _once(surfaces.differences))
+    open_ = Counter(d.key.kind for d in surfaces.differences if not d.causes)
     return {
         kind: {
             "before": before[kind],

@@ -234,15 +234,15 @@ def _inspect(out: Path, place: _Place) -> dict[str, tuple[Entry, marks.Stat]]:
             f"'{out}' is not empty and the builder did not make it (it holds {names}).",
             hint="give another OUT, or move what is there away",
         )
-    found = marks.condition(place.folder, marker)
-    _refuse(out, found)
-    return {path: (marker.files[path], stat) for path, stat in found.clean.items()}
+    condition = marks.condition(place.folder, marker)
+    _refuse(out, condition)
+    return {path: (marker.files[path], stat) for path, stat in condition.clean.items()}
 
 
-def _refuse(out: Path, found: Condition) -> None:
+def _refuse(out: Path, condition: Condition) -> None:
     hint = f"move it away, or delete '{out}' whole; a change belongs into overlays/"
-    texts = [f"'{path}' in '{out}' was not made by the builder." for path in found.foreign]
-    texts += [f"'{path}' in '{out}' was edited after it was built." for path in found.edited]
+    texts = [f"'{path}' in '{out}' was not made by the builder." for path in condition.foreign]
+    texts += [f"'{path}' in '{out}' was edited after it was built." for path in condition.edited]
     problems = [Problem("E001", _printable(text), hint=hint) for text in texts[:_LISTED]]
     if len(texts) > _LISTED:
         problems.append(Problem("E001", f"There are {len(texts) - _LISTED} more such files in '{out}'."))

@@ -138,12 +138,12 @@ class _Look:
             return New(path, arrival, tuple(evidence), "remove", marker.batch, True)
         if standing is not None:
             evidence.append(standing.evidence)
-        said = self._said(path)
-        if said is not None:
-            word, count = said
+        fact_word = self._said(path)
+        if fact_word is not None:
+            word, count = fact_word
             lines = "1 line" if count == 1 else f"{count} lines"
             evidence.append(f"`{word}` still stands on {lines} of it (batch {self.markers.facts[word]})")
-        doubt = said is not None or (standing is not None and standing.open)
+        doubt = fact_word is not None or (standing is not None and standing.open)
         return New(
             path,
             arrival,

@@ -16,7 +16,7 @@ from builder.source.parse import parse
 def emptied(paths: Collection[str], history: History) -> Commit | None:
     """The commit after which none of these paths was left; None while one is, or without history."""
     left = set(paths)
-    found: Commit | None = None
+    culprit: Commit | None = None
     for commit in history.touching(paths):
         for change in commit.changes:
             if change.source in paths:
@@ -26,11 +26,11 @@ def emptied(paths: Collection[str], history: History) -> Commit | None:
                     left.discard(change.path)
                 else:
                     left.add(change.path)
-        if not left and found is None:
-            found = commit
+        if not left and culprit is None:
+            culprit = commit
         elif left:
-            found = None
-    return found
+            culprit = None
+    return culprit
 
 
 def lost(path: str, matches: Callable[[bytes], bool], history: History) -> tuple[Commit | None, str | None]:
@@ -42,13 +42,13 @@ def lost(path: str, matches: Callable[[bytes], bool], history: History) -> tuple
     before = history.blob(history.old, path)
     if before is None or not matches(before):
         return None, path  # alone it never matched: it rests on an edit that goes first
-    renames, gone = history.fate(path)
+    renames, deletion = history.fate(path)
     names = [path, *(name for _, name in renames)]
     commits = history.touching(names)
     if not commits:
         return None, path
     low, high = -1, len(commits)  # matches after low (-1: at the old commit), not after high
-    if gone is None:
+    if deletion is None:
         high = len(commits) - 1
         if matches_at(commits[high], names, matches, history):
             return (renames[0][0] if renames else None), names[-1]  # only its name is another
@@ -58,8 +58,8 @@ def lost(path: str, matches: Callable[[bytes], bool], history: History) -> tuple
             low = middle
         else:
             high = middle
-    commit = gone if high == len(commits) else commits[high]
-    return commit, None if gone else names[-1]
+    commit = deletion if high == len(commits) else commits[high]
+    return commit, None if deletion else names[-1]
 
 
 def matches_at(

@@ -48,8 +48,8 @@ def under_way(root: Path) -> list[Path]:
 def read(folder: Path) -> State:
     """The state of a lift. Raises BuildError L005 when the folder is none of ours."""
     try:
-        said = json.loads((folder / DATA).read_bytes())
-        return State(folder, said["from"]["spec"], said["to"]["spec"], said["manifest"]["digest"])
+        data = json.loads((folder / DATA).read_bytes())
+        return State(folder, data["from"]["spec"], data["to"]["spec"], data["manifest"]["digest"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise fail("L005", f"{folder.name} holds no lift.", hint="begin one with `lift UPSTREAM`") from None
 

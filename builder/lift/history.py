@@ -38,8 +38,8 @@ class Commit:
     @property
     def number(self) -> int | None:
         """The pull request that the subject names at its end."""
-        found = _NUMBER.search(self.subject)
-        return int(found[1]) if found else None
+        match = _NUMBER.search(self.subject)
+        return int(match[1]) if match else None
 
     def __str__(self) -> str:
         return self.id[:SHORT] + (f" (#{self.number})" if self.number else "")
@@ -81,18 +81,18 @@ class History:
         """What became of a path of the old commit: the renames that it went through, in order, and the
         commit that deleted it in the end (None: it is still there, or it never was)."""
         renames: list[tuple[Commit, str]] = []
-        gone: Commit | None = None
+        deletion: Commit | None = None
         for number, commit in enumerate(self.commits):
             if number not in self._touching.get(path, ()):
                 continue
             for change in commit.changes:
                 if change.status == "R" and change.source == path:
                     renames.append((commit, change.path))
-                    path, gone = change.path, None
+                    path, deletion = change.path, None
                     break
                 if change.path == path:
-                    gone = commit if change.status == "D" else None
-        return tuple(renames), gone
+                    deletion = commit if change.status == "D" else None
+        return tuple(renames), deletion
 
     def arrival(self, path: str) -> Arrival | None:
         """The commit with which a path of the new commit came last, and the path it was at the start."""
@@ -125,10 +125,10 @@ class History:
         if self.git_dir is None:
             return None
         try:
-            found = git.read_object(self.git_dir, f"{commit}:{path}")
+            blob = git.read_object(self.git_dir, f"{commit}:{path}")
         except git.GitError:
             return None
-        return found[2] if found is not None and found[1] == "blob" else None
+        return blob[2] if blob is not None and blob[1] == "blob" else None
 
 
 def between(old: Upstream, new: Upstream) -> History:
@@ -177,10 +177,10 @@ def same_content(old: Tree, new: Tree) -> dict[str, str]:
     """
     deleted: dict[str, list[str]] = {}
     came: dict[str, list[str]] = {}
-    for tree, other, found in ((old, new, deleted), (new, old, came)):
+    for tree, other, paths_by_blob in ((old, new, deleted), (new, old, came)):
         for path, entry in tree.items():
             if path not in other:
-                found.setdefault(entry.blob, []).append(path)
+                paths_by_blob.setdefault(entry.blob, []).append(path)
     kept = {entry.blob for path, entry in old.items() if path in new}
     return {
         paths[0]: deleted[blob][0]

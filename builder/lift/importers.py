@@ -60,10 +60,10 @@ class Importers:
             return Standing("keep", BASE, True, False, "nothing imports it")
         batches = Counter(self._removed[p].batch for p in code)
         batch = min(batches, key=lambda name: (-batches[name], name))
-        said = f"only what batch {batch} removes uses it: {few(code)}"
+        evidence = f"only what batch {batch} removes uses it: {few(code)}"
         if batch in self._prunes:
-            return Standing("prune", batch, True, False, said)
-        return Standing("keep", BASE, True, False, said)
+            return Standing("prune", batch, True, False, evidence)
+        return Standing("keep", BASE, True, False, evidence)
 
     def _users(self, module: str) -> tuple[list[str], list[str]]:
         """The removed paths that import a module, over modules that no root reaches, and those that stay."""
@@ -107,8 +107,8 @@ class Importers:
             return None
         batch = min(batches, key=lambda name: (-batches[name], name))
         who = few([modules[s].path for s in stay])
-        said = f"nothing that stays imports it but what imports its pruned neighbours too: {who}"
-        return Standing("prune", batch, True, False, said)
+        evidence = f"nothing that stays imports it but what imports its pruned neighbours too: {who}"
+        return Standing("prune", batch, True, False, evidence)
 
 
 def is_test(path: str) -> bool:

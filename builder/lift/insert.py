@@ -63,12 +63,13 @@ def apply_all(
     by_file: dict[str, list[Proposal]] = {}
     for proposal in proposals:
         by_file.setdefault(proposal.mark.file if proposal.mark else manifest, []).append(proposal)
-    found, left = dict(texts), [p for file, some in by_file.items() if file not in texts for p in some]
+    new_texts = dict(texts)
+    unplaced = [p for file, some in by_file.items() if file not in texts for p in some]
     for file in texts:
         if file in by_file:
-            found[file], others = apply(texts[file], by_file[file], between)
-            left += others
-    return found, left
+            new_texts[file], others = apply(texts[file], by_file[file], between)
+            unplaced += others
+    return new_texts, unplaced
 
 
 def _version(text: str) -> str:
@@ -89,19 +90,19 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str,
         if proposal.kind in ("rule", "fact") and _entries(layout, proposal) is None:
             lists.setdefault((proposal.kind, proposal.batch, proposal.key), []).append(proposal)
             continue
-        found = _CHANGES[proposal.kind](layout, proposal)
-        if found is None:
+        change = _CHANGES[proposal.kind](layout, proposal)
+        if change is None:
             unplaced.append(proposal)
         else:
             # where both stand at one place, what belongs to an item goes before what follows it
             follows = proposal.kind not in ("until", "preimage")
-            cuts.append((found[0], found[1], int(follows), found[2]))
+            cuts.append((change[0], change[1], int(follows), change[2]))
     for same in lists.values():
-        found = _new_list(layout, same)
-        if found is None:
+        change = _new_list(layout, same)
+        if change is None:
             unplaced += same
         else:
-            cuts.append((found[0], found[1], 1, found[2]))
+            cuts.append((change[0], change[1], 1, change[2]))
     taken: set[int] = set()
     for start, end, _, new in sorted(cuts, key=lambda cut: cut[:3], reverse=True):
         if end > start and any(at in taken for at in range(start, end)):
@@ -180,8 +181,8 @@ class _Layout:
         if name == "base":
             return self.root
         for item in _children(_value(self.root, "batches")):
-            found = _value(item, "id")
-            if found is not None and found.value == name:
+            id_node = _value(item, "id")
+            if id_node is not None and id_node.value == name:
                 return item
         return None
 
@@ -256,8 +257,8 @@ def _with_entry(layout: _Layout, mapping: Any, entry: str) -> _Cut | None:
 def _entries(layout: _Layout, proposal: Proposal) -> Any:
     """The list or mapping of a batch that a proposal adds to; None when there is none, or an empty one."""
     batch = layout.batch(proposal.batch)
-    found = _value(batch if proposal.kind == "rule" else _value(batch, "facts"), proposal.key)
-    return found if found is not None and found.value else None
+    node = _value(batch if proposal.kind == "rule" else _value(batch, "facts"), proposal.key)
+    return node if node is not None and node.value else None
 
 
 def _rule(layout: _Layout, proposal: Proposal) -> _Cut | None:
@@ -326,10 +327,10 @@ def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
 
 def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
     """A copy of an edit behind it, for another scope, since the new version."""
-    found = _item(layout, proposal.mark)
-    if found is None:
+    place = _item(layout, proposal.mark)
+    if place is None:
         return None
-    item, items = found
+    item, items = place
     named = f"{{name: {scalar(proposal.text)}, {layout.since}}}"
     if item.id == "scalar":
         return _beside(layout, items, item, named)

@@ -97,8 +97,8 @@ def _of(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
         return Lost(statement, problem, None, (), _tolerated(statement, problem, None))
     matches = culprit.matcher(stated, path, sides.manifest.packages, sides.manifest.overlays)
     if matches is None:
-        _, gone = sides.history.fate(path)
-        return Lost(statement, problem, gone, (), _tolerated(statement, problem, gone))
+        _, deletion = sides.history.fate(path)
+        return Lost(statement, problem, deletion, (), _tolerated(statement, problem, deletion))
     commit, now = culprit.lost(path, matches, sides.history)
     moved: tuple[str, ...] = ()
     if isinstance(stated, Edit):
@@ -206,8 +206,8 @@ def _around(node: ast.AST, lines: Sequence[int]) -> Definition | None:
         if isinstance(child, DEFINITIONS):
             if child.lineno <= min(lines) and max(lines) <= (child.end_lineno or 0):
                 return child
-        elif isinstance(child, ast.stmt) and (found := _around(child, lines)):
-            return found
+        elif isinstance(child, ast.stmt) and (inner := _around(child, lines)):
+            return inner
     return None
 
 

@@ -84,18 +84,18 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
 
 def words(path: str) -> set[str]:
     """The words of a path without its suffix, and each two that follow one another, joined."""
-    found: set[str] = set()
+    result: set[str] = set()
     folder, slash, last = path.lower().rpartition("/")
     for name in f"{folder}{slash}{last.rpartition('.')[0] or last}".split("/"):
         parts = _WORD.findall(name)
-        found.update(parts)
-        found.update(f"{a}{glue}{b}" for a, b in itertools.pairwise(parts) for glue in ("_", ""))
-    return found
+        result.update(parts)
+        result.update(f"{a}{glue}{b}" for a, b in itertools.pairwise(parts) for glue in ("_", ""))
+    return result
 
 
 def _text_words(line: str) -> set[str]:
-    found = set(re.findall(r"[a-z_][a-z0-9_]*", line))
-    return found | set(_WORD.findall(line))
+    names = set(re.findall(r"[a-z_][a-z0-9_]*", line))
+    return names | set(_WORD.findall(line))
 
 
 def _stated(manifest: Manifest) -> Iterator[tuple[str, str]]:

@@ -105,10 +105,10 @@ def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes
         module = parse(snapshot[target.file], target.file)
     except (SyntaxError, ValueError, RecursionError):
         return None, target.file
-    found, _ = find(module.tree, target.path)
-    if not found or not isinstance(found[0].statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    definitions, _ = find(module.tree, target.path)
+    if not definitions or not isinstance(definitions[0].statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None, target.file
-    text = module.text(found[0].statement)
+    text = module.text(definitions[0].statement)
     return text.encode("utf-8", "surrogateescape") + b"\n", target.file
 
 

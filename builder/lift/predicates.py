@@ -95,9 +95,9 @@ def _predicate(
     if not left:
         evidence = "the facts decide it: the output has no such function any more"
         return NewFact("predicate", full, path, line, uses, evidence, False, commit)
-    said = _OURS.search(body)
-    if mine is None and said is not None:
-        evidence = f"it reads `{said[0]}`, so it is about a platform that stays"
+    match = _OURS.search(body)
+    if mine is None and match is not None:
+        evidence = f"it reads `{match[0]}`, so it is about a platform that stays"
         return NewFact("predicate", full, path, line, uses, evidence, False, commit)
     batches = Counter(f.batch for f in facts if f.name.rpartition(".")[0] == full.rpartition(".")[0])
     batch = mine or min(batches, key=lambda b: (-batches[b], b))

@@ -47,9 +47,9 @@ def differences(old: Surface, new: Surface, output: Surface, kept: Collection[st
             continue  # ours
         place = f"{item.places[0].path}:{item.places[0].line}"
         if key in old:
-            said = list(_details(old[key].details, new[key].details))
-            if said:
-                differences.append(Difference("changed", key, place, "; ".join(said)))
+            details = list(_details(old[key].details, new[key].details))
+            if details:
+                differences.append(Difference("changed", key, place, "; ".join(details)))
         elif (before := moved.get((key.kind, key.name))) is not None:
             went.discard(before)
             differences.append(Difference("moved", key, place, f"from {before.group}"))

@@ -101,16 +101,16 @@ def attempt(job: Job, commit: Commit, recall: Recalled | None = None) -> Tried:
     started, spent = time.monotonic(), _cpu()
     gc.disable()
     try:
-        found = commits.read(job.git_dir, commit.id)
-        blobs = git.read_blobs(job.git_dir, [e.blob for e in found.tree.values() if e.mode != GITLINK])
-        done = trial(Snapshot(found.tree, blobs), job.manifest, recall)
+        upstream = commits.read(job.git_dir, commit.id)
+        blobs = git.read_blobs(job.git_dir, [e.blob for e in upstream.tree.values() if e.mode != GITLINK])
+        done = trial(Snapshot(upstream.tree, blobs), job.manifest, recall)
     finally:
         gc.enable()
     problems = tuple(_wrong(p, job.manifest) for p in done.problems)
     del done, blobs
     gc.collect()
     return Tried(
-        job.key, commit.id, commit.subject, commit.number, found.time, problems,
+        job.key, commit.id, commit.subject, commit.number, upstream.time, problems,
         round(_cpu() - spent, 2), round(time.monotonic() - started, 2),
     )  # fmt: skip
 

@@ -44,24 +44,26 @@ def trial(
     selection = chosen(upstream, with_paths(manifest, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]
     relaxed = _replacing(_keeping(asked, open_paths), upstream)
-    found: list[Problem] = [p for p in selection.problems if p.code == "R003"]
-    found += _replaced(asked, upstream)
+    collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]
+    collected += _replaced(asked, upstream)
     done: Cut | None = None
     after: IndexedTree | None = None
     try:
-        done = cut(upstream, relaxed, found.extend, recall, about)
+        done = cut(upstream, relaxed, collected.extend, recall, about)
         after = output_world(done, relaxed)
-        found += problems(done, after)
+        collected += problems(done, after)
     except BuildError as error:
-        found += error.problems
-    return Trial(selection, tuple(by_cause(_causes(dict.fromkeys(found)))), done, after)
+        collected += error.problems
+    return Trial(selection, tuple(by_cause(_causes(dict.fromkeys(collected)))), done, after)
 
 
-def _causes(found: Iterable[Problem]) -> list[Problem]:
+def _causes(problems: Iterable[Problem]) -> list[Problem]:
     """The problems without those that only say again, of a file, what is open in it already."""
-    found = list(found)
-    open_in = {p.upstream.file for p in found if p.code == "R008" and p.upstream is not None}
-    return [p for p in found if p.code not in _AGAIN or p.upstream is None or p.upstream.file not in open_in]
+    problems = list(problems)
+    open_in = {p.upstream.file for p in problems if p.code == "R008" and p.upstream is not None}
+    return [
+        p for p in problems if p.code not in _AGAIN or p.upstream is None or p.upstream.file not in open_in
+    ]
 
 
 def matched(selection: Selection) -> Mapping[Rule, tuple[str, ...]]:
@@ -103,8 +105,8 @@ def _replaced(manifest: Manifest, upstream: Snapshot) -> tuple[Problem, ...]:
     items = [f for b in manifest.batches for f in b.files]
     items = [f for f in items if not within or holds_path(f.path, within)]
     contents = {f.path: upstream[f.path] for f in items if f.path in upstream}
-    found = place(items, manifest.overlays, upstream.tree, contents).problems
-    return tuple(p for p in found if p.code == "R006" and p.upstream is not None)
+    problems = place(items, manifest.overlays, upstream.tree, contents).problems
+    return tuple(p for p in problems if p.code == "R006" and p.upstream is not None)
 
 
 def _literal(path: str) -> str:

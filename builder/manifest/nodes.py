@@ -97,12 +97,12 @@ def _decode(data: bytes, file: str) -> str | Problem:
         before = error.object[: error.start].decode("utf-8")
         byte = error.object[error.start]
         return Problem("M001", f"The byte 0x{byte:02x} is not UTF-8.", _mark_after(file, before))
-    if found := _FORBIDDEN.search(text):
-        code = ord(found[0])
+    if match := _FORBIDDEN.search(text):
+        code = ord(match[0])
         return Problem(
             "M001",
             f"The character U+{code:04X} may not occur in YAML.",
-            _mark_after(file, text[: found.start()]),
+            _mark_after(file, text[: match.start()]),
         )
     return text
 

@@ -51,8 +51,8 @@ def beyond(statement: Stated) -> Problem:
     span = statement.span
     at = version((span.beyond or "").rpartition("(")[2].rstrip(")"))
     early = at is not None and span.since is not None and not within(Span(span.since), at)
-    key, said = ("since", span.since) if early else ("until", span.until)
-    message = f"`{name_of(statement)}` says `{key}: {said}`, and it matches at the pin {span.beyond} too."
+    key, bound = ("since", span.since) if early else ("until", span.until)
+    message = f"`{name_of(statement)}` says `{key}: {bound}`, and it matches at the pin {span.beyond} too."
     return Problem("R011", message, statement.mark, hint=f"write `{key}: {at}`, or leave `{key}` away")
 
 

@@ -77,8 +77,8 @@ def _matches(path: str, text: str, item: AnchoredEdit) -> tuple[Scanned, list[_M
         return scanned, _cpp_blocks(scanned, anchor)
     if item.kind == "command":
         wanted = cmake.tokens(anchor)
-        found = [(c.start, c.end) for c in listing.commands if cmake.begins(c.stream, wanted)]
-        return scanned, [_whole(span) for span in found]
+        commands = [(c.start, c.end) for c in listing.commands if cmake.begins(c.stream, wanted)]
+        return scanned, [_whole(span) for span in commands]
     if item.kind == "argument":
         values = {anchor, anchor[1:-1] if re.fullmatch(r'"(?:\\.|[^"\\])*"', anchor, re.DOTALL) else anchor}
         tokens = [a for c in listing.commands for a in c.arguments if a.text == anchor or a.value in values]

@@ -70,10 +70,10 @@ def _wrong(
         message = f"{item.path} is stated to be new, and upstream has it as blob {entry.blob}."
         hint = "Compare it with the overlay, then state the blob as `preimage`."
         return Problem("R006", message, item.mark, Mark(item.path), hint=hint)
-    said = differs(item, data)
-    if said is not None and not item.optional:
+    difference = differs(item, data)
+    if difference is not None and not item.optional:
         hint = "Upstream changed it: carry the change over, then state the new blob."
-        return Problem("R006", f"{item.path} {said}.", item.mark, Mark(item.path), hint=hint)
+        return Problem("R006", f"{item.path} {difference}.", item.mark, Mark(item.path), hint=hint)
     return None
 
 
@@ -83,11 +83,13 @@ def differs(item: WholeFile, data: bytes) -> str | None:
         blob = blob_id(data)
         expected = ", ".join(item.preimage)
         return None if blob in item.preimage else f"is blob {blob}, and the overlay replaces {expected}"
-    found = definitions(data, item.path, item.definitions)
+    actual = definitions(data, item.path, item.definitions)
     wrong = [
-        f"{name} as blob {found[name]}, and the overlay replaces {stated}" if name in found else f"no {name}"
+        f"{name} as blob {actual[name]}, and the overlay replaces {stated}"
+        if name in actual
+        else f"no {name}"
         for name, stated in item.definitions.items()
-        if found.get(name) != stated
+        if actual.get(name) != stated
     ]
     return f"has {'; '.join(wrong)}" if wrong else None
 

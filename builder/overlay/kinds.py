@@ -41,9 +41,9 @@ class Hit:
     after: str | None = None
 
 
-def drop(found: Iterable[Binding]) -> list[Hit]:
+def drop(definitions: Iterable[Binding]) -> list[Hit]:
     """Definitions and assignments leave; a name among the targets of a tuple takes its value along."""
-    return [_drop(binding) for binding in found]
+    return [_drop(binding) for binding in definitions]
 
 
 def _drop(binding: Binding) -> Hit:
@@ -66,15 +66,15 @@ def _drop(binding: Binding) -> Hit:
     raise Wrong("R008", message, statement, hint)
 
 
-def stub(edit: Edit, target: Target, found: Iterable[Binding]) -> list[Hit]:
+def stub(edit: Edit, target: Target, definitions: Iterable[Binding]) -> list[Hit]:
     """The body of a function becomes one `raise` that names the batch."""
     short = ".".join(target.path[-2:])
     text = f"{short} is not part of this distribution (manifest rule: {edit.batch})"
     source = f"raise NotImplementedError({_quoted(text)})"
-    return [Hit(node, (Body(node, source),), source) for node in _functions(edit, found)]
+    return [Hit(node, (Body(node, source),), source) for node in _functions(edit, definitions)]
 
 
-def body(edit: Edit, found: Iterable[Binding], overlays: Mapping[str, bytes]) -> list[Hit]:
+def body(edit: Edit, definitions: Iterable[Binding], overlays: Mapping[str, bytes]) -> list[Hit]:
     """The body of a function becomes the content of an overlay; the signature stays."""
     if edit.by is None or edit.by not in overlays:
         raise Wrong("M008", f"The overlay `{edit.by}` of `{edit.target}` does not exist.")
@@ -83,7 +83,7 @@ def body(edit: Edit, found: Iterable[Binding], overlays: Mapping[str, bytes]) ->
     except UnicodeDecodeError as error:
         raise Wrong("M008", f"The overlay `{edit.by}` is not UTF-8: {error.reason}.") from None
     hits = []
-    for node in _functions(edit, found):
+    for node in _functions(edit, definitions):
         _check_body(edit, node, source)
         hits.append(Hit(node, (Body(node, source),), source))
     return hits
@@ -107,13 +107,15 @@ def _check_body(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, source
         raise Wrong("M008", f"The overlay `{edit.by}` is not the body of a function: {error}.") from None
 
 
-def assign(edit: Edit, target: Target, found: Iterable[Binding]) -> list[Hit]:
+def assign(edit: Edit, target: Target, definitions: Iterable[Binding]) -> list[Hit]:
     """The value of an assignment, or the default of a parameter, becomes `by`."""
     by = _source(edit, edit.by, "by")
     if target.parameter:
-        return [_replaced(_default(edit, node, target.parameter), by) for node in _functions(edit, found)]
+        return [
+            _replaced(_default(edit, node, target.parameter), by) for node in _functions(edit, definitions)
+        ]
     hits = []
-    for binding in found:
+    for binding in definitions:
         statement = binding.statement
         plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and (
             not isinstance(statement, ast.Assign) or binding.name in statement.targets
@@ -251,9 +253,9 @@ def near(module: Module, edit: Edit) -> str | None:
     return suggest(edit.match.strip().rpartition(".")[2] if edit.kind == "drop-import" else edit.match, known)
 
 
-def _functions(edit: Edit, found: Iterable[Binding]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+def _functions(edit: Edit, definitions: Iterable[Binding]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     nodes = []
-    for binding in found:
+    for binding in definitions:
         if not isinstance(binding.statement, _FUNCTIONS):
             raise Wrong("R005", f"`{edit.target}` is not a function here.", binding.statement)
         nodes.append(binding.statement)

@@ -118,17 +118,17 @@ def find(tree: ast.Module, path: Iterable[str]) -> tuple[list[Binding], list[Sco
 
 def names(scope: Scope) -> list[str]:
     """The names that a scope binds by definition or assignment, sorted."""
-    found = set()
+    result = set()
     for statement in statements(scope):
         if isinstance(statement, _DEFINITIONS):
-            found.add(statement.name)
+            result.add(statement.name)
         elif isinstance(statement, ast.Assign):
-            found.update(
+            result.update(
                 t.id for target in statement.targets for t in _flat(target) if isinstance(t, ast.Name)
             )
         elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)) and isinstance(statement.target, ast.Name):
-            found.add(statement.target.id)
-    return sorted(found)
+            result.add(statement.target.id)
+    return sorted(result)
 
 
 def imports(scope: Scope, name: str) -> bool:

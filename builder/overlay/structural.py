@@ -47,11 +47,11 @@ def sort(
     problems: list[Problem] = []
     for edit in edits:
         target = resolve(edit.target, packages, files)
-        gone = resolve(edit.target, packages, removed or {})
-        if gone and (target is None or len(gone.module) > len(target.module)):
+        removed_target = resolve(edit.target, packages, removed or {})
+        if removed_target and (target is None or len(removed_target.module) > len(target.module)):
             if not edit.optional:
-                message = f"`{edit.target}` is edited, and its file {gone.file} was removed."
-                by = (removed or {})[gone.file]
+                message = f"`{edit.target}` is edited, and its file {removed_target.file} was removed."
+                by = (removed or {})[removed_target.file]
                 hint = f"Batch `{by}` removes the file."
                 problems.append(Problem("R005", message, edit.mark, hint=hint, nothing=True))
         elif target is None:
@@ -78,7 +78,7 @@ def plan(
     hits: list[tuple[Edit, Hit]] = []
     for edit, target in edits:
         try:
-            found = _hits(module, edit, target, overlays or {})
+            edit_hits = _hits(module, edit, target, overlays or {})
         except Wrong as wrong:
             if not (edit.optional and wrong.absent):
                 place = _mark(module, wrong.node)
@@ -86,12 +86,12 @@ def plan(
                     Problem(wrong.code, str(wrong), edit.mark, place, hint=wrong.hint, nothing=wrong.absent)
                 )
             continue
-        if len(found) != (edit.count or max(len(found), 1)):
-            if found or not edit.optional:
-                problems.append(_miscounted(module, edit, found))
+        if len(edit_hits) != (edit.count or max(len(edit_hits), 1)):
+            if edit_hits or not edit.optional:
+                problems.append(_miscounted(module, edit, edit_hits))
             continue
-        hits += [(edit, hit) for hit in found]
-        records += [_record(module, edit, hit) for hit in found]
+        hits += [(edit, hit) for hit in edit_hits]
+        records += [_record(module, edit, hit) for hit in edit_hits]
     ops, more = _combine(module, hits)
     return Plan(tuple(ops), tuple(problems + more), tuple(records))
 
@@ -105,21 +105,21 @@ def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byt
         if edit.kind == "reword":
             return kinds.reword(module, edit, [module.tree])
         return kinds.in_scope(edit, target, [module.tree])
-    found, scopes = find(module.tree, target.path)
-    if not found:
+    definitions, scopes = find(module.tree, target.path)
+    if not definitions:
         message = f"{target.file} defines no `{'.'.join(target.path)}`."
         # nobody is told about an optional edit that does not match, and looking for a near name takes long
         hint = None if edit.optional else _near(target.path[-1], scopes)
         raise Wrong("R005", message, hint=hint, absent=True)
     if edit.kind == "drop":
-        return kinds.drop(found)
+        return kinds.drop(definitions)
     if edit.kind == "stub":
-        return kinds.stub(edit, target, found)
+        return kinds.stub(edit, target, definitions)
     if edit.kind == "body":
-        return kinds.body(edit, found, overlays)
+        return kinds.body(edit, definitions, overlays)
     if edit.kind == "set":
-        return kinds.assign(edit, target, found)
-    unique = {id(b.statement): b.statement for b in found}
+        return kinds.assign(edit, target, definitions)
+    unique = {id(b.statement): b.statement for b in definitions}
     if edit.kind == "reword":
         return kinds.reword(module, edit, list(unique.values()))
     return kinds.in_scope(edit, target, list(unique.values()))
@@ -221,13 +221,13 @@ def _mark(module: Module, node: ast.AST | None) -> Mark:
     return Mark(module.path, getattr(node, "lineno", 0) if node is not None else 0)
 
 
-def _miscounted(module: Module, edit: Edit, found: Sequence[Hit]) -> Problem:
-    lines = [getattr(hit.node, "lineno", 0) for hit in found]
+def _miscounted(module: Module, edit: Edit, hits: Sequence[Hit]) -> Problem:
+    lines = [getattr(hit.node, "lineno", 0) for hit in hits]
     places = ", ".join(f"{module.path}:{line}" for line in lines[:_SHOWN])
     more = ", ..." if len(lines) > _SHOWN else ""
     what = f" `{' '.join(edit.match.split())}`" if edit.match else ""
-    message = f"`{edit.kind}`{what} in `{edit.target}` states {edit.count or 'all'} and matches {len(found)}"
-    message += f": {places}{more}." if found else "."
-    hint = kinds.near(module, edit) if not found else None
+    message = f"`{edit.kind}`{what} in `{edit.target}` states {edit.count or 'all'} and matches {len(hits)}"
+    message += f": {places}{more}." if hits else "."
+    hint = kinds.near(module, edit) if not hits else None
     place = Mark(module.path, lines[0] if lines else 0)
-    return Problem("R004", message, edit.mark, place, hint=hint, nothing=not found)
+    return Problem("R004", message, edit.mark, place, hint=hint, nothing=not hits)

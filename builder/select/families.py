@@ -103,21 +103,21 @@ def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
     families = Families(manifest.batches)
     if not families:
         return manifest
-    found: dict[str, dict[str, Rule]] = {}
+    rules_by_batch: dict[str, dict[str, Rule]] = {}
     for path in paths:
         named = families.of_path(path)
         if named is not None:
             place, member = named
-            rules = found.setdefault(member.batch, {})
+            rules = rules_by_batch.setdefault(member.batch, {})
             rule = Rule(
                 literal(place), "remove", member.batch, member.word.mark, _why(member), word=member.word.text
             )
             rules.setdefault(place, rule)
-    return replace(manifest, batches=tuple(_with_rules(batch, found) for batch in manifest.batches))
+    return replace(manifest, batches=tuple(_with_rules(batch, rules_by_batch) for batch in manifest.batches))
 
 
-def _with_rules(batch: Batch, found: Mapping[str, Mapping[str, Rule]]) -> Batch:
-    rules = found.get(batch.id)
+def _with_rules(batch: Batch, rules_by_batch: Mapping[str, Mapping[str, Rule]]) -> Batch:
+    rules = rules_by_batch.get(batch.id)
     return (
         replace(batch, rules=(*(rules[place] for place in sorted(rules)), *batch.rules)) if rules else batch
     )

@@ -121,8 +121,8 @@ def _fragment(pattern: str, folder: str | None) -> str:
 
 
 def _next_slash(path: str, after: int) -> int:
-    found = path.find("/", after + 1)
-    return len(path) if found < 0 else found
+    slash = path.find("/", after + 1)
+    return len(path) if slash < 0 else slash
 
 
 def _join(names: list[str]) -> str:
@@ -167,4 +167,4 @@ def _name(glob: str) -> str:
 
 
 def _members(inner: str) -> str:
-    return re.sub(r"[^\w-]", lambda found: "\\" + found[0], inner)
+    return re.sub(r"[^\w-]", lambda match: "\\" + match[0], inner)

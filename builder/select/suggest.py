@@ -53,9 +53,9 @@ class Paths:
     def _moved(self, wanted: str) -> str | None:
         """A file of the same name elsewhere, the one whose folders are most like those wanted."""
         name = wanted.rpartition("/")[2]
-        found = self._named.get(name, []) if name != "__init__.py" else []
+        candidates = self._named.get(name, []) if name != "__init__.py" else []
         folders = set(wanted.split("/"))
-        return max(found, key=lambda path: len(folders & set(path.split("/"))), default=None)
+        return max(candidates, key=lambda path: len(folders & set(path.split("/"))), default=None)
 
     def _descend(self, wanted: str, cutoff: float) -> str | None:
         """Follows the names of a path, each to the child that is most like it."""

@@ -148,7 +148,7 @@ def _take(
     info: tarfile.TarInfo,
     path: str,
     root: str,
-    found: dict[str, _Member],
+    members: dict[str, _Member],
     hard: dict[str, str],
 ) -> str | None:
     """Adds one member that is no folder; returns what is wrong with it."""
@@ -158,12 +158,12 @@ def _take(
         data = raw[info.offset_data : info.offset_data + info.size]
         if len(data) != info.size:
             return "is cut off"
-        found[path] = _Member(EXECUTABLE if info.mode & 0o100 else FILE, data)
+        members[path] = _Member(EXECUTABLE if info.mode & 0o100 else FILE, data)
         return None
     if info.type == tarfile.SYMTYPE:
         if not _stays(path, info.linkname):
             return f"is a link out of the tree, to {info.linkname[:200]!r}"
-        found[path] = _Member(SYMLINK, info.linkname.encode("utf-8", "surrogateescape"))
+        members[path] = _Member(SYMLINK, info.linkname.encode("utf-8", "surrogateescape"))
         return None
     if info.type == tarfile.LNKTYPE:
         target, why = _inside(info.linkname, root)

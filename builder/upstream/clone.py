@@ -10,7 +10,7 @@ from pathlib import Path
 from builder.errors import fail
 from builder.upstream import commits, git, spec
 from builder.upstream.cache import scratch, writing
-from builder.upstream.commits import Found
+from builder.upstream.commits import CommitMatch
 from builder.upstream.spec import Wanted
 
 #: Seconds after which a silent remote counts as unreachable.
@@ -25,7 +25,7 @@ def location(cache: Path) -> Path:
     return cache.absolute() / "upstream.git"
 
 
-def find(cache: Path, wanted: Wanted, offline: bool) -> Found | None:
+def find(cache: Path, wanted: Wanted, offline: bool) -> CommitMatch | None:
     """A commit that is completely in the clone, or None.
 
     A branch counts only when offline: online the remote knows where it is now. Raises GitError for a
@@ -34,14 +34,14 @@ def find(cache: Path, wanted: Wanted, offline: bool) -> Found | None:
     git_dir = location(cache)
     if not git_dir.is_dir():
         return None
-    found = commits.find(git_dir, wanted)
-    if found is None and wanted.kind == "commit" and _complete(git_dir, wanted.value):
+    match = commits.find(git_dir, wanted)
+    if match is None and wanted.kind == "commit" and _complete(git_dir, wanted.value):
         raise git.GitError(f"commit {wanted.value} is damaged")
-    if found is None or not _complete(git_dir, found.commit):
+    if match is None or not _complete(git_dir, match.commit):
         return None
-    if found.ref and found.ref.startswith("refs/remotes/") and not offline:
+    if match.ref and match.ref.startswith("refs/remotes/") and not offline:
         return None
-    return found
+    return match
 
 
 def _complete(git_dir: Path, commit: str) -> bool:
@@ -49,7 +49,7 @@ def _complete(git_dir: Path, commit: str) -> bool:
     return bool(git.run(git_dir, "for-each-ref", "--", f"refs/builder/{commit}").strip())
 
 
-def fetch(cache: Path, repository: str, wanted: Wanted, near: Iterable[str] = ()) -> tuple[Path, Found]:
+def fetch(cache: Path, repository: str, wanted: Wanted, near: Iterable[str] = ()) -> tuple[Path, CommitMatch]:
     """Fetch one commit from the remote into the clone; returns the clone and the commit.
 
     The clone is a temporary one if the cache is read-only, and a fresh one if it was damaged. `near`
@@ -58,20 +58,20 @@ def fetch(cache: Path, repository: str, wanted: Wanted, near: Iterable[str] = ()
     """
     if repository.startswith("-") or not repository.isprintable() or not repository:
         raise git.GitError(f"{repository!r} is not the address of a repository")
-    found = Found(wanted.value) if wanted.kind == "commit" else _look_up(repository, wanted, near)
+    match = CommitMatch(wanted.value) if wanted.kind == "commit" else _look_up(repository, wanted, near)
     with writing(cache) as folder:
         git_dir = location(folder)
         try:
-            _fetch_into(git_dir, folder, repository, wanted, found.commit)
+            _fetch_into(git_dir, folder, repository, wanted, match.commit)
         except git.GitError:
             if _sound(git_dir):
                 raise
             shutil.rmtree(git_dir, ignore_errors=True)
-            _fetch_into(git_dir, folder, repository, wanted, found.commit)
-        if found.ref is not None and found.ref.startswith(("refs/tags/", "refs/heads/")):
-            local = found.ref.replace("refs/heads/", "refs/remotes/origin/", 1)
-            git.run(git_dir, "update-ref", "--", local, found.commit)
-    return git_dir, found
+            _fetch_into(git_dir, folder, repository, wanted, match.commit)
+        if match.ref is not None and match.ref.startswith(("refs/tags/", "refs/heads/")):
+            local = match.ref.replace("refs/heads/", "refs/remotes/origin/", 1)
+            git.run(git_dir, "update-ref", "--", local, match.commit)
+    return git_dir, match
 
 
 def discard(cache: Path) -> None:
@@ -80,7 +80,7 @@ def discard(cache: Path) -> None:
         shutil.rmtree(location(folder), ignore_errors=True)
 
 
-def _look_up(repository: str, wanted: Wanted, near: Iterable[str]) -> Found:
+def _look_up(repository: str, wanted: Wanted, near: Iterable[str]) -> CommitMatch:
     exact = wanted.value.startswith("refs/") or wanted.value == "HEAD"
     ask = (
         ["--", repository, wanted.value, f"{wanted.value}^{{}}"]
@@ -98,11 +98,11 @@ def _look_up(repository: str, wanted: Wanted, near: Iterable[str]) -> Found:
         message = f"{wanted.spec!r} is ambiguous: {' and '.join(named)} are different commits."
         raise fail("U002", message, wanted.mark, hint="give the full name, refs/tags/... or refs/heads/...")
     for ref, commit in named.items():
-        return Found(commit, ref)
+        return CommitMatch(commit, ref)
     digits = spec.short(wanted.value)
     starts = sorted({oid for oid in tips.values() if digits and oid.startswith(digits)})
     if len(starts) == 1:
-        return Found(starts[0])
+        return CommitMatch(starts[0])
     if starts:
         raise fail(
             "U002", f"{wanted.spec!r} is ambiguous: it may be {', '.join(starts)}.", hint="give more digits"

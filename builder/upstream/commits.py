@@ -18,14 +18,14 @@ PROJECT = "python/pyproject.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CommitMatch:
     """A commit of one repository, and the ref that led to it, if one did."""
 
     commit: str
     ref: str | None = None
 
 
-def find(git_dir: Path, wanted: Wanted) -> Found | None:
+def find(git_dir: Path, wanted: Wanted) -> CommitMatch | None:
     """The commit that `wanted` names, or None if this repository does not have it.
 
     A tag or branch takes precedence over an abbreviated commit. Raises BuildError U002 for a name
@@ -43,7 +43,7 @@ def find(git_dir: Path, wanted: Wanted) -> Found | None:
             hint="give the full name, refs/tags/... or refs/heads/...",
         )
     for ref, commit in refs.items():
-        return Found(commit, ref)
+        return CommitMatch(commit, ref)
     digits = spec.short(wanted.value)
     return _by_prefix(git_dir, wanted, digits) if digits else None
 
@@ -63,8 +63,8 @@ def short_ref(ref: str) -> str:
 
 def _refs_named(git_dir: Path, name: str) -> dict[str, str]:
     if name == "HEAD":
-        found = git.read_object(git_dir, "HEAD^{commit}")
-        return {"HEAD": found[0]} if found else {}
+        object_ = git.read_object(git_dir, "HEAD^{commit}")
+        return {"HEAD": object_[0]} if object_ else {}
     patterns = (
         [name]
         if name.startswith("refs/")
@@ -79,24 +79,24 @@ def _refs_named(git_dir: Path, name: str) -> dict[str, str]:
     for ref in patterns:
         if ref not in have or (ref.startswith("refs/remotes/origin/") and refs):
             continue
-        found = git.read_object(git_dir, f"{ref}^{{commit}}")
-        if found is None:
+        object_ = git.read_object(git_dir, f"{ref}^{{commit}}")
+        if object_ is None:
             raise fail("U002", f"{ref} does not point to a commit.", hint="name a tag or branch of commits")
-        refs[ref] = found[0]
+        refs[ref] = object_[0]
     return refs
 
 
-def _by_id(git_dir: Path, wanted: Wanted) -> Found | None:
-    found = git.read_object(git_dir, wanted.value + "^{commit}")
-    if found is not None:
-        return Found(found[0])
+def _by_id(git_dir: Path, wanted: Wanted) -> CommitMatch | None:
+    commit = git.read_object(git_dir, wanted.value + "^{commit}")
+    if commit is not None:
+        return CommitMatch(commit[0])
     kind = git.types(git_dir, [wanted.value]).get(wanted.value)
     if kind in ("blob", "tree", "tag"):
         raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", wanted.mark, hint=_LOG)
     return None
 
 
-def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> Found | None:
+def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> CommitMatch | None:
     candidates = git.run(git_dir, "rev-parse", f"--disambiguate={digits}").decode().split()
     if not candidates:
         return None
@@ -105,7 +105,7 @@ def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> Found | None:
     tags = [git.read_object(git_dir, i + "^{commit}") for i in candidates if kinds.get(i) == "tag"]
     commits = sorted({*commits, *(tag[0] for tag in tags if tag)})
     if len(commits) == 1:
-        return Found(commits[0])
+        return CommitMatch(commits[0])
     if commits:
         listed = ", ".join(commits[:4]) + (", ..." if len(commits) > 4 else "")
         raise fail("U002", f"{wanted.spec!r} is ambiguous: it may be {listed}.", hint="give more digits")
@@ -129,10 +129,10 @@ class Commit:
 
 def read(git_dir: Path, commit: str) -> Commit:
     """The commit's tree, time and version. Raises GitError if any of its objects is missing or damaged."""
-    found = git.read_object(git_dir, commit)
-    if found is None or found[1] != "commit":
+    object_ = git.read_object(git_dir, commit)
+    if object_ is None or object_[1] != "commit":
         raise git.GitError(f"commit {commit} is missing")
-    head = found[2].partition(b"\n\n")[0]
+    head = object_[2].partition(b"\n\n")[0]
     tree_id = re.search(rb"^tree ([0-9a-f]{40})$", head, re.M)
     time = re.search(rb"^committer .*> (\d+) [-+]\d+$", head, re.M)
     if tree_id is None or time is None:

@@ -115,8 +115,8 @@ def run(
 
 def git_version() -> tuple[int, ...]:
     """The version of the installed git. Raises BuildError E003 without git."""
-    found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", run(None, "--version"))
-    return tuple(int(part) for part in found.groups() if part) if found else ()
+    match = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", run(None, "--version"))
+    return tuple(int(part) for part in match.groups() if part) if match else ()
 
 
 def git_dir_of(path: Path) -> Path | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from builder.errors import BuildError, fail
 from builder.upstream import clone, commits, git, sdist
 from builder.upstream import spec as specs
-from builder.upstream.commits import Found
+from builder.upstream.commits import CommitMatch
 from builder.upstream.model import Sources, Upstream
 from builder.upstream.spec import Wanted
 
@@ -31,11 +31,11 @@ def resolve(spec: str, where: Sources) -> Upstream:
 def _from_repository(wanted: Wanted, path: Path) -> Upstream:
     git_dir = _opened(path, wanted, "repository")
     try:
-        found = commits.find(git_dir, wanted)
-        if found is None:
+        match = commits.find(git_dir, wanted)
+        if match is None:
             near = commits.ref_names(git_dir)
             raise specs.unknown(wanted.value, f"is no commit, tag or branch of {path}", near=near)
-        return _upstream(wanted, git_dir, found, f"the repository {path}")
+        return _upstream(wanted, git_dir, match, f"the repository {path}")
     except git.GitError as error:
         raise fail("U001", f"{wanted.spec!r} cannot be read from {path}: {error.reason}.") from None
 
@@ -75,9 +75,9 @@ def _in_mirror(wanted: Wanted, where: Sources, search: _Search) -> Upstream | No
         return None
     git_dir = _opened(where.mirror, wanted, "mirror")
     try:
-        found = commits.find(git_dir, wanted)
-        if found is not None:
-            return _upstream(wanted, git_dir, found, f"the mirror {where.mirror}")
+        match = commits.find(git_dir, wanted)
+        if match is not None:
+            return _upstream(wanted, git_dir, match, f"the mirror {where.mirror}")
         search.tried.append(f"mirror: {where.mirror} does not have it")
         search.names += commits.ref_names(git_dir)
     except git.GitError as error:
@@ -88,9 +88,9 @@ def _in_mirror(wanted: Wanted, where: Sources, search: _Search) -> Upstream | No
 def _in_clone(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
     git_dir = clone.location(where.cache)
     try:
-        found = clone.find(where.cache, wanted, where.offline)
-        if found is not None:
-            return _upstream(wanted, git_dir, found, f"the cached clone {git_dir}", _repair(wanted, where))
+        match = clone.find(where.cache, wanted, where.offline)
+        if match is not None:
+            return _upstream(wanted, git_dir, match, f"the cached clone {git_dir}", _repair(wanted, where))
         search.tried.append(f"cache: {git_dir} does not have it")
         search.names += commits.ref_names(git_dir) if git_dir.is_dir() else []
     except git.GitError as error:
@@ -105,19 +105,19 @@ def _at_remote(wanted: Wanted, where: Sources, search: _Search) -> Upstream | No
         search.tried.append("remote: skipped (offline)")
         return None
     try:
-        git_dir, found = clone.fetch(where.cache, where.repository, wanted, search.names)
-        repair = _repair(replace(wanted, kind="commit", value=found.commit), where)
-        return _upstream(wanted, git_dir, found, f"the remote {where.repository}", repair)
+        git_dir, match = clone.fetch(where.cache, where.repository, wanted, search.names)
+        repair = _repair(replace(wanted, kind="commit", value=match.commit), where)
+        return _upstream(wanted, git_dir, match, f"the remote {where.repository}", repair)
     except git.GitError as error:
         search.tried.append(f"remote: {where.repository}: {error.reason}")
     return None
 
 
 def _upstream(
-    wanted: Wanted, git_dir: Path, found: Found, place: str, repair: Callable[[], None] | None = None
+    wanted: Wanted, git_dir: Path, match: CommitMatch, place: str, repair: Callable[[], None] | None = None
 ) -> Upstream:
-    commit = commits.read(git_dir, found.commit)
-    via = f" ({commits.short_ref(found.ref)})" if found.ref else ""
+    commit = commits.read(git_dir, match.commit)
+    via = f" ({commits.short_ref(match.ref)})" if match.ref else ""
     return Upstream(
         spec=wanted.spec,
         commit=commit.id,

@@ -58,17 +58,17 @@ def _folder(cache_folder: Path) -> Path:
 def _bytes(wanted: Wanted, where: Sources) -> tuple[bytes, str, str]:
     """(bytes, sha256, where from)."""
     tried: list[str] = []
-    found = _cached(wanted, where.cache, tried)
-    if found is not None:
-        return *found, "from the cache"
+    cached = _cached(wanted, where.cache, tried)
+    if cached is not None:
+        return *cached, "from the cache"
     if where.offline:
         tried.append("package index: skipped (offline)")
         raise _unavailable(wanted, where, tried)
     with cache.writing(where.cache) as folder:
         # another builder may have downloaded it while we waited for the lock
-        found = _cached(wanted, folder, [])
-        if found is not None:
-            return *found, "from the cache"
+        cached = _cached(wanted, folder, [])
+        if cached is not None:
+            return *cached, "from the cache"
         try:
             with cache.scratch(folder) as temporary:
                 data = download.sdist(PROJECT, wanted.value, temporary)

@@ -107,8 +107,8 @@ def _elsewhere(spec: str, pins: Mapping[str, Pin]) -> Wanted:
         place = Path(path).expanduser()
     except (OSError, RuntimeError):
         raise unknown(spec, "is not a path", near=pins) from None
-    found = _revision(spec, ref, pins)
-    return Wanted(spec, found.kind, found.value, place)
+    revision = _revision(spec, ref, pins)
+    return Wanted(spec, revision.kind, revision.value, place)
 
 
 def _revision(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:

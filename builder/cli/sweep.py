@@ -21,7 +21,7 @@ from builder.pipeline import tools
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True, help="Only every n-th commit.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Commits at a time.")
 @click.option(
-    "--backend", type=click.Choice(("loky", "dask", "ray")), default="loky", show_default=True,
+    "--backend", type=click.Choice(sweep.BACKENDS), default="loky", show_default=True,
     help="Where the commits run: here, or on a dask or ray cluster.",
 )  # fmt: skip
 @click.option(

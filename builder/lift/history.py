@@ -1,4 +1,4 @@
-"""Upstream's history between two commits: along first parents, with renames, read by one `git log`."""
+"""Upstream's history between two commits: first parents only, with renames, read by one `git log`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """How a path came: the commit, and the path that it was before, if it was renamed on the way."""
+    """How a path arrived: the commit, and its former path if it was renamed on the way."""
 
     commit: Commit
     source: str | None = None
@@ -153,7 +153,7 @@ def between(old: Upstream, new: Upstream) -> History:
 def parse_log(out: bytes) -> list[Commit]:
     """The commits of `git log -z --name-status --format=%x01%H%x00%s`.
 
-    A field is told by the one before it, so any byte may be in a subject or a name but NUL.
+    The kind of a field follows from the one before it, so a subject or a name may hold any byte but NUL.
     """
     fields = iter(out.decode("utf-8", "surrogateescape").split("\0"))
     commits: list[tuple[str, str, list[Change]]] = []
@@ -171,9 +171,9 @@ def parse_log(out: bytes) -> list[Commit]:
 
 
 def same_content(old: Tree, new: Tree) -> dict[str, str]:
-    """New path -> the old path that is gone and had its very bytes; what is certain without a history.
+    """New path -> the deleted path with the same bytes: the renames that are certain without a history.
 
-    Content that several paths have (an empty file) tells nothing.
+    Content that several paths share (an empty file) proves nothing.
     """
     deleted: dict[str, list[str]] = {}
     came: dict[str, list[str]] = {}
@@ -196,7 +196,7 @@ def first_parents(git_dir: Path, old: str, new: str) -> list[str]:
 
 
 def distances(commits: Iterable[str], new: Upstream) -> dict[str, int]:
-    """For each of these commits that `new` descends from, how many first-parent commits lie between."""
+    """For each of these commits that `new` descends from, the number of first-parent commits between."""
     distances_by_commit: dict[str, int] = {}
     if not isinstance(new.blobs, GitBlobs) or not new.commit:
         return distances_by_commit

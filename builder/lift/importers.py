@@ -1,4 +1,4 @@
-"""Who imports a new module: what that says about whether it stays, and to which decision it belongs."""
+"""What the importers of a new module say about whether it stays, and to which batch it belongs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from builder.select.suggest import few
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What importers say of a module. `open`: somebody has to decide; `sure`: a root reaches it."""
+    """What importers say about a module. `open`: a person has to decide; `sure`: a root reaches it."""
 
     verdict: str
     batch: str
@@ -44,7 +44,7 @@ class Importers:
                         self._by.setdefault(edge.target, []).append(source)
 
     def standing(self, path: str) -> Standing | None:
-        """What is known of a path; None for one that is no module, or an empty one."""
+        """What the importers of a path say; None if it is not a module, or is empty."""
         module = module_of(path, self._manifest.packages)
         if module is None or self._cut is None or not self._reached or not self._cut.upstream[path].strip():
             return None
@@ -112,5 +112,5 @@ class Importers:
 
 
 def is_test(path: str) -> bool:
-    """Tests use everything: that they use something says little."""
+    """Tests use everything, so their use of something says little."""
     return path.startswith("test/") or "/test/" in path or "/tests/" in path

@@ -1,7 +1,6 @@
-"""Statements put into the text of a manifest's files where they belong; every byte of the rest stays.
+"""Inserts statements into the text of a manifest's files; every other byte stays.
 
-The YAML is composed only to find places. Nothing is ever dumped again: comments, quotes and the layout
-of what is there are the author's.
+The YAML is parsed only to find places and never dumped again: comments, quotes and layout are the author's.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from builder.manifest.model import Span
 
 _PLAIN = re.compile(r"[A-Za-z_/.(][\w ./()#'+=@-]*", re.ASCII)
 _WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
-#: Proposals that say from or up to which version they hold.
+#: Proposals that carry a version range.
 RANGED = frozenset(("until", "rule", "fact", "moved"))
 _RULES = frozenset(("keep", "remove", "prune"))
 
@@ -35,7 +34,7 @@ class Proposal:
     preimage  `mark`: a file     one more blob id `text`
     pin       the pins           a pin `text` of the commit `key`
 
-    What is new has the new upstream's version as its first.
+    New statements start (`since`) at the new upstream's version.
     """
 
     kind: Literal["until", "rule", "fact", "moved", "preimage", "pin"]
@@ -47,7 +46,7 @@ class Proposal:
 
 
 def scalar(text: str) -> str:
-    """Text as YAML in any place: plain where it can be read as nothing else, else quoted."""
+    """Text as a YAML scalar: plain where that is unambiguous, else quoted."""
     plain = _PLAIN.fullmatch(text) and " #" not in text and not text.endswith((" ", ":"))
     return text if plain and text.lower() not in _WORDS else json.dumps(text, ensure_ascii=False)
 
@@ -55,7 +54,7 @@ def scalar(text: str) -> str:
 def apply_all(
     texts: Mapping[str, str], manifest: str, proposals: Sequence[Proposal], between: Span
 ) -> tuple[dict[str, str], list[Proposal]]:
-    """The texts of a manifest's files with the proposals in them, and those that have no place in any.
+    """The texts of a manifest's files with the proposals in them, and the proposals that fit nowhere.
 
     What changes a statement, or stands behind it, goes to the file in which it is; new rules and facts go
     to the `manifest` itself. `between`: see `apply`.
@@ -73,14 +72,14 @@ def apply_all(
 
 
 def _version(text: str) -> str:
-    """A version as YAML: plain where no other reader of it could see a number."""
+    """A version as a YAML scalar: plain where no YAML reader could take it for a number."""
     return text if text.count(".") > 1 else json.dumps(text)
 
 
 def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str, list[Proposal]]:
-    """The text with the proposals in it, and those that have no place in it.
+    """The text with the proposals in it, and the proposals that fit nowhere.
 
-    `between`: up to which version what went was there, and since which one what came is.
+    `between`: the last version with what was removed, and the first with what is new.
     """
     layout = _Layout(text, between)
     cuts: list[tuple[int, int, int, str]] = []
@@ -341,7 +340,7 @@ def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
     first = layout.starts[item.start_mark.line]
     changes = [(*layout.span(_value(item, scope)), scalar(proposal.text))]
     if _value(item, "until") is not None or _value(item, "optional") is not None:
-        return None  # it was not to be there any more, or nobody knows where
+        return None  # it was expected to be absent, or its place is unknown
     old = _value(item, "since")
     if old is not None:
         changes.append((*layout.span(old), layout.since.partition(" ")[2]))

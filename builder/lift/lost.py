@@ -1,4 +1,4 @@
-"""What the manifest says and a newer upstream does not bear out: what became of it, and by which commit."""
+"""Statements that no longer match a newer upstream: what became of their objects, and by which commit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from builder.tree import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A statement that held at the old upstream and does not at the new one.
+    """A statement that matched at the old upstream and does not at the new one.
 
-    `problem` is None for one that may match nothing: nothing stops, and it is worth knowing.
+    `problem` is None for an optional statement: it stops nothing, but is worth knowing.
     `moved`: where its object is now, as far as that is certain.
     """
 
@@ -51,7 +51,7 @@ class Sides:
 
 
 def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
-    """Every statement that no longer holds, with the problem that it gives, in the manifest's order."""
+    """Every statement that no longer matches, with its problem if any, in the manifest's order."""
     by_mark = {p.mark: p for p in problems if p.mark is not None and p.code in _CODES}
     items = []
     for statement in _once(sides):
@@ -63,7 +63,7 @@ def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
 
 
 def _once(sides: Sides) -> Iterator[Statement]:
-    """Each statement by one of its names: the first that the old upstream has a file for."""
+    """Each statement once, by the first of its names that the old upstream has a file for."""
     names: dict[Mark, list[Statement]] = {}
     for statement in statements(sides.manifest):
         names.setdefault(statement.mark, []).append(statement)
@@ -116,8 +116,7 @@ def _rule(statement: Statement, rule: Rule, problem: Problem | None, sides: Side
     now = {sides.history.fate(path)[0][-1][1] for path in before if sides.history.fate(path)[0]}
     moved = tuple(sorted(path for path in now if path in sides.new))
     proposals = list(_tolerated(statement, problem, commit))
-    # what a rule kept or removed is to be kept or removed under its new name; whether the new
-    # name is decided already is for the arrivals to see
+    # a renamed path keeps its verdict; `arrivals` finds out whether a rule already decides the new name
     return Lost(statement, problem, commit, _folded(moved, sides.new), tuple(proposals))
 
 
@@ -134,11 +133,11 @@ def _folded(paths: Sequence[str], tree: Iterable[str]) -> tuple[str, ...]:
 
 
 def _tolerated(statement: Statement, problem: Problem | None, commit: Commit | None) -> tuple[Proposal, ...]:
-    """The statement may match nothing, because of the commit."""
+    """The proposal that ends the statement's version range, because of the commit."""
     if problem is None or commit is None or statement.optional:
         return ()
     if problem.code == "R006" and problem.upstream is not None:
-        return ()  # upstream has the file: what to do with it is for `overlays` to say
+        return ()  # upstream still has the file: `overlays` proposes what to do with it
     if problem.code == "R004" and not problem.nothing:
         return ()  # it matches, but not as many places as it states
     return (Proposal("until", statement.batch, f"gone since {commit}", statement.mark),)
@@ -149,7 +148,7 @@ def _moved_by(commit: Commit | None) -> str:
 
 
 def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, sides: Sides) -> Iterator[str]:
-    """Scopes of the new upstream in which the edit finds what it states, when its own has it no more."""
+    """Scopes of the new upstream in which the edit matches, when its own scope no longer does."""
     packages = sides.manifest.packages
     target = resolve(edit.target, packages, sides.old)
     if target is None:

@@ -1,4 +1,4 @@
-"""Words that tell to which batch a path belongs, learned from what was decided at the old upstream."""
+"""Words that show to which batch a path belongs, learned from the decisions on the old upstream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from builder.manifest.model import Batch, Fact, Manifest, Rule
 _WORD = re.compile(r"[a-z0-9]+")
 _STRING = re.compile(r"""["']([a-z0-9_]+)["']""")
 _ORDINARY = frozenset(("type", "platform", "device", "true", "false", "none", "auto", "cpu"))
-#: Rules of one batch that must take paths with a word before the word says something.
+#: Rules of one batch that must match paths with a word before the word counts as evidence.
 _MIN_RULES = 2
 
 
@@ -30,14 +30,14 @@ class Marker:
 
 @dataclass(frozen=True)
 class Markers:
-    """All telling words of paths, and the words of facts that are looked for in texts."""
+    """The marker words of paths, and the words of facts that are searched for in texts."""
 
     paths: Mapping[str, Marker]
     facts: Mapping[str, str]  # word -> batch
     values: frozenset[str] = frozenset()  # those of them that are values of options: strings, and no names
 
     def of(self, path: str) -> Marker | None:
-        """The most telling word of a path: one that a fact names, else the one that most paths have."""
+        """The strongest marker of a path: a word that a fact names, else the one that most paths have."""
         markers = [self.paths[word] for word in words(path) if word in self.paths]
         return max(markers, key=lambda m: (m.stated, m.paths, len(m.word)), default=None)
 

@@ -1,4 +1,4 @@
-"""Files and bodies of ours whose upstream changed underneath: what changed, and a merge of three sides."""
+"""Our files and bodies whose upstream original has changed: the change, and a three-way merge."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from builder.upstream import git
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Code of ours in place of upstream's, and upstream's changed.
+    """Our code in place of upstream code that has changed.
 
     `conflicts`: how many places of a three-way merge cannot be joined (None: nothing was merged).
     `merged`: what the merge gives, for a whole file without conflicts.
@@ -42,7 +42,7 @@ class Changed:
 
 
 def changed(old: Snapshot, new: Snapshot, manifest: Manifest, history: History) -> list[Changed]:
-    """Every whole file and every body of ours whose upstream text is another at the new upstream."""
+    """Every whole file and body of ours whose original differs at the new upstream."""
     changes: list[Changed] = []
     for batch in manifest.batches:
         for file in batch.files:

@@ -1,4 +1,4 @@
-"""What appeared in a newer upstream and looks like a fact that the manifest does not state yet."""
+"""Code that is new in an upstream and looks like a fact that the manifest does not state yet."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from builder.tree import Snapshot
 
 _NAMED = re.compile(r"_?(?:is|use|has|support|supports)_\w+|\w+_(?:available|supported|support)")
 _METHOD = re.compile(rb"\b(\w*platform\w*)(?:\(\))?\.(is_\w+|device_name|supports_\w+)\b")
-#: What a predicate reads that is about a platform that does not stay.
+#: What a predicate about a removed platform reads.
 _THEIRS = re.compile(r"torch\.(?:backends\.)?(?!cuda|cpu|distributed|version\.cuda|version\.__)[a-z]+\b")
-#: What a predicate reads that is about the kept platform.
+#: What a predicate about the kept platform reads.
 _OURS = re.compile(r"\bcuda\b|capability|is_cuda|nvidia|\bsm_?\d+|flashinfer|blackwell|hopper", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class NewFact:
-    """A predicate, a method of the platform object or a value to choose that came.
+    """A new predicate, method of the platform object, or choice of an option.
 
-    `open`: somebody has to say what it is. `uses`: how often the output says its name (its definition aside).
+    `open`: a person has to state its value. `uses`: occurrences of its name in the output, without its
+    definition.
     """
 
     kind: str  # predicate, platform, choice
@@ -47,7 +48,7 @@ class NewFact:
 def predicates(
     old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest, markers: Markers, history: History
 ) -> list[NewFact]:
-    """Functions without parameters that came into the modules in which the manifest's predicates stand."""
+    """New functions without parameters in the modules that define the manifest's predicates."""
     facts = [f for b in manifest.batches for f in b.facts if f.kind == "predicate"]
     fact_names = {f.name for f in facts}
     modules = {name.rpartition(".")[0] for name in fact_names}
@@ -103,7 +104,7 @@ def _predicate(
     batch = mine or min(batches, key=lambda b: (-batches[b], b))
     evidence = f"it stands beside the platform predicates and reads nothing of the kept platform: `{body}`"
     why = f"came with {commit}" if commit else "came after the pin"
-    # false is a statement about the target: proposed only for what is certainly another platform
+    # `false` is proposed only for what certainly asks for another platform
     certain = mine is not None or _THEIRS.search(body) is not None
     proposal = Proposal("fact", batch, why, key="predicates", text=full) if certain else None
     return NewFact("predicate", full, path, line, uses, evidence, True, commit, proposal)
@@ -217,6 +218,6 @@ def _methods(snapshot: Snapshot) -> dict[str, list[tuple[str, int]]]:
 
 
 def _came(path: str, name: str, history: History) -> Commit | None:
-    """The commit with which a name came into a file."""
+    """The commit that added a name to a file."""
     word = re.compile(rb"\b" + name.encode() + rb"\b")
     return culprit.wrote(path, lambda data: word.search(data) is not None, history)

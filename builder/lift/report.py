@@ -1,4 +1,4 @@
-"""A survey as sentences for a person, and as data for a program."""
+"""A survey as Markdown and as JSON data."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from builder.lift.survey import Survey, uses
 from builder.report import also, as_dict, clean, ordered
 from builder.upstream.model import Upstream
 
-#: Rows of a list that a page shows; report.json has all.
+#: Rows of a list shown on the page; report.json has all.
 _MAX_ROWS = 40
-#: Lines of a diff or a merge that a page shows.
+#: Lines of a diff or a merge shown on the page.
 _MAX_LINES = 120
 
 
@@ -25,7 +25,7 @@ def markdown(survey: Survey) -> str:
     """The report as a page."""
     title = f"# Lift from {named(survey.old)} to {named(survey.new)}"
     parts = [title, "", *summary(survey), ""]
-    parts += _section("To decide", [_question(q.id, q.problem) for q in survey.questions], most=None)
+    parts += _section("To decide", [_question(q.problem) for q in survey.questions], most=None)
     parts += _section("Decided by hand", [f"{q.problem.message} **{d.why}**" for q, d in survey.decided])
     parts += _section("No longer matches", [_lost(item) for item in survey.lost if item.problem], most=None)
     quiet = [_lost(item) for item in survey.lost if not item.problem]
@@ -52,8 +52,8 @@ def summary(survey: Survey) -> list[str]:
         lines.append(f"{counted(len(survey.history.commits), 'commit')} of upstream on the way.")
     else:
         lines.append(
-            "The two upstreams have no common history here, so no commit is named: "
-            "a full clone as `SGLANG_MIRROR` gives it."
+            "No repository here has the history between the two upstreams, so no commit is named: "
+            "set `SGLANG_MIRROR` to a full clone."
         )
     broken = [item for item in survey.lost if item.problem]
     verb = "matches" if len(broken) == 1 else "match"
@@ -89,7 +89,7 @@ def summary(survey: Survey) -> list[str]:
 
 
 def exit_status(survey: Survey) -> int:
-    """5: a rule is broken; 1: a gate fails; 3: something is to decide; 0: the lift is done."""
+    """5: a rule is broken; 1: a gate fails; 3: questions are open; 0: the lift is done."""
     statuses = {p.exit_status for p in survey.problems}
     for status in (RULE_BROKEN, GATE_FAILED):
         if status in statuses:
@@ -186,7 +186,7 @@ def record(survey: Survey) -> dict[str, Any]:
 
 
 def named(upstream: Upstream) -> str:
-    """An upstream as a person names it, with its commit."""
+    """An upstream by the name that the user gave, with its commit."""
     short = upstream.commit[:SHORT] if upstream.commit else ""
     asked = upstream.spec
     return short if short and upstream.commit and upstream.commit.startswith(asked) else f"{asked} ({short})"
@@ -204,7 +204,7 @@ def _section(title: str, rows: Sequence[str], most: int | None = _MAX_ROWS) -> I
     yield ""
 
 
-def _question(name: str, problem: Problem) -> str:
+def _question(problem: Problem) -> str:
     where = f" ({problem.upstream})" if problem.upstream else ""
     return f"**{problem.code}** {problem.message}{where} Propose {problem.hint}."
 
@@ -318,8 +318,8 @@ def counted(number: int, what: str) -> str:
 
 
 def cited(commit: Commit) -> str:
-    """A commit with its subject, as code: in a pull request, a bare `#1` would name another project's, and
-    whoever a subject names would be called."""
+    """A commit with its subject, as code: in a pull request, a bare `#1` would link to another project's
+    issue, and a bare `@name` would notify that person."""
     subject = commit.subject.removesuffix(f"(#{commit.number})").strip()
     return f"`{commit} {subject.replace('`', chr(39))}`"
 

@@ -1,4 +1,4 @@
-"""What people choose by name, and what is installed: the old upstream beside the new one and its output."""
+"""Compares the surface and the dependencies of the old upstream with those of the new one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from builder.tree import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing of the surface that came, went or changed, in what the output has of it."""
+    """One item of the surface that was added, removed or changed, as far as the output has it."""
 
     change: str  # came, went, moved, changed
     key: Key
@@ -23,7 +23,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A requirement that came, went or asks for another version. `open`: it is new in the output."""
+    """A requirement that was added, removed or changed. `open`: it is new in the output."""
 
     change: str
     project: str
@@ -34,9 +34,9 @@ class Dependency:
 
 
 def differences(old: Surface, new: Surface, output: Surface, kept: Collection[str]) -> list[Difference]:
-    """What upstream added, took and changed, as far as the output has it or would have had it.
+    """What upstream added, removed and changed, as far as the output has it or would have had it.
 
-    `kept`: the paths of the old upstream that stayed. What moved to another module moved, and no more.
+    `kept`: the paths of the old upstream that stayed. An item in another module is reported as moved.
     """
     differences: list[Difference] = []
     stood = {key: item for key, item in old.items() if any(p.path in kept for p in item.places)}
@@ -77,7 +77,7 @@ def _details(before: Mapping[str, object], after: Mapping[str, object]) -> Itera
 
 
 def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest) -> list[Dependency]:
-    """Requirements of the projects that came, went or changed; open are those that the output has anew."""
+    """Requirements that were added, removed or changed; open are those that are new in the output."""
     before, after, ours = (_requirements(s, manifest) for s in (old, new, output))
     dependencies: list[Dependency] = []
     for key in sorted({*before, *after}):

@@ -1,4 +1,4 @@
-"""The whole lift as values: from two upstreams and a manifest to everything that a person has to know."""
+"""The whole lift as a pure function: two upstreams and a manifest give everything that the report shows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided: all questions whose id matches stay as they are, because."""
+    """A person's decision to leave all questions whose id matches as they are, with the reason."""
 
     pattern: str
     why: str
@@ -53,7 +53,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The files with every proposal, the manifest itself in any case, and what would still be wrong."""
+    """The files with every proposal, always with the manifest itself, and the problems that would remain."""
 
     files: Mapping[str, bytes]
     proposals: tuple[Proposal, ...]
@@ -62,7 +62,7 @@ class Proposed:
 
 @dataclass(frozen=True)
 class Survey:
-    """All that a lift found."""
+    """The result of a lift."""
 
     old: Upstream
     new: Upstream
@@ -78,11 +78,11 @@ class Survey:
     questions: tuple[Question, ...]
     decided: tuple[tuple[Question, Decision], ...]
     proposed: Proposed | None
-    causes: Mapping[Problem, Commit] = field(default_factory=dict)  # which commit brought what a gate finds
+    causes: Mapping[Problem, Commit] = field(default_factory=dict)  # the commit that caused a gate's problem
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What stops a build, and what stops the lift."""
+        """The problems of the build, and the open questions of the lift."""
         return (*self.trial.problems, *(q.problem for q in self.questions))
 
 
@@ -94,7 +94,7 @@ def survey(
     schema: Mapping[str, object],
     decisions: Sequence[Decision] = (),
 ) -> Survey:
-    """Try the manifest on the new upstream, and say what is different from the old one and why."""
+    """Try the manifest on the new upstream; compare with the old one and find the causes."""
     before, edited = _old_side(old[1], manifest, about(old[0], manifest))
     between = versions.step(old[0], new[0], manifest)
     done = trial(new[1], manifest, about=versions.known(new[0], manifest, between))
@@ -128,7 +128,7 @@ def survey(
 
 
 def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Pruned, frozenset[Mark]]:
-    """The decisions on the old upstream, and the edits that found something there."""
+    """The decisions on the old upstream, and the edits that matched there."""
     within = partial_paths(old)
     asked = with_paths(excused(manifest, known, within), old.tree)
     selection = chosen(old, asked, within)
@@ -244,7 +244,7 @@ def _questions(
 
 
 def uses(fact: NewFact) -> str:
-    """How often the output says a new fact's name, in words."""
+    """How often the output uses a new fact's name, in words."""
     word = "place" if fact.kind == "choice" else "use"
     return f"{fact.uses:,} {word}" if fact.uses == 1 else f"{fact.uses:,} {word}s"
 

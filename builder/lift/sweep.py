@@ -1,4 +1,4 @@
-"""A sweep: one manifest tried on many upstream commits, and what is left to say of all of them."""
+"""A sweep: tries one manifest on many upstream commits and summarises the results."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from builder.pipeline.cut import Recalled
 
 BACKENDS = ("loky", "dask", "ray")
-_TOGETHER = 12  # commits in one process: most of a commit is as the one before it had it
+_TOGETHER = 12  # commits in one process: neighbouring commits share most of their files
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """One problem of one commit: its code, and the rule that it is about."""
+    """One problem of one commit: its code, and the statement that it is about."""
 
     code: str
     rule: str
@@ -39,7 +39,7 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One commit. `cpu_s` and `wall_s`: seconds of processor time and of waiting that trying it took."""
+    """The result for one commit. `cpu_s` and `wall_s`: processor and wall-clock time in seconds."""
 
     key: str  # of manifest, builder and tools: a line with another key says nothing about these
     commit: str
@@ -60,7 +60,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs, wherever it runs: the repository must lie at the same place there."""
+    """What a worker needs; the repository must have the same path on every worker's machine."""
 
     git_dir: Path
     manifest: Manifest
@@ -69,7 +69,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a sweep found. `first`: for each rule the first commit on which it failed, with how many did."""
+    """The summary of a sweep. `first`: for each rule, the first commit on which it failed, and the count."""
 
     total: int  # commits between the two ends
     tried: tuple[Tried, ...]
@@ -81,7 +81,7 @@ class Summary:
 
 
 def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
-    """A digest of all that decides what a commit gives: manifest, batches that are off, builder, tools."""
+    """A digest of all that decides a result: manifest, batches that are off, builder, tools."""
     parts = [__version__, own_digest(), manifest.digest, *sorted(without)]
     parts += [f"{name}={value}" for name, value in sorted(tools.items())]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
@@ -155,7 +155,7 @@ def chosen(commits: Sequence[Commit], every: int) -> list[Commit]:
 
 
 def read(path: Path, key: str) -> dict[str, Tried]:
-    """What was tried already under this key, by commit. A line that cannot be read is tried again."""
+    """The earlier results with this key, by commit; unreadable lines are skipped."""
     tried_by_commit: dict[str, Tried] = {}
     try:
         lines = path.read_text("utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""A trial: the whole cut of an upstream, going on after problems, so that one run names all of them."""
+"""A trial: cuts and verifies an upstream, continuing after problems, so that one run lists all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from builder.tree import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a manifest does to an upstream. `cut` and `after` are None where a stage could not go on."""
+    """The result of a trial. `cut` and `after` are None if a stage could not continue."""
 
     selection: Selection
     problems: tuple[Problem, ...]
@@ -58,7 +58,7 @@ def trial(
 
 
 def _causes(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems without those that only say again, of a file, what is open in it already."""
+    """The problems without those that follow from an R008 in the same file."""
     problems = list(problems)
     open_in = {p.upstream.file for p in problems if p.code == "R008" and p.upstream is not None}
     return [

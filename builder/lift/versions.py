@@ -1,4 +1,4 @@
-"""The versions between which a lift goes, for the ranges of the statements that it proposes."""
+"""The versions of the two upstreams of a lift, for the ranges of the statements that it proposes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that make up one manifest, and which of its statements may stand in which of them."""
+"""The files that make up one manifest, and which statements each of them may hold."""
 
 from __future__ import annotations
 
@@ -18,13 +18,8 @@ SCOPE = "docs/scope.yaml"
 _EDITS = re.compile(r"overlays/([^/]+)/edits\.yaml")
 
 
-def edits_file(batch: str) -> str:
-    """Where the edits of a batch are written."""
-    return f"overlays/{batch}/edits.yaml"
-
-
 def is_part(path: str) -> bool:
-    """Whether the file below overlays/ is a part of the manifest itself, and no overlay."""
+    """Whether a file below overlays/ is part of the manifest itself rather than an overlay."""
     return path == HISTORY or _EDITS.fullmatch(path) is not None
 
 
@@ -44,7 +39,7 @@ class Documents:
 
     @property
     def whole(self) -> bool:
-        """Could everything be read?"""
+        """Whether every file could be read."""
         return all(one.data is not None and not one.unknown for one in self)
 
     @property
@@ -64,7 +59,7 @@ class Documents:
             yield batch.with_others([*own, *past.get(name, ())])
 
     def strays(self) -> Iterator[View]:
-        """What is added to batches that there are not."""
+        """Additions of the history to batches that do not exist."""
         known = self._ids()
         for name, document in self.edits.items():
             if name not in known:
@@ -72,7 +67,7 @@ class Documents:
         yield from (one for one in self._past() if one.text("id") not in known)
 
     def problems(self, schema: Mapping[str, Any]) -> Iterator[Problem]:
-        """Where a file does not fit its part of the schema, or adds to what there is not."""
+        """Problems of files that do not fit their part of the schema, or add to what does not exist."""
         for document, part, elsewhere in self._kinds(schema):
             if document.data is not None:
                 yield from validate(document, schema, part, elsewhere)
@@ -105,12 +100,12 @@ class Documents:
             yield self.scope, parts.get("scope", {}), {}
 
     def _strays(self) -> Iterator[Problem]:
-        """M009 for edits of no batch, M006 for a batch and M012 for a pattern that the history makes up."""
+        """M009 for edits of no batch; M006 and M012 for a batch or pattern that only the history names."""
         known = self._ids()
         for name, document in self.edits.items():
             if name not in known:
                 close = nearest(name, known)
-                how = f"its folder is named after a batch: {close or f'none is called `{name}`'}"
+                how = f"the folder must have the id of a batch: {close or f'there is no batch `{name}`'}"
                 yield Problem("M009", f"No batch uses `{document.file}`.", Mark(document.file), hint=how)
         marks: dict[str, Mark] = {}
         for one in self._past():
@@ -135,7 +130,7 @@ class Documents:
                 yield Problem("M012", message, text.at("pattern").mark, hint=hint)
 
     def _past(self) -> list[View]:
-        """What the history adds to batches."""
+        """The additions of the history to batches."""
         return list(View(self.history, (), self.history.data).items("batches")) if self.history else []
 
     def _ids(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The scope as docs/scope.yaml states it: items that a reader looks for, each with what carries it out.
+"""The scope, from docs/scope.yaml: items that a reader looks for, each with what carries it out.
 
 An item decides nothing by itself. It names the batches and statements that do, what must be there
 afterwards (a guarantee like those of `present`), and what checks it; `docs/scope.md` shows it.
@@ -50,7 +50,7 @@ def _lines(view: View) -> Mapping[str, int]:
 
 
 def check(manifest: Manifest) -> Iterator[Problem]:
-    """M006 for a batch, M012 for a statement, a gate or a pin that an item names and that there is not."""
+    """M006 for an unknown batch, M012 for an unknown statement, gate or pin that an item names."""
     batches = [b.id for b in manifest.batches]
     named = set(statements(manifest))
     marks: dict[str, Mark] = {}
@@ -75,7 +75,7 @@ def _unknown(item: Item, what: str, names: Iterable[str], known: Iterable[str]) 
     known = sorted(known)
     for name in names:
         if name not in known:
-            message = f"The item `{item.id}` names the {what} `{name}`, and there is none."
+            message = f"The item `{item.id}` names the {what} `{name}`, which does not exist."
             yield Problem("M012", message, item.mark, hint=nearest(name, known))
 
 

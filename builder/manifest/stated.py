@@ -1,4 +1,4 @@
-"""Every statement of a manifest that upstream may or may not bear out, in one walk."""
+"""Walks all statements of a manifest that may or may not match an upstream."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def stated(manifest: Manifest) -> Iterator[Stated]:
 
 
 def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:
-    """The manifest with every statement as `change` gives it back, a statement's own models included."""
+    """The manifest with `change` applied to every statement, a statement's own models included."""
 
     def each(many: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(one(item) for item in many)
@@ -113,7 +113,7 @@ def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:
 
 
 def name_of(statement: Stated) -> str:
-    """What a statement is about, in one word of the manifest."""
+    """The object of a statement, in one word of the manifest."""
     if isinstance(statement, (Rule, WheelRule)):
         return statement.pattern
     if isinstance(statement, Word):

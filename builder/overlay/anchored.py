@@ -12,7 +12,7 @@ from builder.native import cmake, cpp
 from builder.native.text import Scanned, TextEdit, apply, decode, encode, wide
 from builder.overlay.record import Record, digest
 
-_SHOWN = 5  # places that a message lists
+_SHOWN = 5  # places listed in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def edit(path: str, data: bytes, edits: Sequence[AnchoredEdit]) -> tuple[bytes, 
 
 
 def _misfit(path: str, item: AnchoredEdit) -> Problem | None:
-    """What is wrong with the edit itself, whatever the file holds."""
+    """The problem of an edit that is wrong for any content of the file."""
     message = None
     if not item.anchor.strip():
         message = "The anchor is empty."
@@ -60,7 +60,7 @@ def _misfit(path: str, item: AnchoredEdit) -> Problem | None:
     elif item.kind == "block" and not (cmake.is_cmake(path) or path.endswith(cpp.SUFFIXES)):
         message = f"`block` edits CMake or C++, and {path} is neither."
     elif (item.kind == "replace") != (item.by is not None):
-        message = "`by` belongs to `replace`, and only to it."
+        message = "`replace` needs `by`, and no other kind takes it."
     return Problem("M011", message, item.mark) if message else None
 
 
@@ -122,7 +122,7 @@ def _cmake_blocks(listing: cmake.Listing, anchor: str) -> list[_Match]:
 
 
 def _cmake_arm(scanned: Scanned, block: cmake.Block, index: int) -> _Match:
-    """An arm that is never taken leaves; the arms after it take its place."""
+    """Removes an arm that is never taken; the following arms take its place."""
     head, after = block.heads[index], block.heads[index + 1 : index + 2]
     stop = after[0].start if after else block.last.start
     if index > 0:
@@ -197,8 +197,8 @@ def _miscounted(path: str, scanned: Scanned, item: AnchoredEdit, matches: Sequen
 
 
 def _elsewhere(path: str, scanned: Scanned, item: AnchoredEdit) -> str | None:
-    """Where the text of the anchor stands although its syntax does not fit."""
+    """A hint with the place where the anchor occurs as text but not as this kind of syntax."""
     at = scanned.text.find(wide(item.anchor))
     if at < 0:
         return None
-    return f"The text stands at {path}:{scanned.line(at)}, but not as a {item.kind}."
+    return f"The text occurs at {path}:{scanned.line(at)}, but not as a {item.kind}."

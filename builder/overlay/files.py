@@ -1,4 +1,4 @@
-"""Whole files of ours, in place of upstream files whose blobs the manifest states."""
+"""Whole files of ours that replace upstream files with known blobs, or are new."""
 
 from __future__ import annotations
 
@@ -64,21 +64,21 @@ def _wrong(
         if not item.replaces or item.optional:
             return None
         what = f"blob {', '.join(item.preimage)}" if item.preimage else f"{', '.join(item.definitions)} of it"
-        message = f"{item.path} replaces {what}, and upstream has no such file."
-        return Problem("R006", message, item.mark, hint="Leave `preimage` away for a new file.")
+        message = f"{item.path} should replace {what}, but upstream has no such file."
+        return Problem("R006", message, item.mark, hint="Omit `preimage` for a new file.")
     if not item.replaces:
-        message = f"{item.path} is stated to be new, and upstream has it as blob {entry.blob}."
+        message = f"{item.path} should be new, but upstream has it as blob {entry.blob}."
         hint = "Compare it with the overlay, then state the blob as `preimage`."
         return Problem("R006", message, item.mark, Mark(item.path), hint=hint)
     difference = differs(item, data)
     if difference is not None and not item.optional:
-        hint = "Upstream changed it: carry the change over, then state the new blob."
+        hint = "Upstream changed it: port the change, then state the new blob."
         return Problem("R006", f"{item.path} {difference}.", item.mark, Mark(item.path), hint=hint)
     return None
 
 
 def differs(item: WholeFile, data: bytes) -> str | None:
-    """How an upstream file is not what an overlay replaces; None: it is."""
+    """How an upstream file differs from what an overlay replaces; None if it does not."""
     if item.preimage:
         blob = blob_id(data)
         expected = ", ".join(item.preimage)

@@ -1,4 +1,4 @@
-"""What each kind of structural edit matches, and the operations that carry it out."""
+"""The kinds of structural edits: what each matches, and the operations that carry it out."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _drop(binding: Binding) -> Hit:
     ):
         at = target.elts.index(name)
         return Hit(name, (DropItem(target, "elts", at), DropItem(value, "elts", at)))
-    message = "One name of this assignment cannot leave without the others."
+    message = "One name of this assignment cannot be removed without the others."
     hint = "Use `drop-statement` for the whole statement."
     raise Wrong("R008", message, statement, hint)
 
@@ -98,7 +98,7 @@ def _check_body(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, source
         shell = ast.parse(f"{keyword} {node.name}(): pass\n")
         function = shell.body[0]
         assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        # a nonlocal name belongs to a scope that is not here
+        # a nonlocal name belongs to a scope outside this source
         function.body = [s for s in statements if not isinstance(s, ast.Nonlocal)] or [ast.Pass()]
         compile(ast.fix_missing_locations(shell), edit.by or "", "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -122,7 +122,7 @@ def assign(edit: Edit, target: Target, definitions: Iterable[Binding]) -> list[H
         )
         value = statement.value if plain and isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
         if value is None:
-            message = f"`{edit.target}` is not assigned a value of its own here."
+            message = f"`{edit.target}` is not assigned a single value here."
             raise Wrong("R005", message, statement, "A parameter is written `function:parameter`.")
         hits.append(_replaced(value, by))
     return hits
@@ -156,7 +156,7 @@ def reword(module: Module, edit: Edit, scopes: Sequence[ast.AST]) -> list[Hit]:
                 continue
             by = reworded(module.text(node), edit.match or "", edit.by or "")
             if by is None:
-                raise Wrong("R008", "The phrase stands here more than once, or not in plain literals.", node)
+                raise Wrong("R008", "The phrase occurs here more than once, or not in plain literals.", node)
             hits[id(node)] = Hit(node, (Replace(node, by),), by)
     return list(hits.values())
 
@@ -278,7 +278,7 @@ def _source(edit: Edit, source: str | None, key: str) -> str:
 
 def _refuse_quoted(node: ast.AST, quoted: bool) -> None:
     if quoted:
-        raise Wrong("R008", "The match stands inside an f-string, where it cannot be edited.", node)
+        raise Wrong("R008", "The match is inside an f-string, where it cannot be edited.", node)
 
 
 def _quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""From a qualified name to a file and to the nodes of its syntax tree."""
+"""Resolves a qualified name to a file and to nodes of its syntax tree."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def imports(scope: Scope, name: str) -> bool:
 
 
 def suggest(name: str, known: Iterable[str]) -> str | None:
-    """`did you mean ...`, or None when nothing is near."""
+    """`Did you mean ...`, or None if no name is similar."""
     near = difflib.get_close_matches(name, sorted(set(known)), n=3, cutoff=0.6)
     return f"Did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
 

@@ -1,4 +1,4 @@
-"""Read a unified diff strictly: what git or diff -u write, and nothing that needs guessing."""
+"""Reads unified diffs strictly, as git and diff -u write them; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class _Reader:
                 raise Broken(f"its header names {named}, its body {part.path}", begin)
             return part
         if not extended:
-            raise Broken(f"nothing is said about {named}", begin)
+            raise Broken(f"it has no changes for {named}", begin)
         return _facts(named, begin, (), extended, None, None)
 
     def _git_paths(self, rest: bytes, line: int) -> str:
@@ -219,7 +219,7 @@ def _facts(
 ) -> FilePatch:
     created, deleted = extended.get("new file mode"), extended.get("deleted file mode")
     if (created and deleted) or (headed and ((created and old) or (deleted and new))):
-        raise Broken(f"it is said in two ways whether {path} exists", line)
+        raise Broken(f"it contradicts itself on whether {path} exists", line)
     return FilePatch(
         path,
         line,

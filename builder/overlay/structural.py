@@ -16,12 +16,12 @@ from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
 
-_SHOWN = 6  # places that a message lists
+_SHOWN = 6  # places listed in a message
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the edits of one file come to."""
+    """The result of the edits of one file."""
 
     ops: tuple[Op, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -30,7 +30,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Edits by the file that they edit; those whose file does not exist are problems."""
+    """Edits grouped by file, and a problem for each edit whose file does not exist."""
 
     files: Mapping[str, tuple[tuple[Edit, Target], ...]]
     problems: tuple[Problem, ...] = field(default=())
@@ -50,14 +50,14 @@ def sort(
         removed_target = resolve(edit.target, packages, removed or {})
         if removed_target and (target is None or len(removed_target.module) > len(target.module)):
             if not edit.optional:
-                message = f"`{edit.target}` is edited, and its file {removed_target.file} was removed."
+                message = f"`{edit.target}` is to be edited, but its file {removed_target.file} was removed."
                 by = (removed or {})[removed_target.file]
                 hint = f"Batch `{by}` removes the file."
                 problems.append(Problem("R005", message, edit.mark, hint=hint, nothing=True))
         elif target is None:
             if not edit.optional:
                 hint = f"Known packages: {', '.join(sorted(packages))}."
-                message = f"No module of the tree begins `{edit.target}`."
+                message = f"`{edit.target}` does not start with a module of the tree."
                 problems.append(Problem("R005", message, edit.mark, hint=hint, nothing=True))
         else:
             by_file.setdefault(target.file, []).append((edit, target))
@@ -98,7 +98,7 @@ def plan(
 
 def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, bytes]) -> list[Hit]:
     if target.parameter and edit.kind != "set":
-        raise Wrong("R005", f"`{edit.target}` names a parameter, and only `set` edits one.")
+        raise Wrong("R005", f"`{edit.target}` names a parameter, which only `set` can edit.")
     if not target.path:
         if edit.kind in ("drop", "stub", "set", "body"):
             raise _unknown_module_part(edit, target)
@@ -108,7 +108,7 @@ def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byt
     definitions, scopes = find(module.tree, target.path)
     if not definitions:
         message = f"{target.file} defines no `{'.'.join(target.path)}`."
-        # nobody is told about an optional edit that does not match, and looking for a near name takes long
+        # an optional edit that does not match is not reported, and the search for a similar name is slow
         hint = None if edit.optional else _near(target.path[-1], scopes)
         raise Wrong("R005", message, hint=hint, absent=True)
     if edit.kind == "drop":
@@ -126,7 +126,7 @@ def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byt
 
 
 def _near(name: str, scopes: Sequence[Scope]) -> str | None:
-    """What may be meant by a name that none of the scopes defines."""
+    """A hint for a name that none of the scopes defines."""
     if any(imports(scope, name) for scope in scopes):
         return "It is imported there: use `drop-import`, or edit it where it is defined."
     return suggest(name, {known for scope in scopes for known in names(scope)})
@@ -161,7 +161,7 @@ def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op]
                 changed[key] = (both, edit)
             else:
                 other = changed[key][1]
-                message = f"`{edit.target}` is changed in two ways; the other edit is at {other.mark}."
+                message = f"Two edits change `{edit.target}` differently; the other one is at {other.mark}."
                 problems.append(Problem("M011", message, edit.mark, _mark(module, op.node)))
     removed = {id(op.node) for op in ops if isinstance(op, Remove)}
     for (_, name), group in items.items():

@@ -1,4 +1,4 @@
-"""Where the keys, values and array items of a TOML text stand, as offsets.
+"""Finds the offsets of the keys, values and array items of a TOML text.
 
 tomlkit reads and renders values, but its array edits move comments and drop the wrong items, so
 the text is edited by spans and the result is checked against an edit of the plain data.

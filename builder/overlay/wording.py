@@ -1,4 +1,4 @@
-"""A phrase of a string literal is replaced in its source; pieces that it does not touch stay as they are."""
+"""Replaces a phrase of a string literal in its source; other pieces of the literal stay as they are."""
 
 from __future__ import annotations
 

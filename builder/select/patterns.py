@@ -9,7 +9,7 @@ their literal folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -108,14 +108,8 @@ class PatternSet:
         return bool(self.matching(path))
 
 
-def select_paths(patterns: Iterable[str], paths: Iterable[str]) -> list[str]:
-    """The paths that one of the patterns matches, in their order."""
-    wanted = PatternSet(tuple(patterns))
-    return [path for path in paths if wanted.any(path)]
-
-
 def _fragment(pattern: str, folder: str | None) -> str:
-    """The longest text that every path that matches must hold."""
+    """The longest text that every matching path must contain."""
     rest = pattern.strip("/").removeprefix(folder or "")
     return max(re.split(r"[*?/]+", rest.partition("[")[0]), key=len)
 

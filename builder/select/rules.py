@@ -24,7 +24,7 @@ Verdict = Literal["keep", "remove", "prune", "reach", "follow"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens to one path, and by which rule; the last three verdicts are settled later."""
+    """The verdict on one path, and its rule; the last three verdicts are resolved later."""
 
     path: str
     verdict: Verdict
@@ -128,7 +128,7 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
 
 
 class _Unstated:
-    """What holds for a path of which no rule says anything."""
+    """The implicit rule for a path that no rule matches."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._packages = manifest.packages
@@ -160,14 +160,14 @@ def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], li
         elif index.is_folder(stem):
             rules.append(Rule(f"{stem}/", "keep", BASE, mark))
         else:
-            message = f"The model `{model}` is not in `{folder}/`."
+            message = f"The model `{model}` does not exist in `{folder}/`."
             hint = index.nearest(f"{stem}.py")
             problems.append(Problem("R001", message, mark, hint=hint))
     return tuple(rules), problems
 
 
 def package_folder(manifest: Manifest, name: str) -> str:
-    """The folder of a package by its import name; the longest of the manifest's packages counts."""
+    """The folder of a package by its import name; the longest matching package counts."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         if folder := manifest.packages.get(".".join(parts[:length])):
@@ -222,7 +222,7 @@ def can_match(pattern: str, within: Sequence[str]) -> bool:
 
 
 def _overridden(rules: Sequence[Rule], matched: Mapping[str, tuple[int, ...]]) -> Iterator[Problem]:
-    """R002: a batch's keep is an exception to that batch's own rules, never to another's."""
+    """R002: a `keep` may override only the rules of its own batch."""
     pairs: dict[tuple[int, int], list[str]] = {}
     for path, numbers in matched.items():
         last = rules[numbers[-1]] if numbers else None

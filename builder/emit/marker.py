@@ -1,8 +1,8 @@
-"""The marker that says an output folder is ours, and the index that tells quickly whether it still is.
+"""The marker of an output folder, and the index for a fast check that the folder is unchanged.
 
 The marker lists every file with its mode and git blob id; it is the same for the same build anywhere.
-The index beside it holds what the file system said right after writing, so that an unchanged folder is
-recognized by its stats; a file whose stats moved is read, never guessed about.
+The index beside it holds the stats of the files right after writing, so an unchanged folder is recognized
+by its stats; a file whose stats differ is read.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ MARKER = ".sglang-deepseek"
 INDEX = ".sglang-deepseek.index"
 _FORMAT = 1
 
-#: what a stat says about a file: modification time (ns), size (bytes), inode, mode
+#: the stat of a file: modification time (ns), size (bytes), inode, mode
 Stat = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What the builder wrote: the key of the build's inputs, and path -> entry."""
+    """The content of an output: the key of the build's inputs, and path -> entry."""
 
     key: str
     files: Mapping[str, Entry]
@@ -49,7 +49,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How a folder compares with its marker.
+    """The differences between a folder and its marker.
 
     `foreign` paths are not ours, `edited` ones have other content, `missing` ones are gone or have lost
     their permissions; `clean` ones are as they were written.
@@ -67,7 +67,7 @@ class Condition:
 
 @dataclass(slots=True)
 class Index:
-    """path -> stat, as the file system gave it right after writing; and a digest of what was asked for."""
+    """path -> stat right after writing, and the digest of the request."""
 
     stats: dict[str, Stat] = field(default_factory=dict)
     asked: str = ""
@@ -77,7 +77,7 @@ class Index:
 
     @staticmethod
     def from_bytes(data: bytes) -> Index:
-        """An index that cannot be read is an empty one: every file is then read and compared."""
+        """An unreadable index counts as empty: every file is then read and compared."""
         try:
             document = json.loads(data)
             stats = {path: (a, b, c, d) for path, (a, b, c, d) in document["stats"].items()}
@@ -137,7 +137,7 @@ def _files(folder: bytes, prefix: bytes) -> Iterator[tuple[str, os.DirEntry[byte
         for entry in entries:
             path = prefix + entry.name
             if entry.is_dir(follow_symlinks=False):
-                if entry.name != b"__pycache__":  # importing from the tree is no edit
+                if entry.name != b"__pycache__":  # importing from the tree does not count as an edit
                     yield from _files(entry.path, path + b"/")
             elif path not in (MARKER.encode(), INDEX.encode()):
                 yield path.decode("utf-8", "surrogateescape"), entry

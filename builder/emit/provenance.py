@@ -1,6 +1,6 @@
-"""Where the build comes from, as an in-toto statement (v1) with SLSA provenance (v1), unsigned.
+"""The provenance of a build: an unsigned in-toto statement (v1) with SLSA provenance (v1).
 
-It holds digests only: no time, no invocation id, no path of the machine.
+It holds only digests: no time, no invocation id, no path of the machine.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def _section(figures: BatchFigures, why: str, rows: Iterable[Row]) -> str:
 
 
 def _folders(rows: Sequence[Row]) -> list[tuple[str, int, int]]:
-    """(path, files, lines) of the folders that hold what left, the largest first; lone files by name."""
+    """(path, files, lines) of the folders with removed files, the largest first; lone files by name."""
     files: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     single: dict[str, str] = {}

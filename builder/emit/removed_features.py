@@ -1,4 +1,4 @@
-"""Fills the tables of the module that tells users what was left out."""
+"""Fills the tables of the module that reports removed features to users."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = ("DISTRIBUTION", "DECISIONS", "FLAGS", "CHOICES", "MODELS")
 
 
 def tables(surfaces: Surfaces, manifest: Manifest, parser: str) -> Tables:
-    """What left, by the way in which it is chosen. `parser`: the module whose options count."""
+    """The removed features, by the way in which they are selected. `parser`: the module with the options."""
     why = {batch.id: batch.why for batch in manifest.batches}
     models = manifest.roots.model_package
     flags: dict[str, str] = {}

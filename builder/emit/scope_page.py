@@ -34,7 +34,7 @@ _ROWS = ("item", "decision", "rules", "evidence")
 
 
 def scope_page(manifest: Manifest, lock: Lock) -> str:
-    """The page. A batch that no proven pin has yet shows no figures."""
+    """The page. A batch that no proven pin has yet is shown without figures."""
     page = _Page(manifest, lock)
     parts = [_HEAD.format(name=manifest.name), *page.proven(), *page.section("decisions")]
     parts += ["## Batches\n", _table(_ROWS, page.batches()), *page.section("removed")]

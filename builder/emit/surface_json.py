@@ -1,4 +1,4 @@
-"""`surface.json`: what people choose by name, before and after, and why anything differs."""
+"""`surface.json`: everything that users select by name, before and after, with the cause of each change."""
 
 from __future__ import annotations
 

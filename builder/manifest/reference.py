@@ -33,7 +33,7 @@ Inside the folders of `packages` no path needs a rule. A module stays when a roo
 any kind, declared dynamic edges and strings that name it; one that registers architectures leaves unless it
 is a kept model or one of those imports it. A data file follows the modules beside it. Rules remove modules
 that are reached, and keep modules that are not. Elsewhere a path that no rule matches stops the build,
-unless a batch that is switched off would remove it. A rule, an edit, a fact or an overlay that matches nothing
+unless a batch that is switched off would remove it. A rule, edit, fact or overlay that matches nothing
 also stops the build. If it matches only some versions of upstream, state `since: V` or `until: V` (both
 inclusive): it is applied wherever it matches, and must match inside the range. At a pin outside the range it
 must not match, which keeps the range true; where the version is unknown, as for a commit that is not a pin,

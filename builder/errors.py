@@ -23,77 +23,77 @@ INTERRUPTED = 130
 #: code -> (exit status, meaning). `explain CODE` prints the meaning.
 CODES: dict[str, tuple[int, str]] = {
     # manifest: how it is written
-    "M001": (MANIFEST_INVALID, "The manifest cannot be read as YAML."),
-    "M002": (MANIFEST_INVALID, "A mapping of the manifest names the same key twice."),
+    "M001": (MANIFEST_INVALID, "The manifest is not valid YAML."),
+    "M002": (MANIFEST_INVALID, "A mapping of the manifest has a duplicate key."),
     "M003": (MANIFEST_INVALID, "Anchors, aliases, merge keys, tags and multiple documents are not allowed."),
     "M004": (MANIFEST_INVALID, "The manifest does not fit its schema."),
     "M005": (MANIFEST_INVALID, "The manifest has a key that the schema does not know."),
-    "M006": (MANIFEST_INVALID, "Two batches share one id, or a batch that is named does not exist."),
+    "M006": (MANIFEST_INVALID, "A batch id is used twice, or names no batch."),
     "M007": (MANIFEST_INVALID, "A path or pattern of the manifest is not a plain path inside the tree."),
-    "M008": (MANIFEST_INVALID, "A file that the manifest names is missing, or is not a regular file."),
-    "M009": (MANIFEST_INVALID, "A file in overlays/ is used by no batch."),
-    "M010": (MANIFEST_INVALID, "A pin that the manifest names is not defined."),
+    "M008": (MANIFEST_INVALID, "A file that the manifest names does not exist or is not a regular file."),
+    "M009": (MANIFEST_INVALID, "No batch uses a file in overlays/."),
+    "M010": (MANIFEST_INVALID, "The manifest names a pin that it does not define."),
     "M011": (MANIFEST_INVALID, "Two statements of the manifest contradict each other."),
     "M012": (
         MANIFEST_INVALID,
-        "An item of the scope, or the history, names what the manifest does not state.",
+        "An item of the scope, or the history, refers to something that the manifest does not state.",
     ),
-    "M013": (MANIFEST_INVALID, "A range of versions is none, or nothing shows that it is true."),
+    "M013": (MANIFEST_INVALID, "A version range is empty, or no pin confirms it."),
     # rules against the upstream tree
     "R001": (RULE_BROKEN, "A pattern matches no path of the upstream tree."),
     "R002": (RULE_BROKEN, "One batch keeps what another batch removes."),
     "R003": (RULE_BROKEN, "No rule decides a path of the upstream tree: it is unclassified."),
     "R004": (RULE_BROKEN, "An edit matches more or fewer places than it states."),
-    "R005": (RULE_BROKEN, "The target of an edit does not exist, or its file was removed."),
+    "R005": (RULE_BROKEN, "The target of an edit does not exist, or a rule removes its file."),
     "R006": (RULE_BROKEN, "The pre-image of an overlay is not the blob that it states."),
     "R007": (RULE_BROKEN, "A patch does not apply exactly."),
-    "R008": (RULE_BROKEN, "A use of something declared absent cannot leave soundly."),
+    "R008": (RULE_BROKEN, "A use of something declared absent cannot be removed soundly."),
     "R009": (RULE_BROKEN, "A declared fact, option, absent name or model occurs nowhere."),
     "R010": (RULE_BROKEN, "A dynamic import is not declared under roots.dynamic."),
-    "R011": (RULE_BROKEN, "A statement matches at a pin that lies outside of its range of versions."),
+    "R011": (RULE_BROKEN, "A statement matches at a pin outside its version range."),
     # gates on the output
     "G001": (GATE_FAILED, "A file of the output does not parse."),
     "G002": (GATE_FAILED, "An import of the output does not resolve."),
-    "G003": (GATE_FAILED, "A name of the output is undefined, and upstream defined it."),
+    "G003": (GATE_FAILED, "The output uses an undefined name that upstream defines."),
     "G004": (GATE_FAILED, "The output uses an attribute of something that was removed."),
-    "G005": (GATE_FAILED, "A symbol vanished from a kept file and no rule names it."),
+    "G005": (GATE_FAILED, "A kept file lost a symbol that no rule names."),
     "G006": (GATE_FAILED, "The public surface changed and no rule explains it."),
     "G007": (GATE_FAILED, "A guarantee of the manifest does not hold."),
     "G008": (GATE_FAILED, "Package data or dependencies do not agree with the code."),
-    "G009": (GATE_FAILED, "The builder applied to its own output changes it."),
-    "G010": (GATE_FAILED, "An edited file is not what the same edits on its syntax tree give."),
+    "G009": (GATE_FAILED, "Building the output again changes it."),
+    "G010": (GATE_FAILED, "An edited file differs from the same edits applied to its syntax tree."),
     "G011": (GATE_FAILED, "A native binding, its implementation and the build files disagree."),
     "G012": (GATE_FAILED, "A locked pin did not reproduce its digests."),
     "G013": (GATE_FAILED, "The output does not behave as upstream does."),
     # lift: what a newer upstream brings
-    "L001": (CHANGES_PENDING, "An upstream path that came since the pin would be in the output."),
-    "L002": (CHANGES_PENDING, "A predicate, or a value to choose, came since the pin and no fact states it."),
-    "L003": (CHANGES_PENDING, "A dependency came since the pin and would be in the output."),
-    "L004": (CHANGES_PENDING, "Upstream changed code since the pin that the manifest replaces by its own."),
-    "L005": (USAGE, "The lift that is to go on is not there, or is not for this manifest."),
+    "L001": (CHANGES_PENDING, "An upstream path that is new since the pin would be in the output."),
+    "L002": (CHANGES_PENDING, "A predicate or a choice is new since the pin, and no fact states it."),
+    "L003": (CHANGES_PENDING, "A dependency that is new since the pin would be in the output."),
+    "L004": (CHANGES_PENDING, "Upstream has changed code since the pin that the manifest replaces."),
+    "L005": (USAGE, "There is no such lift in progress, or it belongs to another manifest."),
     # upstream
-    "U001": (UPSTREAM_UNAVAILABLE, "The upstream commit cannot be had."),
-    "U002": (USAGE, "The upstream that was asked for is not a commit, tag, branch, release or pin."),
+    "U001": (UPSTREAM_UNAVAILABLE, "The upstream commit is unavailable."),
+    "U002": (USAGE, "UPSTREAM is not a commit, tag, branch, release or pin."),
     "U003": (UPSTREAM_UNAVAILABLE, "A download does not have the digest that the manifest pins."),
     # the published kernel wheel
-    "K001": (UPSTREAM_UNAVAILABLE, "The kernel wheel cannot be had."),
-    "K002": (UPSTREAM_UNAVAILABLE, "The kernel wheel is not sound: unsafe members, or not what RECORD says."),
-    "K003": (USAGE, "The kernel wheel is not of the distribution and version that the output requires."),
+    "K001": (UPSTREAM_UNAVAILABLE, "The kernel wheel is unavailable."),
+    "K002": (UPSTREAM_UNAVAILABLE, "The kernel wheel has unsafe members, or differs from its RECORD."),
+    "K003": (USAGE, "The kernel wheel is not the distribution and version that the output requires."),
     "K004": (RULE_BROKEN, "A rule for the kernel wheel matches none of its members."),
     "K005": (RULE_BROKEN, "A file of the kernel wheel is not the upstream file that the output changes."),
     # environment
-    "E001": (ENVIRONMENT, "The output folder holds files that the builder did not make."),
+    "E001": (ENVIRONMENT, "The output folder holds files that the builder did not write."),
     "E002": (ENVIRONMENT, "The output or the cache cannot be written."),
     "E003": (ENVIRONMENT, "A tool that the builder needs is missing or too old."),
     "E004": (ENVIRONMENT, "Another builder is writing to the same output."),
-    "E070": (INTERNAL, "The builder itself is wrong."),
-    "C001": (USAGE, "The command line is not understood."),
+    "E070": (INTERNAL, "Internal error."),
+    "C001": (USAGE, "The command line is invalid."),
 }
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mark:
-    """A place in a text file: 1-based line and column; line 0 means the whole file."""
+    """A place in a text file: 1-based line and column; line 0 stands for the whole file."""
 
     file: str
     line: int = 0
@@ -105,7 +105,7 @@ class Mark:
         return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
 
     def seen_from(self, file: str) -> str:
-        """This place in a sentence that stands at a place of `file`."""
+        """This place in words, for a message whose own mark is in `file`."""
         return f"on line {self.line}" if self.file == file else f"in {self.file}:{self.line}"
 
 
@@ -119,9 +119,9 @@ class Problem:
     upstream: Mark | None = None  # in the upstream tree
     excerpt: str | None = None  # lines of the upstream file, ready to print
     hint: str | None = None  # did-you-mean, or what to do
-    nothing: bool = False  # a statement matched nothing, which is no mistake at every upstream
-    cause: str | None = None  # what it follows from; problems of one code and one cause are one problem
-    also: tuple[Problem, ...] = ()  # the others of the same cause
+    nothing: bool = False  # a statement matched nothing, which is a mistake only at some upstreams
+    cause: str | None = None  # problems with the same code and cause are shown as one
+    also: tuple[Problem, ...] = ()  # the other problems with the same cause
 
     @property
     def exit_status(self) -> int:
@@ -129,11 +129,9 @@ class Problem:
 
 
 def by_cause(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems sorted by place, with those of one code and one cause as one: the first, which has the
-    others under `also`."""
-    listed = sorted(problems, key=_place)
+    """The problems sorted by place, one for each code and cause: the first, with the others under `also`."""
     groups: dict[object, list[Problem]] = {}
-    for number, problem in enumerate(listed):
+    for number, problem in enumerate(sorted(problems, key=_place)):
         key = number if problem.cause is None else (problem.code, problem.cause)
         groups.setdefault(key, []).extend((problem, *problem.also))
     return [_together(group) for group in groups.values()]
@@ -154,7 +152,7 @@ class BuildError(Exception):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(by_cause(problems))
         if not self.problems:
-            raise ValueError("a BuildError needs at least one problem")
+            raise ValueError("BuildError needs at least one problem")
         super().__init__("; ".join(f"{p.code} {p.message}" for p in self.problems[:3]))
 
     @property

@@ -1,6 +1,6 @@
-"""Work that a second process does meanwhile: a forked copy of this one computes a value and sends it back.
+"""Runs work in a forked child process, which pickles the result and sends it back.
 
-What it gives never depends on it: where there is no fork, or the child was killed, the work is done here.
+The result never depends on the child: without `fork`, or if the child dies, this process does the work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """A value that may still be on its way."""
+    """The result of work that may still be running."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -39,7 +39,7 @@ class Future(Generic[T]):
                 with os.fdopen(writing, "wb") as pipe:
                     pipe.write(pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL))
                 status = 0
-            except BaseException:  # whatever it is, the parent meets it when it does the work itself
+            except BaseException:  # the parent does the work again, and raises it there
                 pass
             finally:
                 os._exit(status)  # no exit handlers, no flushing of the parent's buffers
@@ -48,14 +48,14 @@ class Future(Generic[T]):
         self._unused = weakref.finalize(self, _end, child, reading)
 
     def result(self) -> T:
-        """The value; raises what the work raises."""
+        """The value; waits for the child. Raises whatever the work raises."""
         if self._pending:
             self._pending = False
             self._unused.detach()
             with os.fdopen(self._reading, "rb") as pipe:
                 data = pipe.read()
             _, status = os.waitpid(self._child, 0)
-            # a child that was killed (memory) costs time, not the build
+            # a child killed for lack of memory costs time, but does not fail the build
             self._value = pickle.loads(data) if status == 0 else self._work()
         elif self._value is None:
             self._value = self._work()
@@ -63,15 +63,14 @@ class Future(Generic[T]):
 
 
 def _end(child: int, reading: int) -> None:
-    """Nobody asks any more, an error for example ended the build: neither does the child go on."""
+    """Kill and reap the child when its result is abandoned, for example after an error."""
     os.close(reading)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
 
 def submit(work: Callable[[], T]) -> Future[T]:
-    """Begin to work out a value beside this process. The work must read nothing but memory, and give
-    something that can be pickled."""
+    """Start work in a child process. It must depend on memory only, and its result must be picklable."""
     return Future(work)
 
 
@@ -84,10 +83,10 @@ MIN_WEIGHT = 2_000_000
 def map_parallel(
     items: Sequence[A], work: Callable[[Sequence[A]], Sequence[T]], weigh: Callable[[A], int]
 ) -> list[T]:
-    """`work(items)`, half of it done beside this process; the results are in the order of the items.
+    """`work(items)`, with half of the items done in a child process; results keep the order of the items.
 
-    `work` gives one result for each item, and its results do not depend on the other items; `weigh`: what
-    an item costs, in bytes of source.
+    `work` gives one result for each item, independent of the other items. `weigh` gives the cost of an
+    item in bytes of source.
     """
     if len(items) < FORK_FROM or sum(map(weigh, items)) < MIN_WEIGHT:
         return list(work(items))
@@ -98,6 +97,6 @@ def map_parallel(
         shares[lighter].append(index)
         weights[lighter] += weigh(items[index])
     theirs = submit(lambda: work([items[index] for index in shares[1]]))
-    found = dict(zip(shares[0], work([items[index] for index in shares[0]]), strict=True))
-    found.update(zip(shares[1], theirs.result(), strict=True))
-    return [found[index] for index in range(len(items))]
+    results = dict(zip(shares[0], work([items[index] for index in shares[0]]), strict=True))
+    results.update(zip(shares[1], theirs.result(), strict=True))
+    return [results[index] for index in range(len(items))]

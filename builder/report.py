@@ -1,4 +1,4 @@
-"""Problems as a person, a program or a code review reads them. Pure: sources come in as text."""
+"""Renders problems for the terminal, as JSON and as GitHub annotations. Pure: sources come in as text."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from builder.errors import CODES, Mark, Problem
 
-#: Columns of a source line that an excerpt shows.
+#: Columns of a source line shown in an excerpt.
 WIDTH = 100
-#: Further places of one problem that are named; the others are counted.
+#: Further places of a problem that are listed; the rest is counted.
 MAX_PLACES = 6
 _RED, _BLUE, _CYAN, _BOLD, _RESET = "\x1b[1;31m", "\x1b[1;34m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
 
 
 def ordered(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems as a reader meets them: by place in the manifest, then upstream, then code."""
+    """The problems sorted by place in the manifest, then by place in upstream, then by code."""
     nowhere = Mark("")
     return sorted(
         problems,
@@ -25,7 +25,7 @@ def ordered(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def render(problem: Problem, sources: Mapping[str, str], colour: bool = False) -> str:
-    """One problem for a terminal, with the line it is about where `sources` has its file."""
+    """One problem for a terminal, with its source line if `sources` (path -> text) has the file."""
     paint = _paint if colour else _plain
     lines = [f"{paint(f'error[{problem.code}]', _RED)}{paint(': ' + clean(problem.message), _BOLD)}"]
     gutter = " " * len(str(problem.mark.line if problem.mark else 0))
@@ -44,7 +44,7 @@ def render(problem: Problem, sources: Mapping[str, str], colour: bool = False) -
 
 
 def render_all(problems: Iterable[Problem], sources: Mapping[str, str], colour: bool = False) -> str:
-    """All problems for a terminal, in order, and how many there are."""
+    """All problems for a terminal, sorted, with their count."""
     listed = ordered(problems)
     blocks = [render(problem, sources, colour) for problem in listed]
     codes = sorted({problem.code for problem in listed})
@@ -69,7 +69,7 @@ def as_dict(problem: Problem) -> dict[str, Any]:
 
 
 def also(problem: Problem) -> str:
-    """Where else a problem shows: the first places, and how many more there are."""
+    """The other places of a problem: the first `MAX_PLACES`, and the count of the rest."""
     places = [str(one.upstream or one.message) for one in problem.also]
     more = len(places) - MAX_PLACES
     return ", ".join(places[:MAX_PLACES]) + (f" and {more:,} more" if more > 0 else "")
@@ -96,7 +96,7 @@ def annotation(problem: Problem) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that cannot steer a terminal: controls and direction marks are written out."""
+    """Text that cannot control a terminal: control and formatting characters are escaped."""
     return "".join(c if c == "\t" or _harmless(c) else ascii(c)[1:-1] for c in text)
 
 
@@ -114,7 +114,7 @@ def _excerpt(mark: Mark, source: str | None, gutter: str, paint: Any) -> list[st
         return [f"{gutter} {bar}", f"{paint(str(mark.line), _BLUE)} {bar} {clean(row)[:WIDTH]}"]
     start = min(mark.column - 1, len(row))
     token = _token(row[start:])
-    # a long line is cut so that the place itself is shown
+    # a long line is cropped around the marked place
     left = max(0, start - WIDTH // 2) if len(row) > WIDTH else 0
     shown = row[left : left + WIDTH]
     before = clean(row[left:start]).expandtabs(4)
@@ -131,7 +131,7 @@ def _excerpt(mark: Mark, source: str | None, gutter: str, paint: Any) -> list[st
 
 
 def _token(rest: str) -> int:
-    """How many characters the key or value at a place has; at least one."""
+    """Length in characters of the key or value that `rest` starts with; at least 1."""
     if rest[:1] in ('"', "'"):
         end = rest.find(rest[0], 1)
         return end + 1 if end > 0 else 1
@@ -140,7 +140,7 @@ def _token(rest: str) -> int:
 
 
 def _cells(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Width of a text in terminal columns."""
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
 

@@ -81,18 +81,24 @@ def make(
 
 
 def _found(spec: str, output: subjects.Output, cache: Path) -> tuple[Upstream, Manifest]:
-    """What an output was made from, and the manifest.
+    """The upstream that an output was made from, and the manifest.
 
-    Raises BuildError when it cannot be had, ValueError when it is another one.
+    Raises BuildError when it is unavailable, ValueError when it is not the one that the output names.
     """
-    from builder.cli import options
+    from builder.manifest.load import load
+    from builder.upstream.model import Sources
+    from builder.upstream.resolve import resolve
 
+    manifest = load(Path("manifest.yaml"))
     mirror = os.environ.get("SGLANG_MIRROR")
-    asked = options.ask(Path("manifest.yaml"), (), "human", spec, Path(mirror) if mirror else None, cache)
-    found = options.resolve(asked)
-    if found.tree.id != output.upstream_tree:
+    stated = manifest.upstream
+    sources = Sources(
+        Path(mirror) if mirror else None, cache, stated.repository, offline=False, pins=stated.pins
+    )
+    upstream = resolve(spec, sources)
+    if upstream.tree.id != output.upstream_tree:
         raise ValueError(f"the output was made from {output.upstream}, and {spec} is another tree")
-    return found, asked.manifest
+    return upstream, manifest
 
 
 def _wheel_bytes(upstream: Upstream, manifest: Manifest) -> int:

@@ -1,4 +1,4 @@
-"""The command line: one module a verb, imported when it is asked for."""
+"""The command line: one module per verb, imported when the verb is used."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import Any
 import click
 
 from builder import __version__
+from builder.cli import internal_error
 from builder.cli.signals import Ended, ignore_signals, listen
-from builder.errors import CODES, ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
+from builder.errors import ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
 
-#: What a shell reports for a program whose output nobody reads any more.
+#: What a shell reports for a program that wrote to a closed pipe: 128 + SIGPIPE.
 READER_GONE = 141
 
-#: What a system says that has no room, or no right to give.
+#: Errors of the system that are the environment's fault, not the builder's.
 _EXHAUSTED = {
     getattr(errno, name)
     for name in (
@@ -41,12 +42,12 @@ _EXHAUSTED = {
 VERBS = {
     "dist": "Build the distribution.",
     "kernel-wheel": "Repack the published kernel wheel, without compiling.",
-    "plan": "Show what dist would change, writing nothing.",
-    "lift": "Say what another upstream breaks and brings, and propose what to do.",
-    "sweep": "Try the manifest on many commits: how far it survives.",
-    "why": "Say why a path or symbol is in the output, or is not.",
-    "rules": "List the rules with what each takes.",
-    "scope": "Print what is in the distribution, with the evidence.",
+    "plan": "Show what dist would change, without writing anything.",
+    "lift": "Report what another upstream breaks and adds, and propose changes.",
+    "sweep": "Try the manifest on many upstream commits.",
+    "why": "Explain why a path or symbol is in the output, or is not.",
+    "rules": "List the path rules with what each matches.",
+    "scope": "Print the scope of the distribution, with evidence.",
     "schema": "Print the manifest's JSON schema, or its reference.",
     "doctor": "Check the tools, the manifest and the upstreams.",
     "explain": "Explain an error code.",
@@ -56,12 +57,12 @@ VERBS = {
 
 
 class _ReaderGone(Exception):
-    """Nobody reads stdout any more."""
+    """stdout is closed."""
 
 
 @contextlib.contextmanager
 def _readers() -> Iterator[None]:
-    """Tell of a reader that went away; click itself would end with status 1, that of a failed gate."""
+    """Raise `_ReaderGone` for a broken pipe; click itself would exit with 1, the status of a failed gate."""
     try:
         yield
     except BrokenPipeError:
@@ -69,7 +70,7 @@ def _readers() -> Iterator[None]:
 
 
 class _Verbs(click.Group):
-    """Finds a verb's module by name, so that `--help` imports none of them."""
+    """Imports a verb's module by its name: `--help` imports none, a verb only its own."""
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         with _readers():
@@ -85,8 +86,8 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        found: click.Command = importlib.import_module(f"builder.cli.{cmd_name.replace('-', '_')}").command
-        return found
+        command: click.Command = importlib.import_module(f"builder.cli.{cmd_name.replace('-', '_')}").command
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
@@ -106,17 +107,19 @@ class _Verbs(click.Group):
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sglang-deepseek")
-def cli() -> None:
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def cli(debug: bool) -> None:
     """Build a DeepSeek-only, CUDA-only SGLang from a pinned upstream commit.
 
     Exit status: 0 ok, 1 a gate failed, 2 usage, 3 changes pending (plan), 4 manifest invalid,
     5 a rule broken by upstream, 6 upstream unavailable, 7 output or cache, 70 internal, 130 interrupted,
-    141 nobody reads the output.
+    141 stdout is closed.
     """
+    internal_error.settings.debug = debug
 
 
 def main() -> None:
-    """Run the command line; nothing but an exit status and rendered problems leaves it."""
+    """Run the command line. Every error becomes an exit status and rendered problems."""
     _prepare()
     try:
         _run()
@@ -130,7 +133,7 @@ def _run() -> None:
     try:
         cli.main(standalone_mode=False)
         _flush()
-        # all is done: a late interruption must not kill Python while it shuts down
+        # the work is done: a late interruption must not kill Python while it shuts down
         ignore_signals()
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
@@ -149,14 +152,14 @@ def _run() -> None:
         if isinstance(error, OSError) and error.errno in _EXHAUSTED:
             _silence()
             where = f" ({error.filename})" if error.filename else ""
-            show([Problem("E002", f"The system cannot go on: {error.strerror}{where}.")])
+            show([Problem("E002", f"The operating system refuses: {error.strerror}{where}.")])
             sys.exit(ENVIRONMENT)
-        show([_internal(error)])
+        show([internal_error.as_problem(error)])
         sys.exit(INTERNAL)
 
 
 def _prepare() -> None:
-    """Text that a locale cannot show is written out, and a request to end is an interruption."""
+    """Escape text that the locale cannot encode, and turn signals to end into interruptions."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -164,50 +167,35 @@ def _prepare() -> None:
 
 
 def _leave(stop: BaseException) -> None:
-    """Say that it was interrupted, once; what was to be cleaned has been."""
+    """Report an interruption and exit; everything has been cleaned up by now."""
     ignore_signals()
     click.echo("\ninterrupted: an output folder holds the old output or the new one, whole", err=True)
     _silence()
-    # click raises its own in the place of what interrupted
+    # click replaces a KeyboardInterrupt by its own Abort
     ended = next((e for e in (stop, stop.__cause__) if isinstance(e, Ended)), None)
     sys.exit(128 + ended.args[0] if ended else INTERRUPTED)
 
 
 def _flush() -> None:
-    """Find out while it can still be told that nobody reads."""
+    """Flush now so that a broken pipe is reported."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def _silence() -> None:
-    """Nothing more for a stdout that nobody reads, at exit either."""
+    """Discard everything that is still to be written to stdout, also what Python flushes at exit."""
     if sys.stdout is not None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _usage(error: click.ClickException) -> None:
-    """A command line that is not understood: as click says it, or in the form that was asked for."""
+    """Show a usage error: as click does, or as data when the command line has such a --format."""
     from builder.cli import output
 
-    given = " ".join(sys.argv[1:]).replace("=", " ").split()
-    form = given[given.index("--format") + 1 :][:1] if "--format" in given else []
+    words = " ".join(sys.argv[1:]).replace("=", " ").split()
+    form = words[words.index("--format") + 1 :][:1] if "--format" in words else []
     if form and form[0] in output.FORMATS[1:]:
         output.choose(form[0])
         output.show([Problem("C001", error.format_message())])
     else:
         error.show()
-
-
-def _internal(error: Exception) -> Problem:
-    """An error that nobody foresaw, in one line that can be reported."""
-    import traceback
-
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [f for f in frames if "builder" in f.filename] or frames
-    last = ours[-1]
-    where = f"{last.filename.rpartition('builder/')[2]}:{last.lineno} in {last.name}"
-    return Problem(
-        "E070",
-        f"{CODES['E070'][1]} {type(error).__name__}: {error} ({where})",
-        hint="please report this line with the manifest and the upstream; the output is as it was",
-    )

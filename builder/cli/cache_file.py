@@ -1,7 +1,7 @@
-"""What earlier builds found out, kept in the cache folder between runs.
+"""Results of earlier builds, kept in the cache folder.
 
-It can be deleted at any time, and it is only ever read by the very builder that wrote it. A build that
-proves something (`lock`, `--paranoid`) does without.
+The file can be deleted at any time, and only the version of the builder that wrote it reads it. A build
+that proves something (`lock`, `--paranoid`) does not use it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from builder.pipeline.run import Recalled
 
-#: The most of each kind that is kept, the latest first: about ten upstreams.
+#: Limits for each kind of entry, about ten upstreams; the oldest are dropped first.
 MAX_ENTRIES = {"summaries": 16_000, "told": 8, "folds": 4_000, "tops": 8_000}
 _PREFIX = "recalled-"
 
 
 @contextmanager
 def recalled(cache: Path | None) -> Iterator[Recalled]:
-    """What is known, and after the block what was found out in it; nothing is lost but time when it
-    cannot be read or written."""
+    """The stored results; what the block adds is stored when it ends. A file that cannot be read or written
+    costs only time."""
     from builder.upstream.cache import default_cache
 
     folder = cache or default_cache()
@@ -48,7 +48,7 @@ def _version() -> str:
 
 
 def _sizes(found: Recalled) -> list[object]:
-    """Changes with every addition: what is asked for again moves to the end."""
+    """Changes with every addition; entries that are used again move to the end."""
     return [next(reversed(part), None) if name == "told" else len(part) for name, part in _parts(found)]
 
 

@@ -1,4 +1,4 @@
-"""doctor: are the tools, the manifest, the cache and the upstreams as they must be?"""
+"""doctor: check the tools, the manifest, the cache and the upstreams."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from builder.cli import options, output
 from builder.errors import ENVIRONMENT, BuildError
 
 
-@click.command("doctor", short_help="Check the tools, the manifest and the upstreams.")
+@click.command("doctor")
 @options.upstream_options
 def command(**shared: Any) -> None:
-    """Check everything that a build needs, one line each; exit status 7 when something is missing.
+    """Check everything that a build needs, one line each; exit status 7 if a check fails.
 
-    Every pin of the manifest is looked for, or only UPSTREAM.
+    Looks for UPSTREAM or, without it, for every pin of the manifest.
     """
     output.choose(shared["form"])
     checks = [_python(), _git(), _ruff(), _cache(shared["cache"])]
     try:
-        asked = options.ask(**shared)
-        count = len(asked.manifest.batches) - 1
+        request = options.ask(**shared)
+        count = len(request.manifest.batches) - 1
         checks.append((True, f"manifest {shared['manifest_path']}: {count} batches"))
-        names = [shared["upstream"]] if shared["upstream"] else asked.manifest.upstream.pins
-        checks += [_upstream(asked, name) for name in names]
+        names = [shared["upstream"]] if shared["upstream"] else request.manifest.upstream.pins
+        checks += [_upstream(request, name) for name in names]
     except BuildError as error:
         checks += [(False, f"manifest: {problem.mark or ''} {problem.message}") for problem in error.problems]
     if output.form() == "json":
@@ -40,7 +40,7 @@ def command(**shared: Any) -> None:
 
 def _python() -> tuple[bool, str]:
     version = ".".join(map(str, sys.version_info[:3]))
-    return sys.version_info >= (3, 10), f"Python {version} (3.10 or newer is needed)"
+    return sys.version_info >= (3, 10), f"Python {version} (3.10 or newer required)"
 
 
 def _git() -> tuple[bool, str]:
@@ -48,10 +48,12 @@ def _git() -> tuple[bool, str]:
 
     wanted = ".".join(map(str, MINIMUM_GIT))
     try:
-        found = git_version()
+        installed = git_version()
     except BuildError as error:
         return False, error.problems[0].message
-    return tuple(found) >= MINIMUM_GIT, f"git {'.'.join(map(str, found))} ({wanted} or newer is needed)"
+    return tuple(
+        installed
+    ) >= MINIMUM_GIT, f"git {'.'.join(map(str, installed))} ({wanted} or newer required)"
 
 
 def _ruff() -> tuple[bool, str]:
@@ -75,11 +77,11 @@ def _cache(given: Path | None) -> tuple[bool, str]:
     return at.is_dir() and os.access(at, os.W_OK), f"cache {cache}"
 
 
-def _upstream(asked: options.Request, name: str) -> tuple[bool, str]:
+def _upstream(request: options.Request, name: str) -> tuple[bool, str]:
     from dataclasses import replace
 
     try:
-        found = options.resolve(replace(asked, upstream=name), quiet=True)
+        upstream = options.resolve(replace(request, upstream=name), quiet=True)
     except BuildError as error:
         return False, f"upstream {name}: {error.problems[0].message}"
-    return True, f"upstream {name}: {len(found.tree):,} paths, {found.origin}"
+    return True, f"upstream {name}: {len(upstream.tree):,} paths, {upstream.origin}"

@@ -1,4 +1,4 @@
-"""explain: what an error code means."""
+"""explain: print the meaning of error codes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _HEAD = """\
 
 <!-- Made by `python -m builder explain --markdown` from the table in builder/errors.py: edit that. -->
 
-Every problem has a code, a sentence, and the place in the manifest that it is about. All problems of a
-stage are reported in one run; the exit status is the highest of theirs, or 70 if one is internal.
+Every problem has a code, a message and, where possible, a place in the manifest. A run reports all problems
+of a stage; the exit status is the highest of theirs, or 70 if one is internal.
 `python -m builder explain CODE` prints one line of this table.
 """
 _FAMILIES = {
@@ -28,12 +28,12 @@ _FAMILIES = {
 }
 
 
-@click.command("explain", short_help="Explain an error code.")
+@click.command("explain")
 @click.argument("code", required=False)
 @click.option("--markdown", is_flag=True, help="Print docs/errors.md.")
 @click.option("--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True)
 def command(code: str | None, markdown: bool, form: str) -> None:
-    """Say what CODE means and which exit status it gives; without CODE, list all."""
+    """Print the exit status and the meaning of CODE; without CODE, of every code."""
     output.choose(form)
     if markdown:
         click.echo(page(), nl=False)

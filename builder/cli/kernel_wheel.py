@@ -1,4 +1,4 @@
-"""kernel-wheel: the published kernel wheel without what the distribution does not use."""
+"""kernel-wheel: repack the published kernel wheel without what the distribution does not use."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ from typing import Any
 
 import click
 
-from builder.cli import options, output
+from builder.cli import options, output, stages
+from builder.emit.marker import MARKER
+from builder.emit.members import PROJECT, read_pyproject
 from builder.errors import fail
+from builder.kernel import archive, fetch, names, repack, write
+from builder.kernel.sources import differing, sources
+from builder.pipeline.build import label_of
+from builder.pipeline.cut import cut
+from builder.pipeline.ranges import About
+from builder.upstream.cache import default_cache
 
 
-@click.command("kernel-wheel", short_help="Repack the published kernel wheel, without compiling.")
+@click.command("kernel-wheel")
 @options.upstream_options
 @click.option(
     "--wheel", type=click.Path(path_type=Path), metavar="FILE",
     help="The published wheel, of the version that the output requires.",
 )  # fmt: skip
-@click.option("--download", is_flag=True, help="Get that wheel through pip: hundreds of MB.")
+@click.option("--download", is_flag=True, help="Download that wheel with pip: hundreds of MB.")
 @click.option(
     "--machine", type=click.Choice(("x86_64", "aarch64")), default="x86_64", show_default=True,
     help="The machine whose wheel is downloaded.",
 )  # fmt: skip
 @click.option(
     "--architecture", "architectures", multiple=True, metavar="NAME",
-    help="Keep only this GPU architecture (sm90); may be given more than once.",
+    help="Keep only this GPU architecture (sm90); may be repeated.",
 )  # fmt: skip
 @click.option(
     "--out", type=click.Path(path_type=Path), default="dist-kernel", show_default=True, metavar="DIR",
@@ -37,44 +45,31 @@ def command(
     """Repack the kernel wheel that the distribution of UPSTREAM requires: without the shared objects,
     architectures and Python files that the manifest removes, and with the Python files that it changes.
 
-    Nothing is downloaded unless --download says so. What was done is in the wheel's dist-info.
+    Nothing is downloaded without --download. The wheel's dist-info lists every change.
     """
     gc.disable()
     if (wheel is None) != download:
-        raise click.UsageError("Give the wheel with --wheel FILE, or let it be downloaded with --download.")
-    asked = options.ask(**shared)
-    manifest = asked.manifest
+        raise click.UsageError("Name the wheel with --wheel FILE, or download it with --download.")
+    request = options.ask(**shared)
+    manifest = request.manifest
     if manifest.kernel is None:
         message = f"{manifest.file} has no section `kernel`, which says what leaves the wheel."
         raise fail("M004", message, manifest.mark())
-
-    from builder.emit.marker import MARKER
-    from builder.emit.members import PROJECT, read_pyproject
-    from builder.kernel import archive, fetch, names, repack, write
-    from builder.kernel.sources import differing, sources
-    from builder.pipeline.build import label_of
-    from builder.pipeline.cut import cut
-    from builder.pipeline.ranges import About, about
-    from builder.pipeline.verify import verify
-    from builder.upstream.cache import default_cache
-    from builder.upstream.model import snapshot
 
     if (out / MARKER).exists():
         raise fail(
             "E001", f"'{out}' holds a distribution, which is replaced as a whole.", hint="give another --out"
         )
-    upstream = options.resolve(asked)
-    output.stage("cutting")
-    done = cut(snapshot(upstream), manifest, about=about(upstream, manifest, asked.without))
-    output.stage("verifying")
-    verify(done, manifest)
+    upstream = options.resolve(request)
+    done = stages.cut_upstream(request, upstream)
+    stages.verify_output(request, done)
     pyproject = read_pyproject(done.output)
     requirement = names.required(pyproject, manifest.kernel, f"{PROJECT}/pyproject.toml")
     if wheel is None:
         output.stage(f"downloading {requirement}")
-        cache = asked.cache or default_cache()
+        cache = request.cache or default_cache()
         version = names.exact(requirement) or ""
-        wheel = fetch.fetch(requirement.name, version, machine, cache, asked.offline)
+        wheel = fetch.fetch(requirement.name, version, machine, cache, request.offline)
     names.fits(names.parse(wheel.name), requirement)
     output.stage("reading the wheel")
     view = write.mapped(wheel)
@@ -88,12 +83,12 @@ def command(
     output.note(f"wheel   {origin.name}  {origin.size:,} bytes  sha256 {origin.sha256}")
     opened = archive.read(view)
     if own := differing(opened, done.upstream, manifest):
-        # published from another commit than this one: what is edited is what the wheel has
+        # the wheel was published from another commit: edit the files that it has
         output.note(f"        {len(own)} of its Python files are not this upstream's: {', '.join(own)}")
         output.stage("cutting with them")
-        done = cut(done.upstream.replace(own), manifest, about=About(kind=about(upstream, manifest).kind))
-        verify(done, manifest)
-    kernel = done.manifest.kernel or manifest.kernel  # without the batches that kept models switch off
+        done = cut(done.upstream.replace(own), manifest, about=About(kind=upstream.kind))
+        stages.verify_output(request, done)
+    kernel = done.manifest.kernel or manifest.kernel  # kept models may have switched batches off
     result = repack.repack(opened, origin, kernel, sources(done, manifest), architectures)
     output.stage("writing")
     path, sha256, size = write.write(out, result)
@@ -106,7 +101,7 @@ def command(
 
 
 def _lines(described: dict[str, Any], path: Path) -> list[str]:
-    """The summary in a few lines; the largest members that left by name."""
+    """The summary in a few lines, with the five largest removed members."""
     before, after = described["from"]["bytes"], described["wheel"]["bytes"]
     largest = sorted(described["removed"], key=lambda r: (-r["packed_bytes"], r["path"]))
     lines = [f"        - {r['path']}  {r['packed_bytes']:,} bytes: {r['why']}" for r in largest[:5]]

@@ -1,33 +1,38 @@
-"""lift: what moving to another upstream breaks and brings, and a proposal for the manifest."""
+"""lift: report what moving to another upstream breaks and adds, and propose changes of the manifest."""
 
 from __future__ import annotations
 
 import gc
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from builder.cli import options, output
+from builder.errors import fail
+from builder.lift import folder as folders
+from builder.lift import report
+from builder.lift.history import between, distances
+from builder.lift.page import page
+from builder.lift.survey import Decision, Survey, survey
+from builder.manifest.load import read_schema
+from builder.upstream.model import Upstream, snapshot
 
-if TYPE_CHECKING:
-    from builder.lift.survey import Decision, Survey
-    from builder.upstream.model import Upstream
 
-
-@click.command("lift", short_help="Say what another upstream breaks and brings, and propose what to do.")
+@click.command("lift")
 @options.upstream_options
 @click.option(
-    "--from", "origin", metavar="PIN", help="The proven upstream to come from (default: the nearest pin)."
+    "--from", "origin", metavar="PIN", help="The proven upstream to start from (default: the nearest pin)."
 )
 @click.option(
-    "--accept", is_flag=True, help="Apply the proposal to the manifest and overlays, and look again."
+    "--accept", is_flag=True, help="Apply the proposal to the manifest and overlays, and try again."
 )
-@click.option("--continue", "again", is_flag=True, help="Look again, with what was decided since.")
+@click.option("--continue", "again", is_flag=True, help="Try again, with what was decided since.")
 @click.option("--abort", is_flag=True, help="Remove the lift's folder; the manifest stays as it is.")
-@click.option("--decide", multiple=True, metavar="ID", help="Let questions with this id (or pattern) stand.")
-@click.option("--because", metavar="WHY", help="Why; with --decide.")
+@click.option("--decide", multiple=True, metavar="ID", help="Close questions with this id (or pattern).")
+@click.option("--because", metavar="WHY", help="The reason; required with --decide.")
 def command(
     origin: str | None,
     accept: bool,
@@ -39,8 +44,8 @@ def command(
 ) -> None:
     """Try the manifest on UPSTREAM and write lift/COMMIT/: report.md, report.json and proposal.patch.
 
-    The manifest is changed by --accept only. Exit status 0: all gates pass and nothing is to decide;
-    3: something is to decide; 5: rules are broken; 1: a gate fails.
+    The manifest is changed by --accept only. Exit status 0: all gates pass and no question is open;
+    3: questions are open; 5: rules are broken; 1: a gate fails.
     """
     gc.disable()
     if accept + again + abort > 1:
@@ -48,82 +53,66 @@ def command(
     if bool(decide) is not bool(because):
         raise click.UsageError("--decide and --because go together")
     given = shared.get("upstream")
-    asked = options.ask(**shared)
-
-    from builder.lift import folder as folders
-
+    request = options.ask(**shared)
     going = accept or again or abort or bool(decide)
     if going:
-        state = folders.read(_folder(asked.root, given))
+        state = folders.read(_folder(request.root, given))
         if abort:
             folders.abort(state.folder)
-            output.note(f"{state.folder.relative_to(asked.root)} is removed")
+            output.note(f"removed {state.folder.relative_to(request.root)}")
             return
         if accept:
-            for path in folders.accept(asked.root, state, asked.manifest):
+            for path in folders.accept(request.root, state, request.manifest):
                 output.note(f"changed {path}")
-            asked = options.ask(**shared)
+            request = options.ask(**shared)
         origin, given = origin or state.old, state.new
         known = folders.decisions(state.folder)
     else:
         if not given:
-            raise click.UsageError("lift needs an UPSTREAM to go to")
+            raise click.UsageError("lift needs an UPSTREAM to move to")
         known = None
-    _lift(asked, origin, given or "", known, decide, because or "")
+    _lift(request, origin, given or "", known, decide, because or "")
 
 
 def _lift(
-    asked: options.Request,
+    request: options.Request,
     origin: str | None,
     wanted: str,
     known: list[Decision] | None,
     decide: tuple[str, ...],
     because: str,
 ) -> None:
-    from dataclasses import replace
-
-    from builder.lift import folder as folders
-    from builder.lift import report
-    from builder.lift.history import between
-    from builder.lift.survey import Decision, survey
-    from builder.manifest.load import read_schema
-    from builder.upstream.model import snapshot
-
-    new = options.resolve(replace(asked, upstream=wanted))
-    old = options.resolve(replace(asked, upstream=origin or _nearest(asked, new)))
-    folder = folders.place(asked.root, new.commit, wanted)
+    new = options.resolve(replace(request, upstream=wanted))
+    old = options.resolve(replace(request, upstream=origin or _nearest(request, new)))
+    folder = folders.place(request.root, new.commit, wanted)
     decisions = list(known if known is not None else folders.decisions(folder))
     decisions += [Decision(pattern, because) for pattern in decide]
     output.stage(f"comparing {report.named(old)} with {report.named(new)}")
-    found = survey(
-        (old, snapshot(old)), (new, snapshot(new)), asked.manifest, between(old, new),
-        read_schema(asked.root), decisions,
+    result = survey(
+        (old, snapshot(old)), (new, snapshot(new)), request.manifest, between(old, new),
+        read_schema(request.root), decisions,
     )  # fmt: skip
     output.stage("writing")
-    _write(folder, found, decisions)
+    _write(folder, result, decisions)
     output.stage("")
     if output.form() == "json":
-        output.data(report.record(found))
+        output.data(report.record(result))
     elif output.form() == "github":
-        output.show(found.problems)
+        output.show(result.problems)
     else:
-        click.echo(report.markdown(found), nl=False)
-        output.note(f"written to {folder.relative_to(asked.root)}/")
-    status = report.exit_status(found)
+        click.echo(report.markdown(result), nl=False)
+        output.note(f"written to {folder.relative_to(request.root)}/")
+    status = report.exit_status(result)
     if status:
         sys.exit(status)
 
 
-def _write(folder: Path, found: Survey, decisions: list[Decision]) -> None:
-    from builder.lift import folder as folders
-    from builder.lift import report
-    from builder.lift.page import page
-
+def _write(folder: Path, result: Survey, decisions: list[Decision]) -> None:
     files = {
-        folders.REPORT: report.markdown(found).encode(),
-        folders.PAGE: page(found).encode(),
-        folders.DATA: folders.as_json({"schema_version": output.SCHEMA_VERSION, **report.record(found)}),
-        folders.PATCH: folders.proposal(found.manifest, found.proposed.files) if found.proposed else b"",
+        folders.REPORT: report.markdown(result).encode(),
+        folders.PAGE: page(result).encode(),
+        folders.DATA: folders.as_json({"schema_version": output.SCHEMA_VERSION, **report.record(result)}),
+        folders.PATCH: folders.proposal(result.manifest, result.proposed.files) if result.proposed else b"",
     }
     if decisions:
         files[folders.DECISIONS] = folders.decisions_bytes(decisions)
@@ -131,29 +120,22 @@ def _write(folder: Path, found: Survey, decisions: list[Decision]) -> None:
 
 
 def _folder(root: Path, given: str | None) -> Path:
-    """The folder of the lift that is meant: the one to this commit, or the only one there is."""
-    from builder.errors import fail
-    from builder.lift import folder as folders
-
-    found = [f for f in folders.under_way(root) if not given or f.name.startswith(given) or _is(f, given)]
-    if len(found) == 1:
-        return found[0]
+    """The folder of the lift to this upstream, or of the only lift in progress. Raises BuildError L005."""
+    matches = [f for f in folders.under_way(root) if not given or f.name.startswith(given) or _is(f, given)]
+    if len(matches) == 1:
+        return matches[0]
     names = ", ".join(f.name for f in folders.under_way(root)) or "none"
-    raise fail("L005", f"Which lift is to go on? Under way: {names}.", hint="name its upstream")
+    raise fail("L005", f"Which lift is to be continued? In progress: {names}.", hint="name its upstream")
 
 
 def _is(folder: Path, given: str) -> bool:
-    from builder.lift import folder as folders
-
     return folders.read(folder).new == given
 
 
-def _nearest(asked: options.Request, new: Upstream) -> str:
-    """The pin that the fewest commits lie behind the new upstream; the default pin without a history."""
-    from builder.lift.history import distances
-
-    pins = {p.commit: p.name for p in asked.manifest.upstream.pins.values() if p.commit != new.commit}
+def _nearest(request: options.Request, new: Upstream) -> str:
+    """The pin with the fewest commits between it and the new upstream; without a history, the default pin."""
+    pins = {p.commit: p.name for p in request.manifest.upstream.pins.values() if p.commit != new.commit}
     counts = distances([c for c in pins if c], new)
     if not counts:
-        return asked.manifest.upstream.default
+        return request.manifest.upstream.default
     return pins[min(counts, key=lambda commit: (counts[commit], pins[commit]))]

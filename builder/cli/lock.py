@@ -1,4 +1,4 @@
-"""lock: prove pins and record what they gave."""
+"""lock: build pins twice and record their digests."""
 
 from __future__ import annotations
 
@@ -8,38 +8,30 @@ from typing import Any
 
 import click
 
-from builder.cli import options, output
+from builder.cli import options, output, stages
 from builder.errors import BuildError, Problem
+from builder.pipeline import build, tools
+from builder.pipeline.lockfile import record
 
 
-@click.command("lock", short_help="Prove pins and record their digests in manifest.lock.")
+@click.command("lock")
 @options.upstream_options
 def command(**shared: Any) -> None:
     """Build UPSTREAM (default: every pin of the manifest) in memory and record its digests."""
     gc.disable()
-    asked = options.ask(**shared)
-
-    from builder.pipeline import build, tools
-    from builder.pipeline.cut import cut
-    from builder.pipeline.lockfile import record
-    from builder.pipeline.ranges import about
-    from builder.pipeline.verify import verify
-    from builder.upstream.model import snapshot
-
-    pins = [shared["upstream"]] if shared.get("upstream") else list(asked.manifest.upstream.pins)
+    request = options.ask(**shared)
+    pins = [shared["upstream"]] if shared.get("upstream") else list(request.manifest.upstream.pins)
     problems: list[Problem] = []
     for pin in pins:
-        one = replace(asked, upstream=pin)
+        one = replace(request, upstream=pin)
         try:
             upstream = options.resolve(one)
-            output.stage("cutting")
-            done = cut(snapshot(upstream), one.manifest, about=about(upstream, one.manifest, one.without))
-            output.stage("verifying")
-            after = verify(done, one.manifest, twice=True)
+            done = stages.cut_upstream(one, upstream)
+            after = stages.verify_output(one, done, twice=True)
             output.stage("packing")
             _, _, proof = build.assemble(done, after, upstream, one.manifest, one.without, tools.versions())
             output.note(record(one.root, pin, proof, one.without))
-        except BuildError as error:  # the other pins may still be proven
+        except BuildError as error:  # go on: the other pins may succeed
             problems += error.problems
     if problems:
         raise BuildError(problems)

@@ -1,4 +1,4 @@
-"""Options that several verbs share, declared once, and what they stand for."""
+"""The options that several verbs share, and the manifest and upstream that they name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from builder.cli import output
+from builder.cli import internal_error, output
 
 if TYPE_CHECKING:
     from builder.manifest.model import Manifest
@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+
+def _remember_cache(context: click.Context, parameter: click.Parameter, cache: Path | None) -> Path | None:
+    internal_error.settings.cache = cache
+    return cache
+
+
 _MANIFEST = click.option(
     "--manifest", "manifest_path", default="manifest.yaml", show_default=True, metavar="FILE",
     type=click.Path(path_type=Path), help="The manifest.",
 )  # fmt: skip
 _WITHOUT = click.option(
-    "--without", multiple=True, metavar="BATCH", help="Switch a batch off; may be given more than once."
+    "--without", multiple=True, metavar="BATCH", help="Switch a batch off; may be repeated."
 )
 _FORMAT = click.option(
     "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
@@ -36,7 +42,7 @@ _UPSTREAM = (
     ),
     click.option(
         "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",
-        help="The builder's cache folder (or BUILDER_CACHE).",
+        help="The builder's cache folder (or BUILDER_CACHE).", callback=_remember_cache,
     ),
     click.option("--offline", is_flag=True, help="Use no network."),
 )  # fmt: skip
@@ -44,7 +50,7 @@ _UPSTREAM = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the shared options ask for."""
+    """The values of the shared options, with the manifest loaded."""
 
     manifest: Manifest
     without: tuple[str, ...]
@@ -52,7 +58,6 @@ class Request:
     mirror: Path | None = None
     cache: Path | None = None
     offline: bool = False
-
     root: Path = Path()  # the manifest's folder
 
 
@@ -71,7 +76,7 @@ def upstream_options(function: Function) -> Function:
 
 
 def upstream_without_argument(function: Function) -> Function:
-    """As `upstream_options`, for a verb that takes another argument."""
+    """Like `upstream_options`, but without UPSTREAM, for a verb that takes another argument."""
     for option in reversed(_UPSTREAM[1:]):
         function = option(function)
     return manifest_options(function)
@@ -86,7 +91,7 @@ def ask(
     cache: Path | None = None,
     offline: bool = False,
 ) -> Request:
-    """Read the manifest with batches switched off. Raises BuildError."""
+    """Load the manifest, without the batches that are switched off. Raises BuildError."""
     from builder.errors import BuildError
     from builder.manifest.load import load, read_texts, switch_off
 
@@ -112,22 +117,22 @@ def ask(
     )
 
 
-def resolve(asked: Request, quiet: bool = False) -> Upstream:
-    """The upstream that was asked for; where it was had is noted unless `quiet`. Raises BuildError."""
+def resolve(request: Request, quiet: bool = False) -> Upstream:
+    """Find the requested upstream; prints where it came from unless `quiet`. Raises BuildError."""
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources
     from builder.upstream.resolve import resolve as find
 
     sources = Sources(
-        asked.mirror,
-        asked.cache or default_cache(),
-        asked.manifest.upstream.repository,
-        asked.offline,
-        asked.manifest.upstream.pins,
+        request.mirror,
+        request.cache or default_cache(),
+        request.manifest.upstream.repository,
+        request.offline,
+        request.manifest.upstream.pins,
     )
     if not quiet:
-        output.stage(f"looking for {asked.upstream}")
-    found = find(asked.upstream, sources)
+        output.stage(f"looking for {request.upstream}")
+    upstream = find(request.upstream, sources)
     if not quiet:
-        output.note(f"upstream {asked.upstream}: {found.origin}")
-    return found
+        output.note(f"upstream {request.upstream}: {upstream.origin}")
+    return upstream

@@ -1,4 +1,4 @@
-"""What verbs print: data on stdout; problems and progress on stderr."""
+"""Printing: data on stdout; problems and progress on stderr."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _sources: dict[str, str] = {}
 
 
 def choose(form: str) -> None:
-    """Set the form in which problems are shown."""
+    """Set the --format of problems and data."""
     _state["format"] = form
 
 
@@ -27,49 +27,49 @@ def form() -> str:
 
 
 def remember(name: str, text: str) -> None:
-    """Keep a file's text, so that problems can show the line that they are about."""
+    """Keep the text of a file, so that problems can show their line of it."""
     _sources[name] = text
 
 
 def colour() -> bool:
-    """Colours: never with NO_COLOR, always with FORCE_COLOR, else on a terminal."""
+    """Whether to use colours: not with NO_COLOR, with FORCE_COLOR, and on a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or _terminal()
 
 
 def show(problems: Iterable[Problem]) -> None:
-    """Print problems: for people on stderr, as data on stdout, or as annotations."""
+    """Print problems: as text on stderr, or as JSON or annotations on stdout."""
     from builder import report
 
     stage("")
-    found = report.ordered(problems)
+    problems = report.ordered(problems)
     if form() == "json":
-        data({"problems": [report.as_dict(p) for p in found]})
+        data({"problems": [report.as_dict(p) for p in problems]})
     elif form() == "github":
-        for problem in found:
+        for problem in problems:
             click.echo(report.annotation(problem))
     else:
-        # click takes colours away where there is no terminal; that has been decided already
-        click.echo(report.render_all(found, _sources, colour()), err=True, color=True)
+        # color=True: click would strip the colours without a terminal, against FORCE_COLOR
+        click.echo(report.render_all(problems, _sources, colour()), err=True, color=True)
 
 
 def data(values: dict[str, Any]) -> None:
-    """A JSON document on stdout, with the version of its form."""
+    """Print a JSON document on stdout, with its schema version."""
     import json
 
     click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **values}, indent=2))
 
 
 def note(sentence: str) -> None:
-    """One line of progress, for people only."""
+    """Print a line of progress, only with --format human."""
     stage("")
     if form() == "human":
         click.echo(sentence, err=True)
 
 
 def stage(name: str) -> None:
-    """Say on a terminal what is being done; the next line takes its place. Nothing: it is done."""
+    """Show the current step on a terminal, in place of the last one; an empty name clears it."""
     if not _terminal() or form() != "human" or os.environ.get("TERM") == "dumb":
         return
     if name or _state["stage"]:

@@ -1,4 +1,4 @@
-"""plan: what dist would keep, edit and remove, writing nothing."""
+"""plan: show what dist would remove, edit and add, without writing anything."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any
 
 import click
 
-from builder.cli import options, output
-from builder.cli.cache_file import recalled
+from builder.cli import options, output, stages
+from builder.emit import write
+from builder.emit.build_json import batch_record
+from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
 from builder.errors import CHANGES_PENDING
+from builder.pipeline import build, tools
 
 
-@click.command("plan", short_help="Show what dist would change, writing nothing.")
+@click.command("plan")
 @options.upstream_options
 @click.option(
     "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
@@ -22,33 +25,17 @@ from builder.errors import CHANGES_PENDING
 )  # fmt: skip
 @click.option("--paths", is_flag=True, help="Name every path with its verdict and rule.")
 def command(out: Path, paths: bool, **shared: Any) -> None:
-    """Show per batch what would be removed, edited and added, with line counts.
+    """Show what each batch would remove, edit and add, with line counts.
 
-    Exit status 0: OUT holds this build already; 3: it does not.
+    Exit status 0: OUT already holds this build; 3: it does not.
     """
     gc.disable()
-    asked = options.ask(**shared)
-
-    from builder.emit import write
-    from builder.pipeline import build, tools
-    from builder.pipeline.cut import cut
-    from builder.pipeline.ranges import about
-    from builder.pipeline.verify import verify
-    from builder.upstream.model import snapshot
-
-    upstream = options.resolve(asked)
-    output.stage("cutting")
-    with recalled(asked.cache) as known:
-        done = cut(
-            snapshot(upstream),
-            asked.manifest,
-            about=about(upstream, asked.manifest, asked.without),
-            recall=known,
-        )
-    output.stage("verifying")
-    verify(done, asked.manifest)
-    figures = build.measure(done, asked.manifest)
-    key = build.key(upstream, asked.manifest, asked.without, tools.versions())
+    request = options.ask(**shared)
+    upstream = options.resolve(request)
+    done = stages.cut_with_cache(request, upstream)
+    stages.verify_output(request, done)
+    figures = build.measure(done, request.manifest)
+    key = build.key(upstream, request.manifest, request.without, tools.versions())
     pending = not write.unchanged(out, key)
     output.stage("")
     if output.form() == "json":
@@ -59,9 +46,7 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
         sys.exit(CHANGES_PENDING)
 
 
-def _as_table(figures: Any, paths: bool) -> None:
-    from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
-
+def _as_table(figures: build.Figures, paths: bool) -> None:
     click.echo(f"{'batch':<24}{'removed':>9}{'edited':>8}{'added':>7}{'lines less':>11}")
     for batch in figures.batches:
         if batch.files_removed or batch.files_edited or batch.files_added:
@@ -79,11 +64,8 @@ def _as_table(figures: Any, paths: bool) -> None:
             click.echo(f"{row.verdict:<8}{row.path}  [{row.reason.batch}: {row.reason.rule}]")
 
 
-def _as_json(figures: Any, tree: str, pending: bool, paths: bool) -> None:
-    from builder.emit.build_json import batch_record
-    from builder.emit.figures import verdict_counts
-
-    said = {
+def _as_json(figures: build.Figures, tree: str, pending: bool, paths: bool) -> None:
+    document = {
         "output_tree": tree,
         "pending": pending,
         "verdicts": verdict_counts(figures.rows),
@@ -91,8 +73,8 @@ def _as_json(figures: Any, tree: str, pending: bool, paths: bool) -> None:
         "batches": [batch_record(b) for b in figures.batches],
     }
     if paths:
-        said["paths"] = [
+        document["paths"] = [
             {"path": r.path, "verdict": r.verdict, "batch": r.reason.batch, "rule": r.reason.rule}
             for r in figures.rows
         ]
-    output.data(said)
+    output.data(document)

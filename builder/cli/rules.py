@@ -1,41 +1,38 @@
-"""rules: every path rule with what it matches, and every name that a batch's words stand for."""
+"""rules: list every path rule with what it matches, and every name that the words of a batch match."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from builder.cli import options, output
 from builder.errors import BuildError
+from builder.manifest.model import Manifest
+from builder.pipeline.cut import cut
+from builder.pipeline.expand_families import FamilyMatches
+from builder.pipeline.prune import partial_paths
+from builder.pipeline.ranges import About, about, excused
+from builder.report import as_dict, ordered
+from builder.select.families import with_paths
+from builder.select.rules import select
+from builder.upstream.model import Upstream, snapshot
 
-if TYPE_CHECKING:
-    from builder.manifest.model import Manifest
-    from builder.pipeline.expand_families import FamilyMatches
-    from builder.pipeline.ranges import About
-    from builder.upstream.model import Upstream
 
-
-@click.command("rules", short_help="List the rules with what each takes.")
-@click.option("--names", is_flag=True, help="List every name that the words of the batches stand for, too.")
+@click.command("rules")
+@click.option("--names", is_flag=True, help="Also list every name that the words of the batches match.")
 @options.upstream_options
 def command(names: bool, **shared: Any) -> None:
     """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
-    asked = options.ask(**shared)
-
-    from builder.pipeline.prune import partial_paths
-    from builder.pipeline.ranges import about, excused
-    from builder.select.families import with_paths
-    from builder.select.rules import select
-
-    upstream = options.resolve(asked)
-    known = about(upstream, asked.manifest, asked.without)
+    request = options.ask(**shared)
+    upstream = options.resolve(request)
+    known = about(upstream, request.manifest, request.without)
     within = partial_paths(upstream.tree)
-    manifest = with_paths(excused(asked.manifest, known, within), upstream.tree)
+    manifest = with_paths(excused(request.manifest, known, within), upstream.tree)
     selection = select(upstream.tree, manifest, within=within)
-    families = _families(upstream, asked.manifest, known) if names else {}
+    families = _families(upstream, request.manifest, known) if names else {}
     matches, radius = selection.matches(), selection.radius()
     if output.form() == "json":
         rows = [
@@ -49,14 +46,12 @@ def command(names: bool, **shared: Any) -> None:
             }
             for rule in selection.rules
         ]
-        from builder.report import as_dict, ordered
-
-        # one document, whatever is wrong
-        found = {
+        # the problems are in the same document, so that stdout holds only one
+        by_batch = {
             batch: {kind: list(some) for kind, some in one.names.items()} for batch, one in families.items()
         }
         problems = [as_dict(p) for p in ordered(selection.problems)]
-        output.data({"rules": rows, **({"names": found} if names else {}), "problems": problems})
+        output.data({"rules": rows, **({"names": by_batch} if names else {}), "problems": problems})
         if selection.problems:
             sys.exit(BuildError(selection.problems).exit_status)
     else:
@@ -75,7 +70,4 @@ def command(names: bool, **shared: Any) -> None:
 
 
 def _families(upstream: Upstream, manifest: Manifest, known: About) -> Mapping[str, FamilyMatches]:
-    from builder.pipeline.cut import cut
-    from builder.upstream.model import snapshot
-
     return cut(snapshot(upstream), manifest, lambda problems: None, about=known).families

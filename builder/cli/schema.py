@@ -1,4 +1,4 @@
-"""schema: the manifest's JSON schema, or the reference page made from it."""
+"""schema: print the manifest's JSON schema, or the reference page generated from it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 
-@click.command("schema", short_help="Print the manifest's JSON schema, or its reference.")
+@click.command("schema")
 @click.option("--reference", is_flag=True, help="Print the reference as Markdown instead.")
 @click.option(
     "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
 )
 def command(reference: bool, manifest_path: Path) -> None:
-    """Print the schema that editors use to check manifest.yaml; its parts are described in it."""
+    """Print the JSON schema that editors use to check manifest.yaml."""
     import json
 
     from builder.manifest.load import read_schema

@@ -1,4 +1,4 @@
-"""scope: what the distribution contains, row by row."""
+"""scope: print docs/scope.md."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 
-@click.command("scope", short_help="Print what is in the distribution, with the evidence.")
+@click.command("scope")
 @click.option(
     "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
 )
 def command(manifest_path: Path) -> None:
-    """Print docs/scope.md, from the manifest and the figures of its lock; no upstream is needed."""
+    """Generate docs/scope.md from the manifest and its lock; no upstream is needed."""
     from builder.emit.scope_page import scope_page
     from builder.manifest.load import load
     from builder.pipeline.lockfile import known

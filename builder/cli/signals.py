@@ -1,4 +1,4 @@
-"""A request to end, from a terminal or another program, is one exception wherever it arrives."""
+"""Turns SIGINT, SIGTERM and SIGHUP into one exception, wherever they arrive."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-#: Seconds after which an interruption that Python swallowed comes again.
+#: Seconds after which an interruption that Python swallowed is raised again.
 _AGAIN = 0.01
 
 
 class Ended(KeyboardInterrupt):
-    """A signal asks the builder to end; its number is the only argument."""
+    """A signal asked the builder to stop; its number is the only argument."""
 
 
 def listen() -> None:
-    """Turn each request to end into `Ended`, also where Python itself would swallow it.
+    """Raise `Ended` for each of these signals, also where Python itself would swallow the exception.
 
-    SIGINT too: where Python's own KeyboardInterrupt passes through `exec`, as a dataclass does it, Python
-    kills itself in the end, handled or not.
+    SIGINT is included: when Python's own KeyboardInterrupt passes through `exec`, as in a dataclass, Python
+    kills itself at exit even if the exception was handled.
     """
     for number in _requests():
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -30,7 +30,7 @@ def listen() -> None:
 
 
 def ignore_signals() -> None:
-    """Pass over what comes while Python shuts down."""
+    """Ignore these signals while Python shuts down."""
     for number in (*_requests(), signal.SIGALRM):
         if signal.getsignal(number) is not signal.SIG_DFL:
             signal.signal(number, signal.SIG_IGN)
@@ -45,9 +45,9 @@ def _end(number: int, frame: object) -> None:
 
 
 def _unraisable(what: UnraisableHookArgs) -> None:
-    """Let a request to end come again where Python only prints what is raised: in finalizers, around a fork.
+    """Schedule `Ended` again where Python only prints exceptions: in finalizers, around a fork.
 
-    It cannot be raised from here: what a hook raises is printed as well.
+    Raising it here would not help: Python prints the exceptions of this hook, too.
     """
     if not isinstance(what.exc_value, Ended):
         sys.__unraisablehook__(what)

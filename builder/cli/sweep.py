@@ -1,78 +1,75 @@
-"""sweep: one manifest on many upstream commits."""
+"""sweep: try one manifest on many upstream commits."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from builder.cli import options, output
+from builder.errors import fail
+from builder.lift import folder, sweep, sweep_page
+from builder.lift.history import between as history_between
+from builder.pipeline import tools
 
 
-@click.command("sweep", short_help="Try the manifest on many commits: how far it survives.")
+@click.command("sweep")
 @click.argument("between", metavar="A..B")
 @options.upstream_without_argument
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True, help="Only every n-th commit.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Commits at a time.")
 @click.option(
-    "--backend", type=click.Choice(("loky", "dask", "ray")), default="loky", show_default=True,
-    help="Where they run: here, or on a cluster of dask or ray.",
+    "--backend", type=click.Choice(sweep.BACKENDS), default="loky", show_default=True,
+    help="Where the commits run: here, or on a dask or ray cluster.",
 )  # fmt: skip
 @click.option(
     "--out", type=click.Path(path_type=Path), default="lift/sweep", show_default=True, metavar="DIR",
-    help="Where the results are written; a sweep that was interrupted goes on from there.",
+    help="Where the results are written; an interrupted sweep continues from them.",
 )  # fmt: skip
 def command(between: str, every: int, jobs: int, backend: str, out: Path, **shared: Any) -> None:
-    """Try the manifest, as it is, on the first-parent commits after A up to B (pins or commits).
+    """Try the unchanged manifest on the first-parent commits after A up to B (pins or commits).
 
-    Writes commits.jsonl (a line for each), sweep.json, README.md and timeline.svg.
+    Writes commits.jsonl (one line per commit), sweep.json, README.md and timeline.svg.
     """
-    asked = options.ask(**shared)
-
-    from dataclasses import replace
-
-    from builder.errors import fail
-    from builder.lift import folder, sweep, sweep_page
-    from builder.lift.history import between as history_between
-    from builder.pipeline import tools
-
+    request = options.ask(**shared)
     start, dots, end = between.partition("..")
     if not dots or not start or not end or end.startswith("."):
         raise click.UsageError("name two upstreams as A..B")
-    old = options.resolve(replace(asked, upstream=start))
-    new = options.resolve(replace(asked, upstream=end))
+    old = options.resolve(replace(request, upstream=start))
+    new = options.resolve(replace(request, upstream=end))
     history = history_between(old, new)
     if not history.known or history.git_dir is None:
         raise fail(
             "U001",
             f"{start} and {end} have no common history here.",
-            hint="give a full clone: `--mirror DIR` or SGLANG_MIRROR",
+            hint="name a full clone with --mirror or SGLANG_MIRROR",
         )
-    key = sweep.key(asked.manifest, asked.without, tools.versions())
+    key = sweep.key(request.manifest, request.without, tools.versions())
     commits = sweep.chosen(history.commits, every)
     lines = out / "commits.jsonl"
     tried = sweep.read(lines, key)
     todo = [c for c in commits if c.id not in tried]
-    output.note(f"{len(commits):,} commits, {len(commits) - len(todo):,} of them known")
-    job = sweep.Job(history.git_dir, asked.manifest, key)
+    output.note(f"{len(commits):,} commits, {len(commits) - len(todo):,} of them tried before")
+    job = sweep.Job(history.git_dir, request.manifest, key)
     try:
         for part in sweep.run(job, todo, jobs, backend) if todo else ():
             folder.append(lines, "".join(f"{row.to_line()}\n" for row in part))
             tried |= {row.commit: row for row in part}
             done = sum(c.id in tried for c in commits)
             output.stage(f"{done:,} of {len(commits):,}, last {part[-1].commit[:9]}")
-    finally:  # an interrupted sweep has a page too
+    finally:  # also for an interrupted sweep
         output.stage("")
-        found = sweep.summarise(len(history.commits), commits, tried)
-        data = sweep.record(found, key, between, every, asked.manifest.digest)
-        text = sweep_page.page(found, between, every, asked.manifest.digest)
+        summary = sweep.summarise(len(history.commits), commits, tried)
+        data = sweep.record(summary, key, between, every, request.manifest.digest)
+        text = sweep_page.page(summary, between, every, request.manifest.digest)
         folder.write(
             out,
             {
                 "sweep.json": folder.as_json({"schema_version": output.SCHEMA_VERSION, **data}),
                 "README.md": text.encode(),
-                sweep_page.TIMELINE: sweep_page.timeline(found).encode(),
+                sweep_page.TIMELINE: sweep_page.timeline(summary).encode(),
             },
         )
     if output.form() == "json":

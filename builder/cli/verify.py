@@ -1,10 +1,11 @@
-"""verify: does the emitted tree behave as upstream does?"""
+"""verify: compare the behaviour of an output with upstream's."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,32 +13,36 @@ import click
 
 from builder.cli import options, output
 from builder.errors import GATE_FAILED, Problem, fail
+from builder.upstream.cache import default_cache
 
 if TYPE_CHECKING:
     from verification.results import Check
 
-_CHECKS = (
-    "output", "parts", "arguments", "launch", "imports", "forward", "suite", "imports-fresh", "mutations",
-)  # fmt: skip
 _SHOWN = 12  # lines of a failed check, for people
 
 
-@click.command("verify", short_help="Compare the behaviour of an output with upstream's.")
+@click.command("verify")
 @options.upstream_without_argument
 @click.option(
     "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
-    help="The output folder that is verified.",
+    help="The output folder to verify.",
 )  # fmt: skip
-@click.option("--check", "checks", multiple=True, type=click.Choice(_CHECKS), help="Only this check.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only forward passes whose name starts so.")
-@click.option("--quick", is_flag=True, help="A small set of forward passes.")
+@click.option(
+    "--check", "checks", multiple=True, metavar="NAME", help="Only this check; an unknown name lists all."
+)
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="Only forward passes whose names start with this."
+)
+@click.option("--quick", is_flag=True, help="Run only a small set of forward passes.")
 @click.option(
     "--upstream-tree", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
     help="Upstream's tree in a folder, instead of looking for the commit that build.json names.",
 )  # fmt: skip
-@click.option("--jobs", type=click.IntRange(1), help="Processes at a time.")
+@click.option("--jobs", type=click.IntRange(1), help="Number of parallel processes.")
 @click.option("--python", "python", default=sys.executable, metavar="FILE", help="Python 3.11 or newer.")
-@click.option("--work", type=click.Path(path_type=Path), metavar="DIR", help="Keep logs and answers there.")
+@click.option(
+    "--work", type=click.Path(path_type=Path), metavar="DIR", help="Keep logs and answers in this folder."
+)
 @click.option(
     "--evidence", type=click.Path(path_type=Path), metavar="FILE",
     help="Where the result is written (by default verification.json beside DIR).",
@@ -55,8 +60,8 @@ def command(
     **shared: Any,
 ) -> None:
     """Import, start and run an output beside the upstream that it was made from; exit status 1 when they
-    differ. Nothing here needs a GPU. The environment for it is made once, in the cache."""
-    asked = options.ask(**shared)
+    differ. No GPU is needed. The environment for it is created once, in the cache."""
+    request = options.ask(**shared)
     _find_harness()
 
     from verification import matrix, run, subjects
@@ -64,28 +69,33 @@ def command(
     from verification.page import page
     from verification.results import FAILED
 
+    for name in checks:
+        if name not in run.CHECKS:
+            raise click.UsageError(f"'{name}' is no check; the checks are {', '.join(run.CHECKS)}")
     try:
-        said = subjects.output(out)
+        built = subjects.output(out)
     except (OSError, KeyError, ValueError):
         raise fail("C001", f"'{out}' holds no output of the builder.", hint="run `make dist` first") from None
     try:
         configurations = matrix.chosen(only, quick)
     except KeyError as unknown:
         raise click.UsageError(f"no forward pass has a name that starts with {unknown}") from None
-    cache = (asked.cache or _cache()).absolute() / "verification"
-    upstream = _upstream(asked, said, upstream_tree, cache)
+    cache = (request.cache or default_cache()).absolute() / "verification"
+    upstream = _upstream(request, built, upstream_tree, cache)
     ours = subjects.ours(out)
     plan = run.Plan(
         checks or tuple(name for name in run.CHECKS if name not in run.SLOW),
         configurations, jobs or os.cpu_count() or 1, cache, work, python,
     )  # fmt: skip
     output.stage("verifying")
-    results, harness = run.run(plan, said, upstream, ours, _tell)
+    results, harness = run.run(plan, built, upstream, ours, _tell)
     left_out = run.left_out(plan)
     place = evidence or out.resolve().parent / NAME
-    data = statement(said, upstream, ours, results, left_out, harness)
+    data = statement(built, upstream, ours, results, left_out, harness)
     place.write_bytes(data)
-    place.with_suffix(".md").write_text(page(f"Verification of {said.upstream}", [json.loads(data)]), "utf-8")
+    place.with_suffix(".md").write_text(
+        page(f"Verification of {built.upstream}", [json.loads(data)]), "utf-8"
+    )
     for what, why in left_out.items():
         output.note(f"not run: {what} ({why})")
     output.note(f"evidence: {place}, as a page: {place.with_suffix('.md').name}")
@@ -96,32 +106,26 @@ def command(
 
 
 def _find_harness() -> None:
-    """The harness is not part of an installed builder: it is beside it in the repository."""
+    """Make `verification` importable: it is not part of an installed builder, only of the repository."""
     root = Path(__file__).resolve().parents[2]
     if not (root / "verification" / "requirements.txt").exists():
-        raise fail("E003", "The verification is not here: it runs from the builder's repository only.")
+        raise fail(
+            "E003", "The package `verification` is missing: `verify` runs only from the builder's repository."
+        )
     sys.path.insert(0, str(root))
 
 
-def _cache() -> Path:
-    from builder.upstream.cache import default_cache
-
-    return default_cache()
-
-
-def _upstream(asked: options.Request, said: Any, folder: Path | None, cache: Path) -> Any:
-    from dataclasses import replace
-
+def _upstream(request: options.Request, built: Any, folder: Path | None, cache: Path) -> Any:
     from verification import subjects
 
     if folder is not None:
         return subjects.Subject("upstream", folder.resolve(), subjects.tree_of(folder.resolve()).id)
-    found = options.resolve(replace(asked, upstream=said.upstream))
-    return subjects.upstream(found.tree, found.blobs.read, cache)
+    resolved = options.resolve(replace(request, upstream=built.upstream))
+    return subjects.upstream(resolved.tree, resolved.blobs.read, cache)
 
 
 def _tell(check: Check) -> None:
-    """One line for a check, and what is wrong with it."""
+    """Print a line for a check, and its problems."""
     from verification.run import problems
 
     counts = ", ".join(f"{count} {verdict}" for verdict, count in check.counts.items() if count)

@@ -1,1 +1,1 @@
-"""What a build hands over: values to bytes, and one module that writes them."""
+"""The output files of a build, as pure functions from values to bytes, and one module that writes them."""

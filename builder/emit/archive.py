@@ -12,7 +12,7 @@ from dataclasses import dataclass
 EPOCH = 315532800
 _UTF8_NAME = 0x800
 _LEVEL = 6
-_TOO_MUCH = "more files or bytes than a zip without its 64-bit form can hold"
+_TOO_MUCH = "more files or bytes than a zip without ZIP64 can hold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A member whose stream is ready: zip method (0 stored, 8 deflated), CRC and size of its data (bytes)."""
+    """A compressed member: zip method (0 stored, 8 deflated), CRC and size of its data (bytes)."""
 
     path: str
     mode: int
@@ -47,7 +47,7 @@ def pack(members: Mapping[str, Member], epoch: int = EPOCH, workers: int = 2) ->
     2107, in UTC here. Members keep the order of the mapping.
     """
     items = list(members.items())
-    # zlib works outside the interpreter's lock, so threads are enough
+    # zlib releases the GIL, so threads are enough
     if workers > 1 and len(items) > 1:
         with ThreadPoolExecutor(workers) as pool:
             shares = [items[start::workers] for start in range(workers)]
@@ -59,9 +59,9 @@ def pack(members: Mapping[str, Member], epoch: int = EPOCH, workers: int = 2) ->
 
 
 def join(members: Iterable[Packed], epoch: int = EPOCH) -> Iterator[bytes | memoryview]:
-    """The pieces of the archive of these members, in their order; nothing is compressed here.
+    """The archive of these members as chunks, in their order; nothing is compressed here.
 
-    Raises ValueError for more files or bytes than a zip without its 64-bit form can hold.
+    Raises ValueError for more files or bytes than a zip without ZIP64 can hold.
     """
     day, second = _dos(epoch)
     directory: list[bytes] = []
@@ -70,7 +70,7 @@ def join(members: Iterable[Packed], epoch: int = EPOCH) -> Iterator[bytes | memo
         name = member.path.encode("utf-8")
         flags = 0 if member.path.isascii() else _UTF8_NAME
         sizes = (member.crc, len(member.stream), member.size, len(name))
-        made_by = 3 << 8 | 20  # unix, so that the mode counts
+        made_by = 3 << 8 | 20  # made on Unix, so that unzip applies the mode
         if count > 0xFFFF or offset + len(member.stream) > 0xFFFFFFFF or member.size > 0xFFFFFFFF:
             raise ValueError(_TOO_MUCH)
         directory += (

@@ -1,7 +1,7 @@
 """A branch with one commit per batch on top of the upstream commit: the cut, decision by decision.
 
-Between two commits only whole files change, from upstream's version to the output's: every tree on the
-way parses. Author, committer and time are fixed, so the same build gives the same commit ids.
+Each commit changes whole files from upstream's version to the output's, so every tree in between
+parses. Author, committer and time are fixed, so the same build gives the same commit ids.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WHO = b"sglang-deepseek-builder <builder@localhost.invalid>"
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What the commits say: the reason of each batch in the manifest's order, and the build's inputs."""
+    """Data for the commits: the reason of each batch in the manifest's order, and the build's inputs."""
 
     whys: Mapping[str, str]
     trailers: Sequence[str]
@@ -28,7 +28,7 @@ class Story:
 
 
 def stream(ref: str, rows: Sequence[Row], output: Snapshot, story: Story) -> bytes:
-    """The commits as `git fast-import` reads them; a batch that changes nothing has none."""
+    """The input of `git fast-import`: a commit for each batch that changes something."""
     parts: list[bytes] = [b"feature done\n"]
     parent: bytes | None = story.parent.encode()
     for figures in batch_figures(rows, list(story.whys)):

@@ -15,18 +15,18 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class UpstreamFacts:
-    """The pin: what was asked for, and what it resolved to."""
+    """The requested upstream, and what it resolved to."""
 
     spec: str
     commit: str | None  # None for a release without one
     tree: str  # git tree id
-    origin: str  # how the tree was had: mirror, cache, remote, sdist, path
+    origin: str  # git or sdist
     version: str  # upstream's own
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """All that `build.json` says. `figures` come in the order of the manifest's batches."""
+    """The content of `build.json`. `figures` are in the order of the manifest's batches."""
 
     builder: str
     upstream: UpstreamFacts

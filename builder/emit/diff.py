@@ -1,7 +1,7 @@
-"""`upstream.diff`: everything that was done to upstream, as one diff that plain `git apply` accepts.
+"""`upstream.diff`: all changes to upstream as one diff that plain `git apply` accepts.
 
-Applied to a checkout of the upstream tree it gives the tree with the output's id: a proof that needs
-git and no trust in this builder. It is complete (full object ids, modes, symlinks, binary files), so a
+Applied to a checkout of the upstream tree, it gives a tree with the output's id: a proof that needs git
+but no trust in this builder. It is complete (full object ids, modes, symlinks, binary files), so a
 pre-image that differs by one byte is refused. Binary files that leave are named by their full id; git
 checks the id and needs no content.
 """
@@ -29,7 +29,7 @@ def upstream_diff(upstream: Snapshot, output: Snapshot) -> bytes:
     for path in sorted(changed, key=_raw):
         left, right = before.get(path), after.get(path)
         if left and right and _kind(left) != _kind(right):
-            # git has no edit from a file to a symlink: one leaves and the other comes
+            # git has no edit from a file to a symlink: delete one, create the other
             out += _file(path, left, upstream, None, output)
             out += _file(path, None, upstream, right, output)
         else:
@@ -91,7 +91,7 @@ def _heading(name: bytes) -> bytes:
 
 
 def _whole(sign: bytes, text: bytes) -> bytes:
-    """The one hunk of a file that comes or leaves; one replace, because there are 20 MB of these."""
+    """The only hunk of an added or removed file; a single `replace`, because there are 20 MB of these."""
     if not text:
         return b""
     lines = count(text)
@@ -123,7 +123,7 @@ def _binary(data: bytes | None) -> bytes:
 
 
 def stored_zlib(data: bytes) -> bytes:
-    """A zlib stream of stored blocks: the same bytes whichever zlib this Python has."""
+    """A zlib stream of stored blocks: the same bytes with every version of zlib."""
     blocks = [data[at : at + 0xFFFF] for at in range(0, len(data), 0xFFFF)] or [b""]
     out = [b"\x78\x01"]
     for number, block in enumerate(blocks, 1):

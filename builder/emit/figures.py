@@ -1,4 +1,4 @@
-"""Lines and files, counted one way on both sides.
+"""Counts lines and files of upstream and output in the same way.
 
 A line is a newline byte, plus one for a last line without it. Only regular files count: a symlink is
 a name, and a binary file (a NUL among its first 8,000 bytes, git's own test) has no lines.
@@ -16,16 +16,16 @@ from builder.tree import EXECUTABLE, FILE, Snapshot
 if TYPE_CHECKING:
     from builder.emit.ledger import Row
 
-#: the extensions whose lines are the size of the distribution
+#: extensions whose lines count as the size of the distribution
 EXTENSIONS = ("py", "cu", "cuh", "h", "hpp", "cpp", "cc")
 #: keys of a count beside the extensions: the sum of the seven, and every text file
 CODE, TEXT = "code", "text"
-#: how far git looks for a NUL before it calls a file text
+#: how many bytes git searches for a NUL to tell binary files from text
 _PROBE = 8000
 
 
 def is_text(data: bytes) -> bool:
-    """Whether git would show this content as text."""
+    """Whether git treats this content as text."""
     return b"\0" not in data[:_PROBE]
 
 
@@ -103,7 +103,7 @@ def _figures(name: str, rows: Sequence[Row]) -> BatchFigures:
     def files(verdict: str) -> int:
         return sum(r.verdict == verdict for r in rows)
 
-    gone = {r.path: r.lost for r in rows if r.verdict in ("removed", "edited")}
+    shrinkage = {r.path: r.lost for r in rows if r.verdict in ("removed", "edited")}
     return BatchFigures(
         id=name,
         files_removed=files("removed"),
@@ -112,7 +112,7 @@ def _figures(name: str, rows: Sequence[Row]) -> BatchFigures:
         lines_removed=total("removed"),
         lines_edited_away=total("edited"),
         lines_added=total("added", lost=False),
-        removed_by_extension=by_extension(gone),
+        removed_by_extension=by_extension(shrinkage),
     )
 
 

@@ -1,4 +1,4 @@
-"""The ledger: one line for every path of upstream and of the output, saying what happened and why."""
+"""The ledger: a line for every path of upstream and of the output, with what happened to it and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Verdict = Literal["kept", "edited", "removed", "added"]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a path is as it is: a batch, its rule (a pattern, or an edit in words) and the rule's place."""
+    """The reason for a verdict: a batch, its rule (a pattern, or an edit in words) and the rule's place."""
 
     batch: str
     rule: str
@@ -24,7 +24,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One path. The first reason decided; `also` are the other rules that had a hand in an edited file."""
+    """One path. `reason` decided; `also` are the other rules that changed an edited file."""
 
     path: str
     verdict: Verdict
@@ -65,7 +65,7 @@ def rows(
 ) -> tuple[Row, ...]:
     """A row a path, sorted by path. `reasons` names at least one reason a path, the deciding one first.
 
-    Raises BuildError (E070) naming every path that nothing explains: no path is ever unaccounted for.
+    Raises BuildError (E070) with every path that has no reason.
     """
     result: list[Row] = []
     unexplained: list[str] = []
@@ -94,7 +94,7 @@ def rows(
         )
     if unexplained:
         raise BuildError(
-            Problem("E070", f"Nothing explains what happened to '{path}'.") for path in unexplained
+            Problem("E070", f"No rule or edit explains what happened to '{path}'.") for path in unexplained
         )
     return tuple(result)
 

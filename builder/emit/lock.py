@@ -1,6 +1,6 @@
-"""`manifest.lock`: what was proven once must come out again, digest by digest.
+"""`manifest.lock`: the digests that a build of a proven pin must reproduce.
 
-Nothing in it depends on where a statement stands in the manifest, so that a comment moves no line of it.
+Nothing in it depends on the place of a statement in the manifest, so a comment changes no line of it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How a build compares with its lock: wrong digests, or why there was nothing to compare."""
+    """The comparison of a build with its lock: wrong digests, or why there was nothing to compare."""
 
     problems: tuple[Problem, ...] = ()
     drift: str | None = None
@@ -48,7 +48,7 @@ Lock = Mapping[str, Proof]
 _KEYS = frozenset(f.name for f in fields(Proof))
 _NEEDED = frozenset(f.name for f in fields(Proof) if f.default_factory is MISSING)
 
-#: what must come out again, and what each is called in a message
+#: the fields that must be reproduced, and their names in messages
 _DIGESTS = {
     "commit": "the upstream commit",
     "upstream_tree": "the upstream tree",
@@ -96,15 +96,15 @@ def from_bytes(data: bytes, file: str = NAME) -> Lock:
     if is_older(data):
         raise fail(
             "M008",
-            f"The lock '{file}' was written by an older builder, and this one reads another form of it.",
+            f"The lock '{file}' was written by an older builder in another format.",
             Mark(file),
-            hint="run `lock` again: it proves the pins and writes the file anew",
+            hint="run `lock`: it proves the pins and rewrites the file",
         )
     try:
-        found: Any = json.loads(data)
-        if found["schema_version"] != SCHEMA_VERSION:
-            raise ValueError(f"schema_version is {found['schema_version']!r}")
-        return {str(name): _proof(entry) for name, entry in found["pins"].items()}
+        document: Any = json.loads(data)
+        if document["schema_version"] != SCHEMA_VERSION:
+            raise ValueError(f"schema_version is {document['schema_version']!r}")
+        return {str(name): _proof(entry) for name, entry in document["pins"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise fail(
             "M008",
@@ -115,7 +115,7 @@ def from_bytes(data: bytes, file: str = NAME) -> Lock:
 
 
 def is_older(data: bytes) -> bool:
-    """Is this a lock of an earlier version, which nothing can be compared with?"""
+    """Whether this is a lock of an older format, which cannot be compared with."""
     try:
         version = json.loads(data)["schema_version"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -138,8 +138,8 @@ def compare(lock: Lock, pin: str, now: Proof, *, without: Sequence[str] = (), fi
     """Compare a build with the proof of its pin: a G012 for each digest that differs, and for each batch
     whose patterns matched something else.
 
-    A pin that is not locked, another manifest than the locked one, and batches switched off are drift:
-    there is nothing that had to come out again, and the message says so.
+    An unlocked pin, a manifest other than the locked one, and batches that are switched off are drift:
+    nothing had to be reproduced, and the message says so.
     """
     locked = lock.get(pin)
     if locked is None:

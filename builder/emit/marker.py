@@ -1,8 +1,8 @@
-"""The marker that says an output folder is ours, and the index that tells quickly whether it still is.
+"""The marker of an output folder, and the index for a fast check that the folder is unchanged.
 
 The marker lists every file with its mode and git blob id; it is the same for the same build anywhere.
-The index beside it holds what the file system said right after writing, so that an unchanged folder is
-recognized by its stats; a file whose stats moved is read, never guessed about.
+The index beside it holds the stats of the files right after writing, so an unchanged folder is recognized
+by its stats; a file whose stats differ is read.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ MARKER = ".sglang-deepseek"
 INDEX = ".sglang-deepseek.index"
 _FORMAT = 1
 
-#: what a stat says about a file: modification time (ns), size (bytes), inode, mode
+#: the stat of a file: modification time (ns), size (bytes), inode, mode
 Stat = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What the builder wrote: the key of the build's inputs, and path -> entry."""
+    """The content of an output: the key of the build's inputs, and path -> entry."""
 
     key: str
     files: Mapping[str, Entry]
@@ -38,18 +38,18 @@ class Marker:
     def from_bytes(data: bytes) -> Marker:
         """Raises ValueError for anything that `to_bytes` does not write."""
         try:
-            found = json.loads(data)
-            if found["format"] != _FORMAT:
-                raise ValueError(f"marker of format {found['format']}")
-            files = {path: Entry(*text.split(" ")) for path, text in found["files"].items()}
-            return Marker(str(found["key"]), files)
+            document = json.loads(data)
+            if document["format"] != _FORMAT:
+                raise ValueError(f"marker of format {document['format']}")
+            files = {path: Entry(*text.split(" ")) for path, text in document["files"].items()}
+            return Marker(str(document["key"]), files)
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError("not a marker") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How a folder compares with its marker.
+    """The differences between a folder and its marker.
 
     `foreign` paths are not ours, `edited` ones have other content, `missing` ones are gone or have lost
     their permissions; `clean` ones are as they were written.
@@ -67,7 +67,7 @@ class Condition:
 
 @dataclass(slots=True)
 class Index:
-    """path -> stat, as the file system gave it right after writing; and a digest of what was asked for."""
+    """path -> stat right after writing, and the digest of the request."""
 
     stats: dict[str, Stat] = field(default_factory=dict)
     asked: str = ""
@@ -77,11 +77,11 @@ class Index:
 
     @staticmethod
     def from_bytes(data: bytes) -> Index:
-        """An index that cannot be read is an empty one: every file is then read and compared."""
+        """An unreadable index counts as empty: every file is then read and compared."""
         try:
-            found = json.loads(data)
-            stats = {path: (a, b, c, d) for path, (a, b, c, d) in found["stats"].items()}
-            return Index(stats, str(found["asked"]))
+            document = json.loads(data)
+            stats = {path: (a, b, c, d) for path, (a, b, c, d) in document["stats"].items()}
+            return Index(stats, str(document["asked"]))
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
             return Index()
 
@@ -110,15 +110,15 @@ def condition(folder: bytes, marker: Marker) -> Condition:
     clean: dict[str, Stat] = {}
     foreign: list[str] = []
     edited: list[str] = []
-    for path, found in _files(folder, b""):
+    for path, on_disk in _files(folder, b""):
         entry = marker.files.get(path)
         if entry is None:
             foreign.append(path)
             continue
-        stat = stat_of(found.stat(follow_symlinks=False))
+        stat = stat_of(on_disk.stat(follow_symlinks=False))
         if index.stats.get(path) == stat:
             clean[path] = stat
-        elif not _same(found, entry):
+        elif not _same(on_disk, entry):
             edited.append(path)
         elif entry.mode == SYMLINK or stat[3] & 0o7777 == (0o755 if entry.mode == EXECUTABLE else 0o644):
             clean[path] = stat
@@ -126,9 +126,9 @@ def condition(folder: bytes, marker: Marker) -> Condition:
     return Condition(tuple(sorted(foreign)), tuple(sorted(edited)), tuple(missing), clean)
 
 
-def stat_of(found: os.stat_result) -> Stat:
+def stat_of(stat: os.stat_result) -> Stat:
     """The part of a stat that the index keeps."""
-    return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+    return (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode)
 
 
 def _files(folder: bytes, prefix: bytes) -> Iterator[tuple[str, os.DirEntry[bytes]]]:
@@ -137,17 +137,17 @@ def _files(folder: bytes, prefix: bytes) -> Iterator[tuple[str, os.DirEntry[byte
         for entry in entries:
             path = prefix + entry.name
             if entry.is_dir(follow_symlinks=False):
-                if entry.name != b"__pycache__":  # importing from the tree is no edit
+                if entry.name != b"__pycache__":  # importing from the tree does not count as an edit
                     yield from _files(entry.path, path + b"/")
             elif path not in (MARKER.encode(), INDEX.encode()):
                 yield path.decode("utf-8", "surrogateescape"), entry
 
 
-def _same(found: os.DirEntry[bytes], entry: Entry) -> bool:
-    if found.is_symlink():
-        return entry.mode == SYMLINK and blob_id(os.readlink(found.path)) == entry.blob
-    mode = found.stat(follow_symlinks=False).st_mode
-    if not found.is_file(follow_symlinks=False) or entry.mode != (EXECUTABLE if mode & 0o100 else FILE):
+def _same(on_disk: os.DirEntry[bytes], entry: Entry) -> bool:
+    if on_disk.is_symlink():
+        return entry.mode == SYMLINK and blob_id(os.readlink(on_disk.path)) == entry.blob
+    mode = on_disk.stat(follow_symlinks=False).st_mode
+    if not on_disk.is_file(follow_symlinks=False) or entry.mode != (EXECUTABLE if mode & 0o100 else FILE):
         return False
-    with open(found.path, "rb") as file:
+    with open(on_disk.path, "rb") as file:
         return blob_id(file.read()) == entry.blob

@@ -1,8 +1,8 @@
-"""Which files of the emitted tree the wheel carries: what pyproject.toml says, read as setuptools reads it.
+"""Selects the files of the wheel by pyproject.toml, as setuptools does.
 
 setuptools-scm adds every file that git tracks, silently; without a repository (an sdist, this
-distribution) only the declared packages and package data count. So that is what is read here, and a
-gate compares it with what the code opens at run time.
+distribution) only the declared packages and package data count. This module does the latter, and a gate
+compares the result with what the code opens at run time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def read_pyproject(snapshot: Snapshot, project: str = PROJECT) -> dict[str, Any]
     """The pyproject.toml of the project folder. Raises BuildError (G008) when it is missing or broken."""
     path = f"{project}/pyproject.toml"
     if path not in snapshot:
-        raise fail("G008", f"The tree has no {path}, so there is no wheel to make.")
+        raise fail("G008", f"The tree has no {path}, so no wheel can be built.")
     from tomlkit import parse
     from tomlkit.exceptions import TOMLKitError
 
@@ -40,7 +40,7 @@ def read_pyproject(snapshot: Snapshot, project: str = PROJECT) -> dict[str, Any]
 def wheel_members(snapshot: Snapshot, project: str = PROJECT) -> dict[str, str]:
     """Path in the wheel -> path in the tree, sorted; generated files (_version.py, dist-info) not included.
 
-    Raises BuildError (G008) for a pyproject.toml that is broken or says more than is understood here.
+    Raises BuildError (G008) for a pyproject.toml that is broken or uses unsupported settings.
     """
     setuptools = read_pyproject(snapshot, project).get("tool", {}).get("setuptools", {})
     _refuse_unknown(setuptools, f"{project}/pyproject.toml")
@@ -53,10 +53,10 @@ def wheel_members(snapshot: Snapshot, project: str = PROJECT) -> dict[str, str]:
         folder = package.replace(".", "/")
         chosen.update(f"{folder}/{name}" for name in folders[folder].files if name.endswith(".py"))
         wanted = (*_IMPLICIT, *_patterns(data, package))
-        found = [f for pattern in wanted for f in _glob(folders, folder, pattern.split("/"))]
+        files = [f for pattern in wanted for f in _glob(folders, folder, pattern.split("/"))]
         # unlike in the globs, here a star crosses folders
         refused = [re.compile(fnmatch.translate(f"{folder}/{p}")) for p in _patterns(exclude, package)]
-        chosen.update(f for f in found if not any(r.match(f) for r in refused))
+        chosen.update(f for f in files if not any(r.match(f) for r in refused))
     return {path: _source(snapshot, prefix + path) for path in sorted(chosen)}
 
 
@@ -140,8 +140,8 @@ def _glob(folders: Mapping[str, _Folder], folder: str, pieces: Sequence[str]) ->
 
 def _named(names: Sequence[str], pattern: str) -> list[str]:
     """Names that a piece of a glob matches; a wildcard never stands for a leading dot."""
-    found = fnmatch.filter(names, pattern)
-    return found if pattern.startswith(".") else [name for name in found if not name.startswith(".")]
+    matches = fnmatch.filter(names, pattern)
+    return matches if pattern.startswith(".") else [name for name in matches if not name.startswith(".")]
 
 
 def _source(snapshot: Snapshot, path: str) -> str:
@@ -156,13 +156,15 @@ def _source(snapshot: Snapshot, path: str) -> str:
         at = posixpath.normpath(
             posixpath.join(posixpath.dirname(at), snapshot[at].decode("utf-8", "replace"))
         )
-    raise fail("G008", f"'{path}' belongs to the wheel and is a symlink that leads to no file of the tree.")
+    raise fail("G008", f"'{path}' belongs to the wheel, but is a symlink to no file of the tree.")
 
 
 def _refuse_unknown(table: Mapping[str, Any], where: str) -> None:
     """Stop at settings that would make setuptools choose other files than this module does."""
     problems = [
-        Problem("G008", f"The wheel cannot be made as '{key}' of {where} says.", upstream=Mark(where))
+        Problem(
+            "G008", f"The wheel cannot be built: '{key}' of {where} is not supported.", upstream=Mark(where)
+        )
         for key in ("package-dir", "ext-modules", "data-files")
         if table.get(key)
     ]
@@ -171,7 +173,7 @@ def _refuse_unknown(table: Mapping[str, Any], where: str) -> None:
         problems.append(
             Problem(
                 "G008",
-                f"The wheel cannot be made with 'packages.find.where' of {where}.",
+                f"The wheel cannot be built: 'packages.find.where' of {where} is not supported.",
                 upstream=Mark(where),
             )
         )

@@ -1,4 +1,4 @@
-"""What a wheel says about itself: METADATA, entry_points.txt, WHEEL, licences, and `_version.py`."""
+"""The metadata of a wheel: METADATA, entry_points.txt, WHEEL, licences, and `_version.py`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __commit_id__ = commit_id = {commit!r}
 def distribution_version(upstream: str, label: str) -> str:
     """Upstream's version with our label as the local part (`0.5.8` and `deepseek`: `0.5.8+deepseek`).
 
-    Raises BuildError (M004) when they do not make a version (PEP 440).
+    Raises BuildError (M004) when the result is not a version (PEP 440).
     """
     from packaging.version import InvalidVersion, Version
 
@@ -55,8 +55,8 @@ def distribution_version(upstream: str, label: str) -> str:
     except InvalidVersion as error:
         raise fail(
             "M004",
-            f"'{label}' is no local label for version '{upstream}'.",
-            hint="letters and digits, with dots between them",
+            f"'{label}' is not a valid local label for version '{upstream}'.",
+            hint="use letters and digits, separated by dots",
         ) from error
 
 
@@ -91,14 +91,14 @@ def licenses(snapshot: Snapshot, pyproject: Mapping[str, Any], project: str = PR
     declared = pyproject.get("project", {}).get("license", {})
     names = [declared["file"]] if isinstance(declared, dict) and "file" in declared else []
     patterns = pyproject.get("project", {}).get("license-files", [*names, *_LICENSES])
-    found: dict[str, bytes] = {}
+    texts: dict[str, bytes] = {}
     for folder in ("", project + "/"):  # the project's own wins
         for path in snapshot:
             name = path.removeprefix(folder)
             plain = snapshot.tree[path].mode in (FILE, EXECUTABLE) and path.startswith(folder)
             if plain and "/" not in name and any(fnmatch.fnmatchcase(name, p) for p in patterns):
-                found[name] = snapshot[path]
-    return dict(sorted(found.items()))
+                texts[name] = snapshot[path]
+    return dict(sorted(texts.items()))
 
 
 def metadata(

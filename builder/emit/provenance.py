@@ -1,6 +1,6 @@
-"""Where the build comes from, as an in-toto statement (v1) with SLSA provenance (v1), unsigned.
+"""The provenance of a build: an unsigned in-toto statement (v1) with SLSA provenance (v1).
 
-It holds digests only: no time, no invocation id, no path of the machine.
+It holds only digests: no time, no invocation id, no path of the machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def provenance(build: Build, materials: Mapping[str, str], repository: str) -> b
         source["gitCommit"] = build.upstream.commit
     inputs: list[dict[str, Any]] = [{"uri": f"git+{repository}", "digest": source}]
     inputs += [{"name": path, "digest": {"sha256": digest}} for path, digest in sorted(materials.items())]
-    asked = {
+    parameters = {
         "upstream": build.upstream.spec,
         "manifest": build.manifest_digest,
         "statements": build.manifest_statements,
@@ -41,7 +41,7 @@ def provenance(build: Build, materials: Mapping[str, str], repository: str) -> b
         "predicate": {
             "buildDefinition": {
                 "buildType": BUILD_TYPE,
-                "externalParameters": asked,
+                "externalParameters": parameters,
                 "internalParameters": dict(sorted(build.tools.items())),
                 "resolvedDependencies": inputs,
             },

@@ -57,14 +57,15 @@ def removed_md(
 
 def _section(figures: BatchFigures, why: str, rows: Iterable[Row]) -> str:
     rows = list(rows)
-    gone = {k: v for k, v in figures.removed_by_extension.items() if v and k not in (CODE, TEXT)}
+    removed_lines = {k: v for k, v in figures.removed_by_extension.items() if v and k not in (CODE, TEXT)}
     out = [f"## {figures.id}\n"]
     if why:
         out.append(why.strip() + "\n")
-    other = figures.removed_by_extension.get(TEXT, 0) - sum(gone.values())
-    said = [f"{_n(v)} {k}" for k, v in gone.items()] + ([f"{_n(other)} of other text"] if other else [])
-    if said:
-        out.append(f"Lines: {', '.join(said)}.\n")
+    other = figures.removed_by_extension.get(TEXT, 0) - sum(removed_lines.values())
+    counts = [f"{_n(v)} {k}" for k, v in removed_lines.items()]
+    counts += [f"{_n(other)} of other text"] if other else []
+    if counts:
+        out.append(f"Lines: {', '.join(counts)}.\n")
     folders = _folders([r for r in rows if r.verdict == "removed"])
     if folders:
         out.append("Removed:\n")
@@ -90,7 +91,7 @@ def _section(figures: BatchFigures, why: str, rows: Iterable[Row]) -> str:
 
 
 def _folders(rows: Sequence[Row]) -> list[tuple[str, int, int]]:
-    """(path, files, lines) of the folders that hold what left, the largest first; lone files by name."""
+    """(path, files, lines) of the folders with removed files, the largest first; lone files by name."""
     files: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     single: dict[str, str] = {}
@@ -99,8 +100,8 @@ def _folders(rows: Sequence[Row]) -> list[tuple[str, int, int]]:
         files[folder] += 1
         lines[folder] += row.lost
         single[folder] = row.path
-    found = [(single[f] if files[f] == 1 else f, files[f], lines[f]) for f in files]
-    return sorted(found, key=lambda item: (-item[2], -item[1], item[0]))
+    folders_with_lines = [(single[f] if files[f] == 1 else f, files[f], lines[f]) for f in files]
+    return sorted(folders_with_lines, key=lambda item: (-item[2], -item[1], item[0]))
 
 
 def _table(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:

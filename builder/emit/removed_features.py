@@ -1,4 +1,4 @@
-"""Fills the tables of the module that tells users what was left out."""
+"""Fills the tables of the module that reports removed features to users."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Tables = Mapping[str, object]
 NAMES = ("DISTRIBUTION", "DECISIONS", "FLAGS", "CHOICES", "MODELS")
 
 
-def tables(found: Surfaces, manifest: Manifest, parser: str) -> Tables:
-    """What left, by the way in which it is chosen. `parser`: the module whose options count."""
+def tables(surfaces: Surfaces, manifest: Manifest, parser: str) -> Tables:
+    """The removed features, by the way in which they are selected. `parser`: the module with the options."""
     why = {batch.id: batch.why for batch in manifest.batches}
     models = manifest.roots.model_package
     flags: dict[str, str] = {}
     choices: dict[str, dict[str, str]] = {}
     architectures: dict[str, tuple[str, str]] = {}
-    for flag, value, batch in _free(found.after, manifest, parser):
+    for flag, value, batch in _free(surfaces.after, manifest, parser):
         choices.setdefault(flag, {}).setdefault(value, batch)
-    for one in found.differences:
+    for one in surfaces.differences:
         batch = next((c.batch for c in one.causes if c.batch in why), "")
         kind, group, name = one.key
         if not batch or one.change == "added":
@@ -74,7 +74,7 @@ def filled(template: bytes, values: Tables) -> bytes:
     text = template.decode()
     for name in NAMES:
         new = _text(values[name], 0)
-        text = _assignment(name).sub(lambda found, new=new: found[1] + new, text, count=1)  # type: ignore[misc]
+        text = _assignment(name).sub(lambda match, new=new: match[1] + new, text, count=1)  # type: ignore[misc]
     return text.encode()
 
 

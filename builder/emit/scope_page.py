@@ -34,7 +34,7 @@ _ROWS = ("item", "decision", "rules", "evidence")
 
 
 def scope_page(manifest: Manifest, lock: Lock) -> str:
-    """The page. A batch that no proven pin has yet shows no figures."""
+    """The page. A batch that no proven pin has yet is shown without figures."""
     page = _Page(manifest, lock)
     parts = [_HEAD.format(name=manifest.name), *page.proven(), *page.section("decisions")]
     parts += ["## Batches\n", _table(_ROWS, page.batches()), *page.section("removed")]
@@ -50,7 +50,7 @@ class _Page:
         }
         # rows show the pins that a limit of lines names, and the default one
         shown = {pin for item in manifest.scope for pin in item.lines} | {manifest.upstream.default}
-        self.shown = {pin: found for pin, found in self.figures.items() if pin in shown}
+        self.shown = {pin: figures for pin, figures in self.figures.items() if pin in shown}
         self.statements = statements(manifest)
 
     def proven(self) -> Iterator[str]:
@@ -67,10 +67,10 @@ class _Page:
         )
 
     def _pin(self, pin: str) -> Sequence[str]:
-        found = self.figures[pin]
-        lines, surface, wheel = found["lines"], found["surface"], found["wheel"]
+        record = self.figures[pin]
+        lines, surface, wheel = record["lines"], record["surface"], record["wheel"]
         files = {
-            verdict: sum(b[verdict] for b in found["batches"].values())
+            verdict: sum(b[verdict] for b in record["batches"].values())
             for verdict in ("removed", "edited", "added")
         }
         share = f" ({100 * lines['after'] / lines['before']:.1f}%)" if lines["before"] else ""
@@ -80,7 +80,7 @@ class _Page:
             ", ".join(f"{number:,} {verdict}" for verdict, number in files.items()),
             f"{wheel['files']:,} files, {wheel['bytes']:,} bytes" if wheel else "none",
             *(_sides(surface, kind) for kind in ("flag", "route", "environment", "registry")),
-            _units(found["units"]),
+            _units(record["units"]),
         )
 
     def section(self, name: str) -> Iterator[str]:
@@ -90,13 +90,13 @@ class _Page:
             yield _table(_ROWS, [self.row(item) for item in items])
 
     def row(self, item: Item) -> Sequence[str]:
-        said: dict[str, list[str]] = {name: [] for name in item.batches}
+        sentences: dict[str, list[str]] = {name: [] for name in item.batches}
         for name in item.statements:
             batch, words = self.statements[name]
-            said.setdefault(batch, []).append(words)
+            sentences.setdefault(batch, []).append(words)
         rules = [
             ", ".join(words) if batch == BASE else _batch(batch) + (": " if words else "") + ", ".join(words)
-            for batch, words in said.items()
+            for batch, words in sentences.items()
         ]
         return f"**{item.id}** {item.what}", item.decision, _lines(rules), _lines(self.evidence(item))
 
@@ -119,31 +119,34 @@ class _Page:
         for batch in self.manifest.batches:
             if batch.id != BASE:
                 absent = [t for t in self.manifest.guarantees.absent_text if batch.id in t.batches]
-                said = [*self._took((batch.id,)), *(f"G007, nowhere: {_code(t.pattern)}" for t in absent)]
+                sentences = [
+                    *self._took((batch.id,)),
+                    *(f"G007, nowhere: {_code(t.pattern)}" for t in absent),
+                ]
                 also = [f"{i.id}" for i in self.manifest.scope if batch.id in i.batches]
                 more = f" ({', '.join(also)})" if also else ""
                 yield (
                     f'<a id="batch-{batch.id}"></a>{batch.id}{more}',
                     batch.why,
                     _states(batch),
-                    _lines(said),
+                    _lines(sentences),
                 )
 
     def _took(self, ids: Iterable[str]) -> Iterator[str]:
         """What batches did to each proven pin; an edited file counts for the batch of most of its lines."""
         ids = list(ids)
-        said = "all of these batches at " if len(ids) > 1 else ""
-        for pin, found in self.shown.items():
-            known = [found["batches"][name] for name in ids if name in found["batches"]]
-            if not known:
+        prefix = "all of these batches at " if len(ids) > 1 else ""
+        for pin, record in self.shown.items():
+            figures = [record["batches"][name] for name in ids if name in record["batches"]]
+            if not figures:
                 continue
-            sums = {key: sum(one[key] for one in known) for key in ("removed", "edited", "added", "lines")}
+            sums = {key: sum(one[key] for one in figures) for key in ("removed", "edited", "added", "lines")}
             files = [f"{sums[key]:,} {key}" for key in ("removed", "edited", "added") if sums[key]]
             if files:
                 more = (
                     f"{-sums['lines']:,} lines more" if sums["lines"] < 0 else f"{sums['lines']:,} lines less"
                 )
-                yield f"{said}{pin}: files {', '.join(files)}; {more}"
+                yield f"{prefix}{pin}: files {', '.join(files)}; {more}"
 
     def texts(self) -> Iterator[str]:
         """The guarantees of absence with their exceptions."""
@@ -185,8 +188,8 @@ def _states(batch: Batch) -> str:
 
 
 def _sides(surface: Mapping[str, Mapping[str, int]], kind: str) -> str:
-    found = surface.get(kind, {"before": 0, "after": 0})
-    return f"{found['before']:,} to {found['after']:,}"
+    counts = surface.get(kind, {"before": 0, "after": 0})
+    return f"{counts['before']:,} to {counts['after']:,}"
 
 
 def _units(units: Mapping[str, Mapping[str, int]] | None) -> str:
@@ -226,6 +229,6 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _when(kept: Kept) -> str:
     """Which upstreams have what must be there, if it is not all."""
     ranges = (("since", kept.span.since), ("until", kept.span.until))
-    said = ", ".join(f"{key} {version}" for key, version in ranges if version)
-    said = said or ("where upstream has it" if kept.optional else "")
-    return f" ({said})" if said else ""
+    text = ", ".join(f"{key} {version}" for key, version in ranges if version)
+    text = text or ("where upstream has it" if kept.optional else "")
+    return f" ({text})" if text else ""

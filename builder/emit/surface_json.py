@@ -1,4 +1,4 @@
-"""`surface.json`: what people choose by name, before and after, and why anything differs."""
+"""`surface.json`: everything that users select by name, before and after, with the cause of each change."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from builder.surface.model import KINDS, Expression, Item, Surface, Value
 SCHEMA_VERSION = 1
 
 
-def surface_json(found: Surfaces) -> bytes:
+def surface_json(surfaces: Surfaces) -> bytes:
     """The file, keys in the order of schema/surface.schema.json, one item a line."""
-    counts = as_counts(found)
+    counts = as_counts(surfaces)
     lines = [
         "{",
         f'  "schema_version": {SCHEMA_VERSION},',
         f'  "counts": {_compact(counts)},',
         '  "differences": [',
-        ",\n".join(f"    {_compact(_difference(d))}" for d in found.differences),
+        ",\n".join(f"    {_compact(_difference(d))}" for d in surfaces.differences),
         "  ],",
         '  "after": [',
-        ",\n".join(f"    {_compact(_item(i))}" for i in found.after.values()),
+        ",\n".join(f"    {_compact(_item(i))}" for i in surfaces.after.values()),
         "  ],",
         '  "before": [',
-        ",\n".join(f"    {_compact(_item(i))}" for i in found.before.values()),
+        ",\n".join(f"    {_compact(_item(i))}" for i in surfaces.before.values()),
         "  ]",
         "}",
     ]
     return ("\n".join(line for line in lines if line) + "\n").encode()
 
 
-def as_counts(found: Surfaces) -> dict[str, dict[str, int]]:
+def as_counts(surfaces: Surfaces) -> dict[str, dict[str, int]]:
     """kind -> {before, after, lost, added, changed, unexplained}: things, not places."""
-    before, after = _counted(found.before), _counted(found.after)
-    changes = Counter((d.key.kind, d.change) for d in _once(found.differences))
-    open_ = Counter(d.key.kind for d in found.differences if not d.causes)
+    before, after = _counted(surfaces.before), _counted(surfaces.after)
+    changes = Counter((d.key.kind, d.change) for d in _once(surfaces.differences))
+    open_ = Counter(d.key.kind for d in surfaces.differences if not d.causes)
     return {
         kind: {
             "before": before[kind],
@@ -68,25 +68,25 @@ def _compact(value: object) -> str:
 def _item(item: Item) -> dict[str, Any]:
     kind, group, name = item.key
     place = item.places[0]
-    found: dict[str, Any] = {"kind": kind, "group": group, "name": name}
-    found["place"] = f"{place.path}:{place.line}"
+    record: dict[str, Any] = {"kind": kind, "group": group, "name": name}
+    record["place"] = f"{place.path}:{place.line}"
     if len(item.places) > 1:
-        found["places"] = len(item.places)
+        record["places"] = len(item.places)
     if item.details:
-        found["details"] = {name: _value(value) for name, value in sorted(item.details.items())}
-    return found
+        record["details"] = {name: _value(value) for name, value in sorted(item.details.items())}
+    return record
 
 
 def _difference(d: Difference) -> dict[str, Any]:
     kind, group, name = d.key
-    found: dict[str, Any] = {"change": d.change, "kind": kind, "group": group, "name": name}
-    found["place"] = f"{d.place.path}:{d.place.line}"
+    record: dict[str, Any] = {"change": d.change, "kind": kind, "group": group, "name": name}
+    record["place"] = f"{d.place.path}:{d.place.line}"
     if d.detail is not None:
-        found |= {"detail": d.detail, "before": _value(d.before), "after": _value(d.after)}
-    found["causes"] = [
+        record |= {"detail": d.detail, "before": _value(d.before), "after": _value(d.after)}
+    record["causes"] = [
         {"batch": c.batch, "what": c.text, "mark": str(c.mark) if c.mark else None} for c in d.causes
     ]
-    return found
+    return record
 
 
 def _value(value: Value) -> Any:

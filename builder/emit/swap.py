@@ -1,4 +1,4 @@
-"""Put one folder in the place of another, in one step where the system can."""
+"""Exchanges two folders, atomically where the system can."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Exchange = Callable[[bytes, bytes], bool]
 def exchange(one: bytes, other: bytes) -> bool:
     """Swap two folders of one file system atomically; False when system or file system cannot.
 
-    Raises OSError when it could, and failed.
+    Raises OSError when the exchange is supported but fails.
     """
     import ctypes
 

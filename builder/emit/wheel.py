@@ -1,4 +1,4 @@
-"""The wheel, made from the emitted tree's values: no build backend, no staging folder, no clock."""
+"""Builds the wheel in memory from the output tree: no build backend, no staging folder, no clock."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def record_of(rows: Iterable[tuple[str, bytes, int]], own: str) -> bytes:
 
 
 def content_digest(members: Mapping[str, Member]) -> str:
-    """sha256 over one sorted line a member: path, mode (octal), sha256. No compressor has a say in it."""
+    """sha256 over a sorted line per member: path, mode (octal), sha256. Independent of compression."""
     return content_digest_of((p, m.mode, _sha256(m.data)) for p, m in members.items())
 
 

@@ -1,8 +1,8 @@
-"""The edge: an output folder is replaced whole, or not at all.
+"""Writes the output folder atomically.
 
-Everything is written to a new folder beside the old one, which then takes its place in one step; what
-was there is deleted last. A kill at any point leaves the old output or the new one complete, and what
-it left beside them goes with the next run.
+Everything is written to a staging folder beside the old output, which then takes its place in one step;
+the old output is deleted last. A kill at any point leaves the old output or the new one complete, and
+the next run removes the leftovers.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, bl
 
 TREE = "tree"
 _LISTED = 20
-#: names of the stages that `checkpoint` hears, in order; `between` only where folders cannot be exchanged
+#: names of the stages passed to `checkpoint`, in order; `between` only where folders cannot be exchanged
 STAGES = ("locked", "staged", "half", "written", "between", "swapped", "cleaned")
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a build hands over: the tree, the files beside it, and a key of all that decided them."""
+    """An output: the tree, the files beside it, and a key of all inputs that decide them."""
 
     tree: Snapshot
     files: Mapping[str, bytes]
@@ -38,7 +38,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """An output folder and the names beside it that are ours."""
+    """An output folder and our names beside it."""
 
     folder: bytes
 
@@ -64,15 +64,15 @@ class _Place:
 
     @property
     def quiet(self) -> bool:
-        """No builder works here, and a killed one left nothing."""
+        """Whether no builder is working here, and no killed one left anything."""
         return not (os.path.lexists(self.lock) or self.leftovers())
 
     def leftovers(self) -> list[bytes]:
         parent, start = os.path.split(self._beside + b"new")
-        found = [os.path.join(parent, name) for name in os.listdir(parent) if name.startswith(start)]
+        leftovers = [os.path.join(parent, name) for name in os.listdir(parent) if name.startswith(start)]
         # without an output, the old one is no leftover: it is all there is
         spare = os.path.lexists(self.old) and os.path.lexists(self.folder)
-        return sorted(found) + ([self.old] if spare else [])
+        return sorted(leftovers) + ([self.old] if spare else [])
 
 
 def unchanged(out: Path, key: str) -> bool:
@@ -86,7 +86,7 @@ def unchanged(out: Path, key: str) -> bool:
 
 
 def answers(out: Path, asked: str) -> bool:
-    """The same for a build of which only a digest of what was asked for is known (see `write`)."""
+    """Like `unchanged`, for a build of which only the digest of the request is known (see `write`)."""
     try:
         place = _Place(os.path.realpath(os.fsencode(out)))
         return place.quiet and marks.read_index(place.folder).asked == asked and _holds(place)
@@ -129,8 +129,8 @@ def write(
 ) -> bool:
     """Make `out` hold exactly this output; False when it already did.
 
-    A symlink is followed. `asked` is a digest of what was asked for, when that decides the output; it is
-    kept in the index, since two ways of asking may give one output. `wait_s` is how long to wait for
+    A symlink is followed. `asked` is the digest of the request, if that decides the output; it is kept in
+    the index, since two requests may give the same output. `wait_s` is how long to wait for
     another builder (seconds). `checkpoint` is called with each name of `STAGES`.
     Raises BuildError: E001 when the folder holds files that are not ours or were edited by hand,
     E002 when the place cannot be written, E004 when another builder keeps it; the old output is intact.
@@ -142,7 +142,7 @@ def write(
         checkpoint("locked")
         if not os.path.lexists(place.folder) and os.path.lexists(place.old):
             os.rename(place.old, place.folder)
-        if _holds(place, output.key):  # the builder we waited for made the same
+        if _holds(place, output.key):  # the builder that we waited for wrote the same output
             _clean(place)
             return False
         reuse = _inspect(out, place)
@@ -163,7 +163,7 @@ def _place(out: Path) -> _Place:
     if not name:
         raise fail("E002", f"'{out}' cannot be an output folder: it is the root of the file system.")
     if os.path.islink(folder):
-        raise fail("E002", f"'{out}' is a symlink that leads nowhere.")
+        raise fail("E002", f"'{out}' is a dangling symlink.")
     if not os.path.isdir(parent):
         where = os.fsdecode(parent)
         raise fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {where}")
@@ -172,7 +172,7 @@ def _place(out: Path) -> _Place:
 
 @contextlib.contextmanager
 def _coded(out: Path) -> Iterator[None]:
-    """Turn what the system says into E002."""
+    """Turn an OSError into E002."""
     try:
         yield
     except OSError as error:
@@ -199,12 +199,12 @@ def _locked(out: Path, place: _Place, wait_s: float) -> Iterator[None]:
         raise fail(
             "E004",
             f"Another builder has been writing to '{out}' for {wait_s:g} s.",
-            hint="wait for it, or give another OUT",
+            hint="wait for it, or choose another OUT",
         ) from error
     try:
         yield
     finally:
-        # while it is held: who waits for this inode sees that it has no name any more, and starts over
+        # unlink while holding the lock: a process waiting for this inode sees it has no name, and retries
         with contextlib.suppress(OSError):
             os.unlink(path)
         lock.release()
@@ -225,24 +225,24 @@ def _inspect(out: Path, place: _Place) -> dict[str, tuple[Entry, marks.Stat]]:
     try:
         marker = marks.read(place.folder)
     except ValueError as error:
-        message = f"The file '{MARKER}' in '{out}' cannot be understood, so nothing there is touched."
-        raise fail("E001", message, hint="move the folder away, or give another OUT") from error
+        message = f"The file '{MARKER}' in '{out}' is not valid, so the folder is left untouched."
+        raise fail("E001", message, hint="move the folder away, or choose another OUT") from error
     if marker is None:
         names = ", ".join(there[:5]) + (", ..." if len(there) > 5 else "")
         raise fail(
             "E001",
-            f"'{out}' is not empty and the builder did not make it (it holds {names}).",
-            hint="give another OUT, or move what is there away",
+            f"'{out}' is not empty, and the builder did not write it (it holds {names}).",
+            hint="choose another OUT, or move the files away",
         )
-    found = marks.condition(place.folder, marker)
-    _refuse(out, found)
-    return {path: (marker.files[path], stat) for path, stat in found.clean.items()}
+    condition = marks.condition(place.folder, marker)
+    _refuse(out, condition)
+    return {path: (marker.files[path], stat) for path, stat in condition.clean.items()}
 
 
-def _refuse(out: Path, found: Condition) -> None:
-    hint = f"move it away, or delete '{out}' whole; a change belongs into overlays/"
-    texts = [f"'{path}' in '{out}' was not made by the builder." for path in found.foreign]
-    texts += [f"'{path}' in '{out}' was edited after it was built." for path in found.edited]
+def _refuse(out: Path, condition: Condition) -> None:
+    hint = f"move it away, or delete '{out}'; changes belong into overlays/"
+    texts = [f"'{path}' in '{out}' was not written by the builder." for path in condition.foreign]
+    texts += [f"'{path}' in '{out}' was edited after it was built." for path in condition.edited]
     problems = [Problem("E001", _printable(text), hint=hint) for text in texts[:_LISTED]]
     if len(texts) > _LISTED:
         problems.append(Problem("E001", f"There are {len(texts) - _LISTED} more such files in '{out}'."))
@@ -321,7 +321,7 @@ def _file(path: bytes, mode: str, data: bytes) -> marks.Stat:
     if mode == SYMLINK:
         os.symlink(data, path)
         return marks.stat_of(os.lstat(path))
-    # EXCL: on a file system that ignores case, two names that it takes for one are an error, not a mix
+    # EXCL: on a case-insensitive file system, colliding names are an error instead of a mix
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(path, flags, 0o600)
     try:
@@ -338,7 +338,7 @@ def _link(source: bytes, target: bytes) -> bool:
     try:
         os.link(source, target, follow_symlinks=False)
     except (OSError, NotImplementedError):
-        return False  # a file system without links: written anew
+        return False  # a file system without hard links: write a copy
     return True
 
 
@@ -360,7 +360,7 @@ def _put(staging: bytes, place: _Place, swap: Exchange, checkpoint: Callable[[st
 
 
 def _clean(place: _Place) -> None:
-    """Delete what this run and killed ones left beside the output; what resists waits for the next run."""
+    """Delete the leftovers of this and killed runs beside the output; the next run retries failures."""
     with contextlib.suppress(OSError):
         for path in place.leftovers():
             shutil.rmtree(path, ignore_errors=True)

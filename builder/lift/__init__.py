@@ -1,1 +1,1 @@
-"""Moving the pin: what a newer upstream breaks and brings, which commit did it, and what to do about it."""
+"""Moves the pin: reports what a newer upstream breaks and adds, by which commit, and proposes what to do."""

@@ -1,4 +1,4 @@
-"""Paths that came: which of them the rules take, and for each that stays the evidence for or against it."""
+"""New paths: which of them the rules remove, and for each that stays the evidence for or against it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from builder.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """A path that came and that the distribution would hold.
+    """A new path that the distribution would hold.
 
-    `evidence` says in clauses what is known; `batch` is the one that it belongs to, if that is not kept;
-    `verdict` is what is proposed: keep, remove or prune. `follows`: nothing speaks for or against
-    it but what is beside it, as for a licence or an empty `__init__.py`.
+    `evidence` lists what is known, in clauses; `batch` is the batch that it belongs to if it should not stay;
+    `verdict` is the proposal: keep, remove or prune. `follows`: the only evidence is what lies beside it, as
+    for a licence or an empty `__init__.py`.
     """
 
     path: str
@@ -32,13 +32,13 @@ class New:
     evidence: tuple[str, ...]
     verdict: str
     batch: str
-    open: bool  # somebody has to decide
+    open: bool  # a person has to decide
     follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Paths that came together and about which the same is to be decided; `pattern` matches them."""
+    """New paths that need one decision together; `pattern` matches them."""
 
     pattern: str
     paths: tuple[str, ...]
@@ -58,7 +58,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """All paths that came: those that rules remove, by batch; those that stay without doubt; the rest."""
+    """All new paths: those that rules remove, by batch; those that stay without doubt; the rest."""
 
     covered: Mapping[str, int]
     kept: tuple[New, ...]
@@ -74,12 +74,12 @@ def arrivals(
     markers: Markers,
     history: History,
 ) -> Arrivals:
-    """What came between two upstreams. `before`: the decisions on the old one."""
+    """The paths that are new between two upstreams. `before`: the decisions on the old one."""
     known = frozenset(old)
     came = [path for path in new if path not in known]
     undecided = {path for group in trial.selection.unclassified for path in group.paths}
     covered: Counter[str] = Counter()
-    found: list[New] = []
+    new_paths: list[New] = []
     look = _Look(manifest, old, before, trial, markers, history)
     for path in came:
         decision = trial.selection.decisions.get(path)
@@ -87,16 +87,16 @@ def arrivals(
             rule = trial.cut.decided.removed.get(path, decision.rule) if trial.cut else decision.rule
             covered[rule.batch] += 1
         else:
-            found.append(look.at(path, path in undecided))
+            new_paths.append(look.at(path, path in undecided))
     # a path that was there and that no rule knows any more
     for path in sorted(undecided & known):
-        found.append(look.at(path, True))
-    doubtful = [item for item in found if item.open]
-    kept = tuple(item for item in found if not item.open)
+        new_paths.append(look.at(path, True))
+    doubtful = [item for item in new_paths if item.open]
+    kept = tuple(item for item in new_paths if not item.open)
     return Arrivals(
         {b.id: covered[b.id] for b in manifest.batches if covered[b.id]},
         kept,
-        tuple(_groups(doubtful, known, frozenset(new), undecided, kept, history)),
+        tuple(_groups(doubtful, known, frozenset(new), undecided, kept)),
     )
 
 
@@ -107,7 +107,7 @@ def _stays(decision: Decision, path: str, trial: Trial) -> bool:
 
 
 class _Look:
-    """Looks at one new path after another."""
+    """Collects the evidence on one new path at a time."""
 
     def __init__(
         self,
@@ -138,12 +138,12 @@ class _Look:
             return New(path, arrival, tuple(evidence), "remove", marker.batch, True)
         if standing is not None:
             evidence.append(standing.evidence)
-        said = self._said(path)
-        if said is not None:
-            word, count = said
+        fact_word = self._said(path)
+        if fact_word is not None:
+            word, count = fact_word
             lines = "1 line" if count == 1 else f"{count} lines"
             evidence.append(f"`{word}` still stands on {lines} of it (batch {self.markers.facts[word]})")
-        doubt = said is not None or (standing is not None and standing.open)
+        doubt = fact_word is not None or (standing is not None and standing.open)
         return New(
             path,
             arrival,
@@ -151,12 +151,12 @@ class _Look:
             standing.verdict if standing else "keep",
             standing.batch if standing else BASE,
             undecided or doubt,
-            # what programs read or compile at run time goes with whoever names it, not with its folder
+            # a file that programs read at run time belongs to the code that names it, not to its folder
             follows=standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES),
         )
 
     def _said(self, path: str) -> tuple[str, int] | None:
-        """The word of a fact that the output's text of a source file still holds."""
+        """The word of a fact that a source file of the output still contains, and on how many lines."""
         cut = self.trial.cut
         if cut is None or path not in cut.output or not path.endswith((".py", ".cu", ".cuh", ".cc", ".h")):
             return None
@@ -164,7 +164,7 @@ class _Look:
 
 
 def _moved(source: str, rule: Rule) -> tuple[tuple[str, ...], str, str]:
-    """Evidence, verdict and batch of a path that was one that a rule removes."""
+    """Evidence, verdict and batch of a path that was renamed from one that a rule removes."""
     verdict = "prune" if rule.verdict == "prune" else "remove"
     return (f"moved from {source}, which batch {rule.batch} removes",), verdict, rule.batch
 
@@ -175,9 +175,8 @@ def _groups(
     new: frozenset[str],
     undecided: set[str],
     kept: Sequence[New],
-    history: History,
 ) -> Iterable[Group]:
-    """The paths of one new folder, where all of them are open, become one rule; every other path its own."""
+    """Groups for decisions: a new folder whose paths are all open is one group, every other path its own."""
     old_folders = {folder for path in known for folder in _folders(path)}
     apart = {item.path for item in kept if not item.follows}
     follow = {item.path for item in kept if item.follows}

@@ -1,4 +1,4 @@
-"""The upstream commit with which a rule or an edit stopped matching."""
+"""Finds the upstream commit with which a rule or an edit stopped matching."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from builder.source.parse import parse
 
 
 def emptied(paths: Collection[str], history: History) -> Commit | None:
-    """The commit after which none of these paths was left; None while one is, or without history."""
+    """The commit that removed the last of these paths; None if one still exists, or without history."""
     left = set(paths)
-    found: Commit | None = None
+    culprit: Commit | None = None
     for commit in history.touching(paths):
         for change in commit.changes:
             if change.source in paths:
@@ -26,11 +26,11 @@ def emptied(paths: Collection[str], history: History) -> Commit | None:
                     left.discard(change.path)
                 else:
                     left.add(change.path)
-        if not left and found is None:
-            found = commit
+        if not left and culprit is None:
+            culprit = commit
         elif left:
-            found = None
-    return found
+            culprit = None
+    return culprit
 
 
 def lost(path: str, matches: Callable[[bytes], bool], history: History) -> tuple[Commit | None, str | None]:
@@ -41,31 +41,31 @@ def lost(path: str, matches: Callable[[bytes], bool], history: History) -> tuple
     """
     before = history.blob(history.old, path)
     if before is None or not matches(before):
-        return None, path  # alone it never matched: it rests on an edit that goes first
-    renames, gone = history.fate(path)
+        return None, path  # it never matched alone: it depends on an earlier edit
+    renames, deletion = history.fate(path)
     names = [path, *(name for _, name in renames)]
     commits = history.touching(names)
     if not commits:
         return None, path
     low, high = -1, len(commits)  # matches after low (-1: at the old commit), not after high
-    if gone is None:
+    if deletion is None:
         high = len(commits) - 1
         if matches_at(commits[high], names, matches, history):
-            return (renames[0][0] if renames else None), names[-1]  # only its name is another
+            return (renames[0][0] if renames else None), names[-1]  # only its name changed
     while high - low > 1:
         middle = (low + high) // 2
         if matches_at(commits[middle], names, matches, history):
             low = middle
         else:
             high = middle
-    commit = gone if high == len(commits) else commits[high]
-    return commit, None if gone else names[-1]
+    commit = deletion if high == len(commits) else commits[high]
+    return commit, None if deletion else names[-1]
 
 
 def matches_at(
     commit: Commit, names: Sequence[str], matches: Callable[[bytes], bool], history: History
 ) -> bool:
-    """Whether the file, under the last of its names that exists at a commit, matches there."""
+    """Whether the file matches at a commit, under the last of its names that exists there."""
     for name in reversed(names):
         data = history.blob(commit.id, name)
         if data is not None:
@@ -74,7 +74,7 @@ def matches_at(
 
 
 def wrote(path: str, there: Callable[[bytes], bool], history: History) -> Commit | None:
-    """The commit with which a file of the new upstream came to hold something; None when it always did.
+    """The commit since which a file of the new upstream matches; None if it always did.
 
     The commits that changed the file are bisected, under the names that it had.
     """

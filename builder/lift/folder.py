@@ -27,7 +27,7 @@ REPORT, PAGE, DATA, PATCH, DECISIONS = (
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a lift under way goes on with."""
+    """What is needed to continue a lift."""
 
     folder: Path
     old: str
@@ -41,21 +41,21 @@ def place(root: Path, commit: str | None, spec: str) -> Path:
 
 
 def under_way(root: Path) -> list[Path]:
-    """The folders of all lifts that were begun."""
+    """The folders of all lifts in progress."""
     return sorted(path.parent for path in (root / FOLDER).glob(f"*/{DATA}"))
 
 
 def read(folder: Path) -> State:
-    """The state of a lift. Raises BuildError L005 when the folder is none of ours."""
+    """The state of a lift. Raises BuildError L005 when the folder does not hold one."""
     try:
-        said = json.loads((folder / DATA).read_bytes())
-        return State(folder, said["from"]["spec"], said["to"]["spec"], said["manifest"]["digest"])
+        data = json.loads((folder / DATA).read_bytes())
+        return State(folder, data["from"]["spec"], data["to"]["spec"], data["manifest"]["digest"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise fail("L005", f"{folder.name} holds no lift.", hint="begin one with `lift UPSTREAM`") from None
+        raise fail("L005", f"{folder.name} holds no lift.", hint="start one with `lift UPSTREAM`") from None
 
 
 def decisions(folder: Path) -> list[Decision]:
-    """What was decided so far; nothing when there is no such file. Raises BuildError L005."""
+    """The decisions so far; none without such a file. Raises BuildError L005."""
     try:
         rows = json.loads((folder / DECISIONS).read_bytes())
         return [Decision(str(row["id"]), str(row["why"])) for row in rows]
@@ -98,14 +98,14 @@ def proposal(manifest: Manifest, files: Mapping[str, bytes]) -> bytes:
 def accept(root: Path, state: State, manifest: Manifest) -> list[str]:
     """Apply the proposal to the manifest and overlays; the paths that changed.
 
-    Raises BuildError: L005 when manifest or overlays are not those that the proposal was made for, R007
-    when it was edited and does not apply, E002 when a file cannot be written.
+    Raises BuildError: L005 when manifest or overlays have changed since the proposal was made, R007 when it
+    was edited and does not apply, E002 when a file cannot be written.
     """
     if manifest.digest != state.digest:
         raise fail(
             "L005",
-            "The manifest or an overlay changed since the proposal was made.",
-            hint="`lift --continue` makes a new proposal",
+            "The manifest or an overlay has changed since the proposal was made.",
+            hint="run `lift --continue` for a new proposal",
         )
     try:
         source = (state.folder / PATCH).read_bytes()

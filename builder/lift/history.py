@@ -1,4 +1,4 @@
-"""Upstream's history between two commits: along first parents, with renames, read by one `git log`."""
+"""Upstream's history between two commits: first parents only, with renames, read by one `git log`."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Commit:
     @property
     def number(self) -> int | None:
         """The pull request that the subject names at its end."""
-        found = _NUMBER.search(self.subject)
-        return int(found[1]) if found else None
+        match = _NUMBER.search(self.subject)
+        return int(match[1]) if match else None
 
     def __str__(self) -> str:
         return self.id[:SHORT] + (f" (#{self.number})" if self.number else "")
@@ -47,7 +47,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """How a path came: the commit, and the path that it was before, if it was renamed on the way."""
+    """How a path arrived: the commit, and its former path if it was renamed on the way."""
 
     commit: Commit
     source: str | None = None
@@ -65,12 +65,12 @@ class History:
 
     @cached_property
     def _touching(self) -> Mapping[str, tuple[int, ...]]:
-        found: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for number, commit in enumerate(self.commits):
             for change in commit.changes:
                 for path in {change.path, change.source} - {None}:
-                    found.setdefault(str(path), []).append(number)
-        return {path: tuple(numbers) for path, numbers in found.items()}
+                    positions.setdefault(str(path), []).append(number)
+        return {path: tuple(numbers) for path, numbers in positions.items()}
 
     def touching(self, paths: Iterable[str]) -> tuple[Commit, ...]:
         """The commits that changed one of these paths, oldest first."""
@@ -81,18 +81,18 @@ class History:
         """What became of a path of the old commit: the renames that it went through, in order, and the
         commit that deleted it in the end (None: it is still there, or it never was)."""
         renames: list[tuple[Commit, str]] = []
-        gone: Commit | None = None
+        deletion: Commit | None = None
         for number, commit in enumerate(self.commits):
             if number not in self._touching.get(path, ()):
                 continue
             for change in commit.changes:
                 if change.status == "R" and change.source == path:
                     renames.append((commit, change.path))
-                    path, gone = change.path, None
+                    path, deletion = change.path, None
                     break
                 if change.path == path:
-                    gone = commit if change.status == "D" else None
-        return tuple(renames), gone
+                    deletion = commit if change.status == "D" else None
+        return tuple(renames), deletion
 
     def arrival(self, path: str) -> Arrival | None:
         """The commit with which a path of the new commit came last, and the path it was at the start."""
@@ -125,10 +125,10 @@ class History:
         if self.git_dir is None:
             return None
         try:
-            found = git.read_object(self.git_dir, f"{commit}:{path}")
+            blob = git.read_object(self.git_dir, f"{commit}:{path}")
         except git.GitError:
             return None
-        return found[2] if found is not None and found[1] == "blob" else None
+        return blob[2] if blob is not None and blob[1] == "blob" else None
 
 
 def between(old: Upstream, new: Upstream) -> History:
@@ -153,39 +153,39 @@ def between(old: Upstream, new: Upstream) -> History:
 def parse_log(out: bytes) -> list[Commit]:
     """The commits of `git log -z --name-status --format=%x01%H%x00%s`.
 
-    A field is told by the one before it, so any byte may be in a subject or a name but NUL.
+    The kind of a field follows from the one before it, so a subject or a name may hold any byte but NUL.
     """
     fields = iter(out.decode("utf-8", "surrogateescape").split("\0"))
-    found: list[tuple[str, str, list[Change]]] = []
+    commits: list[tuple[str, str, list[Change]]] = []
     for field in fields:
         word = field.lstrip("\n")
         if word.startswith("\x01"):
-            found.append((word[1:], next(fields, "").rstrip("\n"), []))
+            commits.append((word[1:], next(fields, "").rstrip("\n"), []))
         elif word[:1] in ("R", "C"):
             source, path = next(fields, ""), next(fields, "")
             renamed = word[0] == "R"
-            found[-1][2].append(Change("R" if renamed else "A", path, source if renamed else None))
+            commits[-1][2].append(Change("R" if renamed else "A", path, source if renamed else None))
         elif word:
-            found[-1][2].append(Change(word[0], next(fields, "")))
-    return [Commit(name, subject, tuple(changes)) for name, subject, changes in found]
+            commits[-1][2].append(Change(word[0], next(fields, "")))
+    return [Commit(name, subject, tuple(changes)) for name, subject, changes in commits]
 
 
 def same_content(old: Tree, new: Tree) -> dict[str, str]:
-    """New path -> the old path that is gone and had its very bytes; what is certain without a history.
+    """New path -> the deleted path with the same bytes: the renames that are certain without a history.
 
-    Content that several paths have (an empty file) tells nothing.
+    Content that several paths share (an empty file) proves nothing.
     """
-    gone: dict[str, list[str]] = {}
+    deleted: dict[str, list[str]] = {}
     came: dict[str, list[str]] = {}
-    for tree, other, found in ((old, new, gone), (new, old, came)):
+    for tree, other, paths_by_blob in ((old, new, deleted), (new, old, came)):
         for path, entry in tree.items():
             if path not in other:
-                found.setdefault(entry.blob, []).append(path)
+                paths_by_blob.setdefault(entry.blob, []).append(path)
     kept = {entry.blob for path, entry in old.items() if path in new}
     return {
-        paths[0]: gone[blob][0]
+        paths[0]: deleted[blob][0]
         for blob, paths in came.items()
-        if len(paths) == 1 and len(gone.get(blob, ())) == 1 and blob not in kept
+        if len(paths) == 1 and len(deleted.get(blob, ())) == 1 and blob not in kept
     }
 
 
@@ -196,14 +196,14 @@ def first_parents(git_dir: Path, old: str, new: str) -> list[str]:
 
 
 def distances(commits: Iterable[str], new: Upstream) -> dict[str, int]:
-    """For each of these commits that `new` descends from, how many first-parent commits lie between."""
-    found: dict[str, int] = {}
+    """For each of these commits that `new` descends from, the number of first-parent commits between."""
+    distances_by_commit: dict[str, int] = {}
     if not isinstance(new.blobs, GitBlobs) or not new.commit:
-        return found
+        return distances_by_commit
     for commit in commits:
         try:
             if git.run(new.blobs.git_dir, "merge-base", commit, new.commit).decode().strip() == commit:
-                found[commit] = len(first_parents(new.blobs.git_dir, commit, new.commit))
+                distances_by_commit[commit] = len(first_parents(new.blobs.git_dir, commit, new.commit))
         except git.GitError:
             continue
-    return found
+    return distances_by_commit

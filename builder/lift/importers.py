@@ -1,4 +1,4 @@
-"""Who imports a new module: what that says about whether it stays, and to which decision it belongs."""
+"""What the importers of a new module say about whether it stays, and to which batch it belongs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from builder.select.suggest import few
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What importers say of a module. `open`: somebody has to decide; `sure`: a root reaches it."""
+    """What importers say about a module. `open`: a person has to decide; `sure`: a root reaches it."""
 
     verdict: str
     batch: str
@@ -45,7 +45,7 @@ class Importers:
                         self._by.setdefault(edge.target, []).append(source)
 
     def standing(self, path: str) -> Standing | None:
-        """What is known of a path; None for one that is no module, or an empty one."""
+        """What the importers of a path say; None if it is not a module, or is empty."""
         module = module_of(path, self._manifest.packages)
         if module is None or self._cut is None or not self._reached or not self._cut.upstream[path].strip():
             return None
@@ -61,10 +61,10 @@ class Importers:
             return Standing("keep", BASE, True, False, "nothing imports it")
         batches = Counter(self._removed[p].batch for p in code)
         batch = min(batches, key=lambda name: (-batches[name], name))
-        said = f"only what batch {batch} removes uses it: {few(code)}"
+        evidence = f"only what batch {batch} removes uses it: {few(code)}"
         if batch in self._prunes:
-            return Standing("prune", batch, True, False, said)
-        return Standing("keep", BASE, True, False, said)
+            return Standing("prune", batch, True, False, evidence)
+        return Standing("keep", BASE, True, False, evidence)
 
     def _users(self, module: str) -> tuple[list[str], list[str]]:
         """The removed paths that import a module, over modules that no root reaches, and those that stay."""
@@ -108,8 +108,8 @@ class Importers:
             return None
         batch = min(batches, key=lambda name: (-batches[name], name))
         who = few([modules[s].path for s in stay])
-        said = f"nothing that stays imports it but what imports its pruned neighbours too: {who}"
-        return Standing("prune", batch, True, False, said)
+        evidence = f"nothing that stays imports it but what imports its pruned neighbours too: {who}"
+        return Standing("prune", batch, True, False, evidence)
 
 
 def is_test(path: str) -> bool:

@@ -1,7 +1,6 @@
-"""Statements put into the text of a manifest's files where they belong; every byte of the rest stays.
+"""Inserts statements into the text of a manifest's files; every other byte stays.
 
-The YAML is composed only to find places. Nothing is ever dumped again: comments, quotes and the layout
-of what is there are the author's.
+The YAML is parsed only to find places and never dumped again: comments, quotes and layout are the author's.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from builder.manifest.model import Span
 
 _PLAIN = re.compile(r"[A-Za-z_/.(][\w ./()#'+=@-]*", re.ASCII)
 _WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
-#: Proposals that say from or up to which version they hold.
+#: Proposals that carry a version range.
 RANGED = frozenset(("until", "rule", "fact", "moved"))
 _RULES = frozenset(("keep", "remove", "prune"))
 
@@ -35,7 +34,7 @@ class Proposal:
     preimage  `mark`: a file     one more blob id `text`
     pin       the pins           a pin `text` of the commit `key`
 
-    What is new has the new upstream's version as its first.
+    New statements start (`since`) at the new upstream's version.
     """
 
     kind: Literal["until", "rule", "fact", "moved", "preimage", "pin"]
@@ -47,7 +46,7 @@ class Proposal:
 
 
 def scalar(text: str) -> str:
-    """Text as YAML in any place: plain where it can be read as nothing else, else quoted."""
+    """Text as a YAML scalar: plain where that is unambiguous, else quoted."""
     plain = _PLAIN.fullmatch(text) and " #" not in text and not text.endswith((" ", ":"))
     return text if plain and text.lower() not in _WORDS else json.dumps(text, ensure_ascii=False)
 
@@ -55,7 +54,7 @@ def scalar(text: str) -> str:
 def apply_all(
     texts: Mapping[str, str], manifest: str, proposals: Sequence[Proposal], between: Span
 ) -> tuple[dict[str, str], list[Proposal]]:
-    """The texts of a manifest's files with the proposals in them, and those that have no place in any.
+    """The texts of a manifest's files with the proposals in them, and the proposals that fit nowhere.
 
     What changes a statement, or stands behind it, goes to the file in which it is; new rules and facts go
     to the `manifest` itself. `between`: see `apply`.
@@ -63,52 +62,53 @@ def apply_all(
     by_file: dict[str, list[Proposal]] = {}
     for proposal in proposals:
         by_file.setdefault(proposal.mark.file if proposal.mark else manifest, []).append(proposal)
-    found, left = dict(texts), [p for file, some in by_file.items() if file not in texts for p in some]
+    new_texts = dict(texts)
+    unplaced = [p for file, some in by_file.items() if file not in texts for p in some]
     for file in texts:
         if file in by_file:
-            found[file], others = apply(texts[file], by_file[file], between)
-            left += others
-    return found, left
+            new_texts[file], others = apply(texts[file], by_file[file], between)
+            unplaced += others
+    return new_texts, unplaced
 
 
 def _version(text: str) -> str:
-    """A version as YAML: plain where no other reader of it could see a number."""
+    """A version as a YAML scalar: plain where no YAML reader could take it for a number."""
     return text if text.count(".") > 1 else json.dumps(text)
 
 
 def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str, list[Proposal]]:
-    """The text with the proposals in it, and those that have no place in it.
+    """The text with the proposals in it, and the proposals that fit nowhere.
 
-    `between`: up to which version what went was there, and since which one what came is.
+    `between`: the last version with what was removed, and the first with what is new.
     """
     layout = _Layout(text, between)
     cuts: list[tuple[int, int, int, str]] = []
-    left: list[Proposal] = []
+    unplaced: list[Proposal] = []
     lists: dict[tuple[str, str, str], list[Proposal]] = {}  # those that a batch has no list for yet
     for proposal in dict.fromkeys(proposals):
         if proposal.kind in ("rule", "fact") and _entries(layout, proposal) is None:
             lists.setdefault((proposal.kind, proposal.batch, proposal.key), []).append(proposal)
             continue
-        found = _CHANGES[proposal.kind](layout, proposal)
-        if found is None:
-            left.append(proposal)
+        change = _CHANGES[proposal.kind](layout, proposal)
+        if change is None:
+            unplaced.append(proposal)
         else:
             # where both stand at one place, what belongs to an item goes before what follows it
             follows = proposal.kind not in ("until", "preimage")
-            cuts.append((found[0], found[1], int(follows), found[2]))
+            cuts.append((change[0], change[1], int(follows), change[2]))
     for same in lists.values():
-        found = _new_list(layout, same)
-        if found is None:
-            left += same
+        change = _new_list(layout, same)
+        if change is None:
+            unplaced += same
         else:
-            cuts.append((found[0], found[1], 1, found[2]))
+            cuts.append((change[0], change[1], 1, change[2]))
     taken: set[int] = set()
     for start, end, _, new in sorted(cuts, key=lambda cut: cut[:3], reverse=True):
         if end > start and any(at in taken for at in range(start, end)):
             continue  # another proposal has changed this very text
         taken.update(range(start, end))
         text = text[:start] + new + text[end:]
-    return text, left
+    return text, unplaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +180,8 @@ class _Layout:
         if name == "base":
             return self.root
         for item in _children(_value(self.root, "batches")):
-            found = _value(item, "id")
-            if found is not None and found.value == name:
+            id_node = _value(item, "id")
+            if id_node is not None and id_node.value == name:
                 return item
         return None
 
@@ -256,8 +256,8 @@ def _with_entry(layout: _Layout, mapping: Any, entry: str) -> _Cut | None:
 def _entries(layout: _Layout, proposal: Proposal) -> Any:
     """The list or mapping of a batch that a proposal adds to; None when there is none, or an empty one."""
     batch = layout.batch(proposal.batch)
-    found = _value(batch if proposal.kind == "rule" else _value(batch, "facts"), proposal.key)
-    return found if found is not None and found.value else None
+    node = _value(batch if proposal.kind == "rule" else _value(batch, "facts"), proposal.key)
+    return node if node is not None and node.value else None
 
 
 def _rule(layout: _Layout, proposal: Proposal) -> _Cut | None:
@@ -326,10 +326,10 @@ def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
 
 def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
     """A copy of an edit behind it, for another scope, since the new version."""
-    found = _item(layout, proposal.mark)
-    if found is None:
+    place = _item(layout, proposal.mark)
+    if place is None:
         return None
-    item, items = found
+    item, items = place
     named = f"{{name: {scalar(proposal.text)}, {layout.since}}}"
     if item.id == "scalar":
         return _beside(layout, items, item, named)
@@ -340,7 +340,7 @@ def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
     first = layout.starts[item.start_mark.line]
     changes = [(*layout.span(_value(item, scope)), scalar(proposal.text))]
     if _value(item, "until") is not None or _value(item, "optional") is not None:
-        return None  # it was not to be there any more, or nobody knows where
+        return None  # it was expected to be absent, or its place is unknown
     old = _value(item, "since")
     if old is not None:
         changes.append((*layout.span(old), layout.since.partition(" ")[2]))

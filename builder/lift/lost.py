@@ -1,4 +1,4 @@
-"""What the manifest says and a newer upstream does not bear out: what became of it, and by which commit."""
+"""Statements that no longer match a newer upstream: what became of their objects, and by which commit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from builder.tree import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A statement that held at the old upstream and does not at the new one.
+    """A statement that matched at the old upstream and does not at the new one.
 
-    `problem` is None for one that may match nothing: nothing stops, and it is worth knowing.
+    `problem` is None for an optional statement: it stops nothing, but is worth knowing.
     `moved`: where its object is now, as far as that is certain.
     """
 
@@ -51,19 +51,19 @@ class Sides:
 
 
 def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
-    """Every statement that no longer holds, with the problem that it gives, in the manifest's order."""
+    """Every statement that no longer matches, with its problem if any, in the manifest's order."""
     by_mark = {p.mark: p for p in problems if p.mark is not None and p.code in _CODES}
-    found = []
+    items = []
     for statement in _once(sides):
         problem = by_mark.get(statement.mark)
         if problem is None and not _vanished(statement, sides):
             continue
-        found.append(_of(statement, problem, sides))
-    return tuple(sorted(found, key=lambda item: item.statement.mark))
+        items.append(_of(statement, problem, sides))
+    return tuple(sorted(items, key=lambda item: item.statement.mark))
 
 
 def _once(sides: Sides) -> Iterator[Statement]:
-    """Each statement by one of its names: the first that the old upstream has a file for."""
+    """Each statement once, by the first of its names that the old upstream has a file for."""
     names: dict[Mark, list[Statement]] = {}
     for statement in statements(sides.manifest):
         names.setdefault(statement.mark, []).append(statement)
@@ -97,8 +97,8 @@ def _of(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
         return Lost(statement, problem, None, (), _tolerated(statement, problem, None))
     matches = culprit.matcher(stated, path, sides.manifest.packages, sides.manifest.overlays)
     if matches is None:
-        _, gone = sides.history.fate(path)
-        return Lost(statement, problem, gone, (), _tolerated(statement, problem, gone))
+        _, deletion = sides.history.fate(path)
+        return Lost(statement, problem, deletion, (), _tolerated(statement, problem, deletion))
     commit, now = culprit.lost(path, matches, sides.history)
     moved: tuple[str, ...] = ()
     if isinstance(stated, Edit):
@@ -116,8 +116,7 @@ def _rule(statement: Statement, rule: Rule, problem: Problem | None, sides: Side
     now = {sides.history.fate(path)[0][-1][1] for path in before if sides.history.fate(path)[0]}
     moved = tuple(sorted(path for path in now if path in sides.new))
     proposals = list(_tolerated(statement, problem, commit))
-    # what a rule kept or removed is to be kept or removed under its new name; whether the new
-    # name is decided already is for the arrivals to see
+    # a renamed path keeps its verdict; `arrivals` finds out whether a rule already decides the new name
     return Lost(statement, problem, commit, _folded(moved, sides.new), tuple(proposals))
 
 
@@ -126,21 +125,21 @@ def _folded(paths: Sequence[str], tree: Iterable[str]) -> tuple[str, ...]:
     folders: dict[str, list[str]] = {}
     for path in paths:
         folders.setdefault(path.rpartition("/")[0], []).append(path)
-    found: list[str] = []
+    result: list[str] = []
     for folder, inside in sorted(folders.items()):
         whole = folder and len(inside) > 1 and set(inside) == {p for p in tree if p.startswith(f"{folder}/")}
-        found += [f"{folder}/"] if whole else inside
-    return tuple(found)
+        result += [f"{folder}/"] if whole else inside
+    return tuple(result)
 
 
 def _tolerated(statement: Statement, problem: Problem | None, commit: Commit | None) -> tuple[Proposal, ...]:
-    """The statement may match nothing, because of the commit."""
+    """The proposal that ends the statement's version range, because of the commit."""
     if problem is None or commit is None or statement.optional:
         return ()
     if problem.code == "R006" and problem.upstream is not None:
-        return ()  # upstream has the file: what to do with it is for `overlays` to say
-    if problem.code == "R004" and "matches 0" not in problem.message and "holds no" not in problem.message:
-        return ()  # other places than stated is not the same as none
+        return ()  # upstream still has the file: `overlays` proposes what to do with it
+    if problem.code == "R004" and not problem.nothing:
+        return ()  # it matches, but not as many places as it states
     return (Proposal("until", statement.batch, f"gone since {commit}", statement.mark),)
 
 
@@ -149,7 +148,7 @@ def _moved_by(commit: Commit | None) -> str:
 
 
 def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, sides: Sides) -> Iterator[str]:
-    """Scopes of the new upstream in which the edit finds what it states, when its own has it no more."""
+    """Scopes of the new upstream in which the edit matches, when its own scope no longer does."""
     packages = sides.manifest.packages
     target = resolve(edit.target, packages, sides.old)
     if target is None:
@@ -165,21 +164,21 @@ def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, si
         return
     changed = {c.path for c in commit.changes if c.status != "D"} if commit else set()
     candidates = [p for p in dict.fromkeys((now, path, *sorted(changed))) if p in sides.new]
-    taken = {
+    existing = {
         (e.kind, e.match, e.target) for b in sides.manifest.batches for e in b.edits if e.match is not None
     }
     for candidate in candidates:
         module = module_of(candidate, packages) if candidate else None
         if candidate and module:
             scope = _scope(edit, candidate, module, sides.new[candidate])
-            if scope and scope != edit.target and (edit.kind, edit.match, scope) not in taken:
+            if scope and scope != edit.target and (edit.kind, edit.match, scope) not in existing:
                 yield scope
 
 
 def _written_by(commit: Commit | None, names: Sequence[str], packages: Mapping[str, str]) -> tuple[str, ...]:
     """Those of some qualified names that stand in a file that a commit made, whatever their class is now."""
-    made = {c.path for c in commit.changes if c.status in ("A", "R")} if commit else set()
-    modules = {module for path in made if (module := module_of(path, packages))}
+    new_paths = {c.path for c in commit.changes if c.status in ("A", "R")} if commit else set()
+    modules = {module for path in new_paths if (module := module_of(path, packages))}
     return tuple(name for name in names if any(name.startswith(f"{module}.") for module in modules))
 
 
@@ -206,8 +205,8 @@ def _around(node: ast.AST, lines: Sequence[int]) -> Definition | None:
         if isinstance(child, DEFINITIONS):
             if child.lineno <= min(lines) and max(lines) <= (child.end_lineno or 0):
                 return child
-        elif isinstance(child, ast.stmt) and (found := _around(child, lines)):
-            return found
+        elif isinstance(child, ast.stmt) and (inner := _around(child, lines)):
+            return inner
     return None
 
 

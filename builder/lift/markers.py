@@ -1,4 +1,4 @@
-"""Words that tell to which batch a path belongs, learned from what was decided at the old upstream."""
+"""Words that show to which batch a path belongs, learned from the decisions on the old upstream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from builder.manifest.model import Batch, Fact, Manifest, Rule
 _WORD = re.compile(r"[a-z0-9]+")
 _STRING = re.compile(r"""["']([a-z0-9_]+)["']""")
 _ORDINARY = frozenset(("type", "platform", "device", "true", "false", "none", "auto", "cpu"))
-#: Rules of one batch that must take paths with a word before the word says something.
+#: Rules of one batch that must match paths with a word before the word counts as evidence.
 _MIN_RULES = 2
 
 
@@ -30,25 +30,25 @@ class Marker:
 
 @dataclass(frozen=True)
 class Markers:
-    """All telling words of paths, and the words of facts that are looked for in texts."""
+    """The marker words of paths, and the words of facts that are searched for in texts."""
 
     paths: Mapping[str, Marker]
     facts: Mapping[str, str]  # word -> batch
     values: frozenset[str] = frozenset()  # those of them that are values of options: strings, and no names
 
     def of(self, path: str) -> Marker | None:
-        """The most telling word of a path: one that a fact names, else the one that most paths have."""
-        found = [self.paths[word] for word in words(path) if word in self.paths]
-        return max(found, key=lambda m: (m.stated, m.paths, len(m.word)), default=None)
+        """The strongest marker of a path: a word that a fact names, else the one that most paths have."""
+        markers = [self.paths[word] for word in words(path) if word in self.paths]
+        return max(markers, key=lambda m: (m.stated, m.paths, len(m.word)), default=None)
 
     def in_text(self, data: bytes) -> tuple[str, int] | None:
         """(the word of a fact that most lines of code hold, how many do); None when none does."""
         counts: Counter[str] = Counter()
         for line in data.decode("utf-8", "replace").splitlines():
             code = line.partition("#")[0].lower()
-            found = {w for w in _text_words(code) if w in self.facts and w not in self.values}
-            found |= {w for w in _STRING.findall(code) if w in self.values}
-            counts.update(found)
+            hits = {w for w in _text_words(code) if w in self.facts and w not in self.values}
+            hits |= {w for w in _STRING.findall(code) if w in self.values}
+            counts.update(hits)
         if not counts:
             return None
         word, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -68,34 +68,34 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
             if word not in ordinary:
                 counts.setdefault(word, Counter())[rule] += 1
     facts = dict(_stated(manifest))
-    stated = {b.id: b.id for b in manifest.batches if _WORD.fullmatch(b.id)} | facts
-    found: dict[str, Marker] = {}
+    word_batches = {b.id: b.id for b in manifest.batches if _WORD.fullmatch(b.id)} | facts
+    markers: dict[str, Marker] = {}
     for word, rules in counts.items():
         total, batches = sum(rules.values()), {rule.batch for rule in rules}
-        if word in stated:
-            found[word] = Marker(word, stated[word], total, True)
+        if word in word_batches:
+            markers[word] = Marker(word, word_batches[word], total, True)
         elif len(rules) >= _MIN_RULES and len(batches) == 1 and not word.isdigit() and len(word) > 1:
-            found[word] = Marker(word, min(batches), total, False)
-    for word, batch in stated.items():
-        if word not in ordinary and word not in found:
-            found[word] = Marker(word, batch, 0, True)
-    return Markers(found, facts, frozenset(_values(manifest)) - frozenset(_names(manifest)))
+            markers[word] = Marker(word, min(batches), total, False)
+    for word, batch in word_batches.items():
+        if word not in ordinary and word not in markers:
+            markers[word] = Marker(word, batch, 0, True)
+    return Markers(markers, facts, frozenset(_values(manifest)) - frozenset(_names(manifest)))
 
 
 def words(path: str) -> set[str]:
     """The words of a path without its suffix, and each two that follow one another, joined."""
-    found: set[str] = set()
+    result: set[str] = set()
     folder, slash, last = path.lower().rpartition("/")
     for name in f"{folder}{slash}{last.rpartition('.')[0] or last}".split("/"):
         parts = _WORD.findall(name)
-        found.update(parts)
-        found.update(f"{a}{glue}{b}" for a, b in itertools.pairwise(parts) for glue in ("_", ""))
-    return found
+        result.update(parts)
+        result.update(f"{a}{glue}{b}" for a, b in itertools.pairwise(parts) for glue in ("_", ""))
+    return result
 
 
 def _text_words(line: str) -> set[str]:
-    found = set(re.findall(r"[a-z_][a-z0-9_]*", line))
-    return found | set(_WORD.findall(line))
+    names = set(re.findall(r"[a-z_][a-z0-9_]*", line))
+    return names | set(_WORD.findall(line))
 
 
 def _stated(manifest: Manifest) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Files and bodies of ours whose upstream changed underneath: what changed, and a merge of three sides."""
+"""Our files and bodies whose upstream original has changed: the change, and a three-way merge."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from builder.upstream import git
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Code of ours in place of upstream's, and upstream's changed.
+    """Our code in place of upstream code that has changed.
 
     `conflicts`: how many places of a three-way merge cannot be joined (None: nothing was merged).
     `merged`: what the merge gives, for a whole file without conflicts.
@@ -42,15 +42,15 @@ class Changed:
 
 
 def changed(old: Snapshot, new: Snapshot, manifest: Manifest, history: History) -> list[Changed]:
-    """Every whole file and every body of ours whose upstream text is another at the new upstream."""
-    found: list[Changed] = []
+    """Every whole file and body of ours whose original differs at the new upstream."""
+    changes: list[Changed] = []
     for batch in manifest.batches:
         for file in batch.files:
-            found += _file(file, old, new, manifest, history)
+            changes += _file(file, old, new, manifest, history)
         for edit in batch.edits:
             if edit.kind == "body":
-                found += _body(edit, old, new, manifest, history)
-    return found
+                changes += _body(edit, old, new, manifest, history)
+    return changes
 
 
 def _file(
@@ -105,10 +105,10 @@ def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes
         module = parse(snapshot[target.file], target.file)
     except (SyntaxError, ValueError, RecursionError):
         return None, target.file
-    found, _ = find(module.tree, target.path)
-    if not found or not isinstance(found[0].statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    definitions, _ = find(module.tree, target.path)
+    if not definitions or not isinstance(definitions[0].statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None, target.file
-    text = module.text(found[0].statement)
+    text = module.text(definitions[0].statement)
     return text.encode("utf-8", "surrogateescape") + b"\n", target.file
 
 

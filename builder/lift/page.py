@@ -11,36 +11,36 @@ from builder.lift.survey import Survey
 from builder.report import clean
 
 
-def page(found: Survey) -> str:
+def page(survey: Survey) -> str:
     """Markdown; the report beside it has every path and every line."""
     lines = [
-        f"# {named(found.old)} to {named(found.new)}",
+        f"# {named(survey.old)} to {named(survey.new)}",
         "",
         "<!-- Made by `python -m builder lift`: run it again instead of editing this. -->",
         "",
-        *(f"- {clean(line)}" for line in [*summary(found), *_more(found)]),
+        *(f"- {clean(line)}" for line in [*summary(survey), *_more(survey)]),
         "",
     ]
-    if found.decided:
+    if survey.decided:
         lines += ["## Decided by a person", "", "| what | why it stands |", "| --- | --- |"]
-        lines += [f"| `{_cell(q.id)}` | {_cell(d.why)} |" for q, d in found.decided] + [""]
-    lines += _changes("Statements that had to give way", [item for item in found.lost if item.problem])
-    lines += _changes("Optional statements that match no longer", [i for i in found.lost if not i.problem])
+        lines += [f"| `{_cell(q.id)}` | {_cell(d.why)} |" for q, d in survey.decided] + [""]
+    lines += _changes("Statements that had to give way", [item for item in survey.lost if item.problem])
+    lines += _changes("Optional statements that match no longer", [i for i in survey.lost if not i.problem])
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _more(found: Survey) -> Iterator[str]:
+def _more(survey: Survey) -> Iterator[str]:
     """What changed without a question, by numbers."""
-    if found.surface:
-        kinds = Counter((d.key.kind, d.change) for d in found.surface)
-        told = ", ".join(f"{kind} {change} {count:,}" for (kind, change), count in sorted(kinds.items()))
-        yield f"The surface of the output: {told}."
-    if found.dependencies:
-        changes = Counter(d.change for d in found.dependencies)
-        told = ", ".join(f"{count:,} {change}" for change, count in sorted(changes.items()))
-        yield f"Dependencies that upstream states: {told}."
-    if found.overlays:
-        yield f"{counted(len(found.overlays), 'overlay')} over code that upstream changed."
+    if survey.surface:
+        kinds = Counter((d.key.kind, d.change) for d in survey.surface)
+        counts = ", ".join(f"{kind} {change} {count:,}" for (kind, change), count in sorted(kinds.items()))
+        yield f"The surface of the output: {counts}."
+    if survey.dependencies:
+        changes = Counter(d.change for d in survey.dependencies)
+        counts = ", ".join(f"{count:,} {change}" for change, count in sorted(changes.items()))
+        yield f"Dependencies that upstream states: {counts}."
+    if survey.overlays:
+        yield f"{counted(len(survey.overlays), 'overlay')} over code that upstream changed."
 
 
 def _changes(title: str, items: list[Lost]) -> Iterator[str]:

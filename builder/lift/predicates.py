@@ -1,4 +1,4 @@
-"""What appeared in a newer upstream and looks like a fact that the manifest does not state yet."""
+"""Code that is new in an upstream and looks like a fact that the manifest does not state yet."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from builder.tree import Snapshot
 
 _NAMED = re.compile(r"_?(?:is|use|has|support|supports)_\w+|\w+_(?:available|supported|support)")
 _METHOD = re.compile(rb"\b(\w*platform\w*)(?:\(\))?\.(is_\w+|device_name|supports_\w+)\b")
-#: What a predicate reads that is about a platform that does not stay.
+#: What a predicate about a removed platform reads.
 _THEIRS = re.compile(r"torch\.(?:backends\.)?(?!cuda|cpu|distributed|version\.cuda|version\.__)[a-z]+\b")
-#: What a predicate reads that is about the kept platform.
+#: What a predicate about the kept platform reads.
 _OURS = re.compile(r"\bcuda\b|capability|is_cuda|nvidia|\bsm_?\d+|flashinfer|blackwell|hopper", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class NewFact:
-    """A predicate, a method of the platform object or a value to choose that came.
+    """A new predicate, method of the platform object, or choice of an option.
 
-    `open`: somebody has to say what it is. `uses`: how often the output says its name (its definition aside).
+    `open`: a person has to state its value. `uses`: occurrences of its name in the output, without its
+    definition.
     """
 
     kind: str  # predicate, platform, choice
@@ -47,11 +48,11 @@ class NewFact:
 def predicates(
     old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest, markers: Markers, history: History
 ) -> list[NewFact]:
-    """Functions without parameters that came into the modules in which the manifest's predicates stand."""
+    """New functions without parameters in the modules that define the manifest's predicates."""
     facts = [f for b in manifest.batches for f in b.facts if f.kind == "predicate"]
-    known = {f.name for f in facts}
-    modules = {name.rpartition(".")[0] for name in known}
-    found: list[NewFact] = []
+    fact_names = {f.name for f in facts}
+    modules = {name.rpartition(".")[0] for name in fact_names}
+    new_facts: list[NewFact] = []
     words = Counter(_words(output))
     for module in sorted(modules):
         for path in path_of(module, manifest.packages) or ():
@@ -60,9 +61,9 @@ def predicates(
             before = set(_functions(old[path], path)) if path in old else set()
             for name, (line, body) in _functions(new[path], path).items():
                 full = f"{module}.{name}"
-                if name not in before and full not in known and _NAMED.fullmatch(name):
+                if name not in before and full not in fact_names and _NAMED.fullmatch(name):
                     commit = _came(path, name, history)
-                    found.append(
+                    new_facts.append(
                         _predicate(
                             full,
                             path,
@@ -75,7 +76,7 @@ def predicates(
                             commit,
                         )
                     )
-    return found
+    return new_facts
 
 
 def _predicate(
@@ -95,15 +96,15 @@ def _predicate(
     if not left:
         evidence = "the facts decide it: the output has no such function any more"
         return NewFact("predicate", full, path, line, uses, evidence, False, commit)
-    said = _OURS.search(body)
-    if mine is None and said is not None:
-        evidence = f"it reads `{said[0]}`, so it is about a platform that stays"
+    match = _OURS.search(body)
+    if mine is None and match is not None:
+        evidence = f"it reads `{match[0]}`, so it is about a platform that stays"
         return NewFact("predicate", full, path, line, uses, evidence, False, commit)
     batches = Counter(f.batch for f in facts if f.name.rpartition(".")[0] == full.rpartition(".")[0])
     batch = mine or min(batches, key=lambda b: (-batches[b], b))
     evidence = f"it stands beside the platform predicates and reads nothing of the kept platform: `{body}`"
     why = f"came with {commit}" if commit else "came after the pin"
-    # false is a statement about the target: proposed only for what is certainly another platform
+    # `false` is proposed only for what certainly asks for another platform
     certain = mine is not None or _THEIRS.search(body) is not None
     proposal = Proposal("fact", batch, why, key="predicates", text=full) if certain else None
     return NewFact("predicate", full, path, line, uses, evidence, True, commit, proposal)
@@ -112,15 +113,15 @@ def _predicate(
 def platform_methods(old: Snapshot, new: Snapshot, output: Snapshot) -> list[NewFact]:
     """`current_platform.is_x` and the like that upstream did not use before, where the output has them."""
     before = set(_methods(old))
-    found: list[NewFact] = []
+    new_facts: list[NewFact] = []
     for name, places in _methods(output).items():
         if name not in before and any(path in new for path, _ in places):
             path, line = places[0]
             evidence = (
                 f"a question to the platform object in {len({p for p, _ in places})} files of the output"
             )
-            found.append(NewFact("platform", name, path, line, len(places), evidence, True, None))
-    return found
+            new_facts.append(NewFact("platform", name, path, line, len(places), evidence, True, None))
+    return new_facts
 
 
 def choices(old: Surface, new: Surface, manifest: Manifest, output: Surface) -> list[NewFact]:
@@ -129,13 +130,13 @@ def choices(old: Surface, new: Surface, manifest: Manifest, output: Surface) -> 
     A value that came in several places is one.
     """
     absent = {v for b in manifest.batches for o in b.options for v in o.values if isinstance(v, str)}
-    found: dict[str, list[tuple[Key, Place, list[str]]]] = {}
+    places_by_value: dict[str, list[tuple[Key, Place, list[str]]]] = {}
     for key, place, value, beside in (
         *_choices(old, new, output, absent),
         *_members(old, new, output, absent, manifest),
     ):
-        found.setdefault(value, []).append((key, place, beside))
-    return [_value(value, places) for value, places in sorted(found.items())]
+        places_by_value.setdefault(value, []).append((key, place, beside))
+    return [_value(value, places) for value, places in sorted(places_by_value.items())]
 
 
 def _value(value: str, places: list[tuple[Key, Place, list[str]]]) -> NewFact:
@@ -166,7 +167,7 @@ def _choices(old: Surface, new: Surface, output: Surface, absent: set[str]) -> I
 def _members(
     old: Surface, new: Surface, output: Surface, absent: set[str], manifest: Manifest
 ) -> Iterator[_Found]:
-    gone = {a.name.rpartition(".")[0] for b in manifest.batches for a in b.absent if a.kind == "symbol"}
+    owners = {a.name.rpartition(".")[0] for b in manifest.batches for a in b.absent if a.kind == "symbol"}
     groups: dict[str, list[str]] = {}
     for key in old:
         if key.kind == "registry":
@@ -175,7 +176,7 @@ def _members(
         if key.kind != "registry" or key in old or key not in new or key.group not in groups:
             continue
         beside = sorted({name for name in groups[key.group] if name.lower() in absent})
-        if beside or key.group in gone:
+        if beside or key.group in owners:
             yield key, item.places[0], key.name, beside or ["one that is absent"]
 
 
@@ -185,14 +186,14 @@ def _functions(data: bytes, path: str) -> Mapping[str, tuple[int, str]]:
         module = parse(data, path)
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    found = {}
+    functions = {}
     for node in module.tree.body:
         if isinstance(node, ast.FunctionDef):
             arguments = node.args
             if not (arguments.args or arguments.posonlyargs or arguments.vararg or arguments.kwarg):
                 body = "; ".join(" ".join(ast.unparse(s).split()) for s in node.body)
-                found[node.name] = (node.lineno, body if len(body) < 120 else body[:119] + "…")
-    return found
+                functions[node.name] = (node.lineno, body if len(body) < 120 else body[:119] + "…")
+    return functions
 
 
 def _words(output: Snapshot) -> Iterator[str]:
@@ -205,18 +206,18 @@ def _words(output: Snapshot) -> Iterator[str]:
 
 
 def _methods(snapshot: Snapshot) -> dict[str, list[tuple[str, int]]]:
-    found: dict[str, list[tuple[str, int]]] = {}
+    counts: dict[str, list[tuple[str, int]]] = {}
     for path in snapshot:
         data = snapshot[path]
         if not path.endswith(".py") or b"platform" not in data:
             continue
         for match in _METHOD.finditer(data):
             name = f"{match[1].decode()}.{match[2].decode()}"
-            found.setdefault(name, []).append((path, data.count(b"\n", 0, match.start()) + 1))
-    return dict(sorted(found.items()))
+            counts.setdefault(name, []).append((path, data.count(b"\n", 0, match.start()) + 1))
+    return dict(sorted(counts.items()))
 
 
 def _came(path: str, name: str, history: History) -> Commit | None:
-    """The commit with which a name came into a file."""
+    """The commit that added a name to a file."""
     word = re.compile(rb"\b" + name.encode() + rb"\b")
     return culprit.wrote(path, lambda data: word.search(data) is not None, history)

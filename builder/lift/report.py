@@ -1,4 +1,4 @@
-"""A survey as sentences for a person, and as data for a program."""
+"""A survey as Markdown and as JSON data."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ from builder.lift.survey import Survey, uses
 from builder.report import also, as_dict, clean, ordered
 from builder.upstream.model import Upstream
 
-#: Rows of a list that a page shows; report.json has all.
+#: Rows of a list shown on the page; report.json has all.
 _MAX_ROWS = 40
-#: Lines of a diff or a merge that a page shows.
+#: Lines of a diff or a merge shown on the page.
 _MAX_LINES = 120
 
 
-def markdown(found: Survey) -> str:
+def markdown(survey: Survey) -> str:
     """The report as a page."""
-    title = f"# Lift from {named(found.old)} to {named(found.new)}"
-    parts = [title, "", *summary(found), ""]
-    parts += _section("To decide", [_question(q.id, q.problem) for q in found.questions], most=None)
-    parts += _section("Decided by hand", [f"{q.problem.message} **{d.why}**" for q, d in found.decided])
-    parts += _section("No longer matches", [_lost(item) for item in found.lost if item.problem], most=None)
-    quiet = [_lost(item) for item in found.lost if not item.problem]
+    title = f"# Lift from {named(survey.old)} to {named(survey.new)}"
+    parts = [title, "", *summary(survey), ""]
+    parts += _section("To decide", [_question(q.problem) for q in survey.questions], most=None)
+    parts += _section("Decided by hand", [f"{q.problem.message} **{d.why}**" for q, d in survey.decided])
+    parts += _section("No longer matches", [_lost(item) for item in survey.lost if item.problem], most=None)
+    quiet = [_lost(item) for item in survey.lost if not item.problem]
     parts += _section("Optional, and no longer matches", quiet)
-    undecided = [g.sentence + _proposal(g) for g in found.arrivals.groups if g.undecided]
+    undecided = [g.sentence + _proposal(g) for g in survey.arrivals.groups if g.undecided]
     parts += _section("Paths that no rule decides", undecided, most=None)
-    parts += _section("New paths that stay", [_stays(item) for item in found.arrivals.kept])
-    parts += _section("New facts, without doubt", [_fact(f) for f in found.facts if not f.open])
-    parts += _section("Overlays over changed code", [_changed(item) for item in found.overlays])
-    parts += _section("Surface", [_surface(d) for d in found.surface])
-    parts += _section("Dependencies", [_dependency(d) for d in found.dependencies])
-    rest = [p for p in found.trial.problems if not _is_told(p, found)]
-    parts += _section("What else stops the build", [_row(p, found) for p in rest], most=None)
-    if found.proposed is not None:
-        parts += _section("Left with the proposal", [_row(p, None) for p in found.proposed.problems])
-    parts += _details(found.overlays)
+    parts += _section("New paths that stay", [_stays(item) for item in survey.arrivals.kept])
+    parts += _section("New facts, without doubt", [_fact(f) for f in survey.facts if not f.open])
+    parts += _section("Overlays over changed code", [_changed(item) for item in survey.overlays])
+    parts += _section("Surface", [_surface(d) for d in survey.surface])
+    parts += _section("Dependencies", [_dependency(d) for d in survey.dependencies])
+    rest = [p for p in survey.trial.problems if not _is_told(p, survey)]
+    parts += _section("What else stops the build", [_row(p, survey) for p in rest], most=None)
+    if survey.proposed is not None:
+        parts += _section("Left with the proposal", [_row(p, None) for p in survey.proposed.problems])
+    parts += _details(survey.overlays)
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def summary(found: Survey) -> list[str]:
+def summary(survey: Survey) -> list[str]:
     """The result in a few sentences."""
     lines = []
-    if found.history.known:
-        lines.append(f"{counted(len(found.history.commits), 'commit')} of upstream on the way.")
+    if survey.history.known:
+        lines.append(f"{counted(len(survey.history.commits), 'commit')} of upstream on the way.")
     else:
         lines.append(
-            "The two upstreams have no common history here, so no commit is named: "
-            "a full clone as `SGLANG_MIRROR` gives it."
+            "No repository here has the history between the two upstreams, so no commit is named: "
+            "set `SGLANG_MIRROR` to a full clone."
         )
-    broken = [item for item in found.lost if item.problem]
+    broken = [item for item in survey.lost if item.problem]
     verb = "matches" if len(broken) == 1 else "match"
-    quiet = len(found.lost) - len(broken)
+    quiet = len(survey.lost) - len(broken)
     more = f", and {quiet:,} that may match nothing" if quiet else ""
     lines.append(f"{counted(len(broken), 'statement')} of the manifest no longer {verb}{more}.")
-    came = found.arrivals
+    came = survey.arrivals
     covered, open_paths = sum(came.covered.values()), sum(len(g.paths) for g in came.groups)
     lines.append(
         f"{counted(covered + len(came.kept) + open_paths, 'new path')}: rules take {covered:,}, "
@@ -70,45 +70,45 @@ def summary(found: Survey) -> list[str]:
         lines.append(
             "Taken: " + ", ".join(f"{batch} {count:,}" for batch, count in came.covered.items()) + "."
         )
-    codes = sorted({p.code for p in found.trial.problems})
+    codes = sorted({p.code for p in survey.trial.problems})
     if codes:
-        lines.append(f"The build has {counted(len(found.trial.problems), 'problem')} ({', '.join(codes)}).")
+        lines.append(f"The build has {counted(len(survey.trial.problems), 'problem')} ({', '.join(codes)}).")
     else:
         lines.append("The build passes every gate.")
-    if found.proposed is not None:
+    if survey.proposed is not None:
         lines.append(
-            f"The proposal makes {counted(len(found.proposed.proposals), 'change')}; "
-            f"with it, {counted(len(found.proposed.problems), 'problem')} would be left."
+            f"The proposal makes {counted(len(survey.proposed.proposals), 'change')}; "
+            f"with it, {counted(len(survey.proposed.problems), 'problem')} would be left."
         )
     lines.append(
-        f"{counted(len(found.questions), 'question')} to decide."
-        if found.questions
+        f"{counted(len(survey.questions), 'question')} to decide."
+        if survey.questions
         else "Nothing else is to decide."
     )
     return lines
 
 
-def exit_status(found: Survey) -> int:
-    """5: a rule is broken; 1: a gate fails; 3: something is to decide; 0: the lift is done."""
-    statuses = {p.exit_status for p in found.problems}
+def exit_status(survey: Survey) -> int:
+    """5: a rule is broken; 1: a gate fails; 3: questions are open; 0: the lift is done."""
+    statuses = {p.exit_status for p in survey.problems}
     for status in (RULE_BROKEN, GATE_FAILED):
         if status in statuses:
             return status
     return max(statuses, default=0)
 
 
-def record(found: Survey) -> dict[str, Any]:
+def record(survey: Survey) -> dict[str, Any]:
     """The survey as JSON data."""
     return {
-        "from": _upstream(found.old),
-        "to": _upstream(found.new),
-        "manifest": {"file": found.manifest.file, "digest": found.manifest.digest},
-        "history": found.history.known,
-        "commits": len(found.history.commits),
-        "exit_status": exit_status(found),
-        "summary": summary(found),
-        "questions": [{"id": q.id, **as_dict(q.problem)} for q in found.questions],
-        "decided": [{"id": q.id, "why": d.why} for q, d in found.decided],
+        "from": _upstream(survey.old),
+        "to": _upstream(survey.new),
+        "manifest": {"file": survey.manifest.file, "digest": survey.manifest.digest},
+        "history": survey.history.known,
+        "commits": len(survey.history.commits),
+        "exit_status": exit_status(survey),
+        "summary": summary(survey),
+        "questions": [{"id": q.id, **as_dict(q.problem)} for q in survey.questions],
+        "decided": [{"id": q.id, "why": d.why} for q, d in survey.decided],
         "lost": [
             {
                 "statement": item.statement.words,
@@ -119,17 +119,17 @@ def record(found: Survey) -> dict[str, Any]:
                 "commit": _commit(item.commit),
                 "moved": list(item.moved),
             }
-            for item in found.lost
+            for item in survey.lost
         ],
         "arrivals": {
-            "covered": dict(found.arrivals.covered),
+            "covered": dict(survey.arrivals.covered),
             "kept": [
                 {
                     "path": n.path,
                     "evidence": list(n.evidence),
                     "commit": _commit(n.arrival.commit if n.arrival else None),
                 }
-                for n in found.arrivals.kept
+                for n in survey.arrivals.kept
             ],
             "open": [
                 {
@@ -141,7 +141,7 @@ def record(found: Survey) -> dict[str, Any]:
                     "evidence": list(g.evidence),
                     "came": g.came,
                 }
-                for g in found.arrivals.groups
+                for g in survey.arrivals.groups
             ],
         },
         "facts": [
@@ -155,7 +155,7 @@ def record(found: Survey) -> dict[str, Any]:
                 "open": f.open,
                 "commit": _commit(f.commit),
             }
-            for f in found.facts
+            for f in survey.facts
         ],
         "overlays": [
             {
@@ -166,27 +166,27 @@ def record(found: Survey) -> dict[str, Any]:
                 "commits": [_commit(one) for one in c.commits],
                 "diff": c.diff,
             }
-            for c in found.overlays
+            for c in survey.overlays
         ],
         "surface": [
             {"change": d.change, "kind": d.key.kind, "group": d.key.group, "name": d.key.name,
              "place": d.place, "detail": d.detail}
-            for d in found.surface
+            for d in survey.surface
         ],
         "dependencies": [
             {"change": d.change, "project": d.project, "name": d.name, "before": d.before,
              "after": d.after, "open": d.open}
-            for d in found.dependencies
+            for d in survey.dependencies
         ],
         "problems": [
-            {**as_dict(p), "commit": _commit(found.causes.get(p))} for p in ordered(found.trial.problems)
+            {**as_dict(p), "commit": _commit(survey.causes.get(p))} for p in ordered(survey.trial.problems)
         ],
-        "left": None if found.proposed is None else [as_dict(p) for p in ordered(found.proposed.problems)],
+        "left": None if survey.proposed is None else [as_dict(p) for p in ordered(survey.proposed.problems)],
     }  # fmt: skip
 
 
 def named(upstream: Upstream) -> str:
-    """An upstream as a person names it, with its commit."""
+    """An upstream by the name that the user gave, with its commit."""
     short = upstream.commit[:SHORT] if upstream.commit else ""
     asked = upstream.spec
     return short if short and upstream.commit and upstream.commit.startswith(asked) else f"{asked} ({short})"
@@ -204,29 +204,28 @@ def _section(title: str, rows: Sequence[str], most: int | None = _MAX_ROWS) -> I
     yield ""
 
 
-def _question(name: str, problem: Problem) -> str:
+def _question(problem: Problem) -> str:
     where = f" ({problem.upstream})" if problem.upstream else ""
     return f"**{problem.code}** {problem.message}{where} Propose {problem.hint}."
 
 
 def _lost(item: Lost) -> str:
-    said = item.statement
-    text = f"`{said.words}` (batch {said.batch}, {said.mark})"
-    message = item.problem.message if item.problem else ""
+    statement = item.statement
+    text = f"`{statement.words}` (batch {statement.batch}, {statement.mark})"
     if item.problem is None:
         text += " matched and does not any more"
     elif item.problem.code in ("R001", "R009"):
         text += " matches nothing any more"
-    elif "and matches 0" in message:
+    elif item.problem.code == "R004" and item.problem.nothing:
         text += " finds nothing any more"
     else:
-        text += f": {message.rstrip('.')}"
+        text += f": {item.problem.message.rstrip('.')}"
     text += f", since {cited(item.commit)}." if item.commit else "."
     if item.moved:
         text += f" It is now in {', '.join(f'`{name}`' for name in item.moved[:3])}"
         text += f" and {len(item.moved) - 3} more." if len(item.moved) > 3 else "."
-    if said.optional and item.problem is None:
-        text += f" (It may match nothing: {said.optional}.)"
+    if statement.optional and item.problem is None:
+        text += f" (It may match nothing: {statement.optional}.)"
     if item.problem is not None and item.problem.hint and not item.moved:
         text += f" ({item.problem.hint.rstrip('.')}.)"
     words = {"until": "say how long it matches", "moved": "the same for the new place"}
@@ -257,8 +256,8 @@ def _changed(item: Changed) -> str:
         return text
     if item.conflicts:
         return f"{text} A three-way merge has {counted(item.conflicts, 'conflict')}, shown below."
-    done = "changes the overlay" if item.merged is not None else "changes nothing"
-    return f"{text} A three-way merge is clean and {done}: proposed."
+    effect = "changes the overlay" if item.merged is not None else "changes nothing"
+    return f"{text} A three-way merge is clean and {effect}: proposed."
 
 
 def _surface(difference: Any) -> str:
@@ -279,17 +278,17 @@ def _problem(problem: Problem) -> str:
     return f"**{problem.code}** {problem.message}" + (f" ({where})" if where else "")
 
 
-def _row(problem: Problem, found: Survey | None) -> str:
+def _row(problem: Problem, survey: Survey | None) -> str:
     text = _problem(problem)
     if problem.also:
         text += f" Also {also(problem)}."
-    commits = {c: None for p in (problem, *problem.also) if found and (c := found.causes.get(p))}
+    commits = {c: None for p in (problem, *problem.also) if survey and (c := survey.causes.get(p))}
     since = ", ".join(cited(c) for c in list(commits)[:3])
     return text + (f" Since {since}." if since else "")
 
 
-def _is_told(problem: Problem, found: Survey) -> bool:
-    return problem.code == "R003" or any(item.problem == problem for item in found.lost)
+def _is_told(problem: Problem, survey: Survey) -> bool:
+    return problem.code == "R003" or any(item.problem == problem for item in survey.lost)
 
 
 def _details(changed: Iterable[Changed]) -> Iterator[str]:
@@ -319,8 +318,8 @@ def counted(number: int, what: str) -> str:
 
 
 def cited(commit: Commit) -> str:
-    """A commit with its subject, as code: in a pull request, a bare `#1` would name another project's, and
-    whoever a subject names would be called."""
+    """A commit with its subject, as code: in a pull request, a bare `#1` would link to another project's
+    issue, and a bare `@name` would notify that person."""
     subject = commit.subject.removesuffix(f"(#{commit.number})").strip()
     return f"`{commit} {subject.replace('`', chr(39))}`"
 

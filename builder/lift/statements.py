@@ -1,4 +1,4 @@
-"""The statements of a manifest that upstream can break: what each is called, and where it looks."""
+"""The statements of a manifest that upstream can break: their names, and the files that they apply to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Stated = Rule | Edit | WholeFile | Patch | TomlEdit | AnchoredEdit | Fact | Opti
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One rule, edit, overlay, fact or absent name, and its words."""
+    """One rule, edit, overlay, fact or absent name, and its text for messages."""
 
     stated: Stated
     batch: str
@@ -46,7 +46,7 @@ def statements(manifest: Manifest) -> Iterator[Statement]:
 
 
 def words(stated: Stated) -> str:
-    """What a statement does, in the manifest's own words on one line."""
+    """What a statement does, in the manifest's own words, on one line."""
     if isinstance(stated, Rule):
         return f"{stated.verdict}: {stated.pattern}"
     if isinstance(stated, Edit):
@@ -69,7 +69,7 @@ def words(stated: Stated) -> str:
 
 
 def file_of(stated: Stated, packages: Mapping[str, str], files: Mapping[str, object]) -> str | None:
-    """The upstream file that a statement looks into; None for one that looks at many."""
+    """The upstream file that a statement applies to; None if it applies to many."""
     if isinstance(stated, Edit):
         target = resolve(stated.target, packages, files)
         return target.file if target else None

@@ -1,4 +1,4 @@
-"""What people choose by name, and what is installed: the old upstream beside the new one and its output."""
+"""Compares the surface and the dependencies of the old upstream with those of the new one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from builder.tree import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing of the surface that came, went or changed, in what the output has of it."""
+    """One item of the surface that was added, removed or changed, as far as the output has it."""
 
     change: str  # came, went, moved, changed
     key: Key
@@ -23,7 +23,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A requirement that came, went or asks for another version. `open`: it is new in the output."""
+    """A requirement that was added, removed or changed. `open`: it is new in the output."""
 
     change: str
     project: str
@@ -34,11 +34,11 @@ class Dependency:
 
 
 def differences(old: Surface, new: Surface, output: Surface, kept: Collection[str]) -> list[Difference]:
-    """What upstream added, took and changed, as far as the output has it or would have had it.
+    """What upstream added, removed and changed, as far as the output has it or would have had it.
 
-    `kept`: the paths of the old upstream that stayed. What moved to another module moved, and no more.
+    `kept`: the paths of the old upstream that stayed. An item in another module is reported as moved.
     """
-    found: list[Difference] = []
+    differences: list[Difference] = []
     stood = {key: item for key, item in old.items() if any(p.path in kept for p in item.places)}
     went = {key for key in stood if key not in new}
     moved = {(key.kind, key.name): key for key in went}
@@ -47,16 +47,16 @@ def differences(old: Surface, new: Surface, output: Surface, kept: Collection[st
             continue  # ours
         place = f"{item.places[0].path}:{item.places[0].line}"
         if key in old:
-            said = list(_details(old[key].details, new[key].details))
-            if said:
-                found.append(Difference("changed", key, place, "; ".join(said)))
+            details = list(_details(old[key].details, new[key].details))
+            if details:
+                differences.append(Difference("changed", key, place, "; ".join(details)))
         elif (before := moved.get((key.kind, key.name))) is not None:
             went.discard(before)
-            found.append(Difference("moved", key, place, f"from {before.group}"))
+            differences.append(Difference("moved", key, place, f"from {before.group}"))
         else:
-            found.append(Difference("came", key, place))
-    found += [Difference("went", key, stood[key].places[0].path) for key in went]
-    return sorted(found, key=lambda d: (d.key, d.change))
+            differences.append(Difference("came", key, place))
+    differences += [Difference("went", key, stood[key].places[0].path) for key in went]
+    return sorted(differences, key=lambda d: (d.key, d.change))
 
 
 def _details(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
@@ -70,16 +70,16 @@ def _details(before: Mapping[str, object], after: Mapping[str, object]) -> Itera
             and not hasattr(was, "text")
             and name == "choices"
         ):
-            gone = [f"-{_value(v)}" for v in was if v not in now]
-            yield f"{name} {' '.join([*gone, *(f'+{_value(v)}' for v in now if v not in was)])}"
+            removals = [f"-{_value(v)}" for v in was if v not in now]
+            yield f"{name} {' '.join([*removals, *(f'+{_value(v)}' for v in now if v not in was)])}"
         else:
             yield f"{name} {_value(was)} -> {_value(now)}"
 
 
 def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest) -> list[Dependency]:
-    """Requirements of the projects that came, went or changed; open are those that the output has anew."""
+    """Requirements that were added, removed or changed; open are those that are new in the output."""
     before, after, ours = (_requirements(s, manifest) for s in (old, new, output))
-    found: list[Dependency] = []
+    dependencies: list[Dependency] = []
     for key in sorted({*before, *after}):
         was, now = before.get(key), after.get(key)
         if was == now:
@@ -87,16 +87,16 @@ def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manif
         change = "came" if was is None else "went" if now is None else "changed"
         project, name = key
         is_open = was is None and key in ours
-        found.append(Dependency(change, project, name, was or "", now or "", is_open))
-    return found
+        dependencies.append(Dependency(change, project, name, was or "", now or "", is_open))
+    return dependencies
 
 
 def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], str]:
-    found: dict[tuple[str, str], list[str]] = {}
+    requirements: dict[tuple[str, str], list[str]] = {}
     for project in projects(snapshot, manifest.packages):
         for row in project.requirements:
-            found.setdefault((project.path, row.name), []).append(_text(row))
-    return {key: ", ".join(sorted(set(texts))) for key, texts in found.items()}
+            requirements.setdefault((project.path, row.name), []).append(_text(row))
+    return {key: ", ".join(sorted(set(texts))) for key, texts in requirements.items()}
 
 
 def _text(row: Requirement) -> str:

@@ -1,4 +1,4 @@
-"""The whole lift as values: from two upstreams and a manifest to everything that a person has to know."""
+"""The whole lift as a pure function: two upstreams and a manifest give everything that the report shows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided: all questions whose id matches stay as they are, because."""
+    """A person's decision to leave all questions whose id matches as they are, with the reason."""
 
     pattern: str
     why: str
@@ -53,7 +53,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The files with every proposal, the manifest itself in any case, and what would still be wrong."""
+    """The files with every proposal, always with the manifest itself, and the problems that would remain."""
 
     files: Mapping[str, bytes]
     proposals: tuple[Proposal, ...]
@@ -62,7 +62,7 @@ class Proposed:
 
 @dataclass(frozen=True)
 class Survey:
-    """All that a lift found."""
+    """The result of a lift."""
 
     old: Upstream
     new: Upstream
@@ -78,11 +78,11 @@ class Survey:
     questions: tuple[Question, ...]
     decided: tuple[tuple[Question, Decision], ...]
     proposed: Proposed | None
-    causes: Mapping[Problem, Commit] = field(default_factory=dict)  # which commit brought what a gate finds
+    causes: Mapping[Problem, Commit] = field(default_factory=dict)  # the commit that caused a gate's problem
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What stops a build, and what stops the lift."""
+        """The problems of the build, and the open questions of the lift."""
         return (*self.trial.problems, *(q.problem for q in self.questions))
 
 
@@ -94,7 +94,7 @@ def survey(
     schema: Mapping[str, object],
     decisions: Sequence[Decision] = (),
 ) -> Survey:
-    """Try the manifest on the new upstream, and say what is different from the old one and why."""
+    """Try the manifest on the new upstream; compare with the old one and find the causes."""
     before, edited = _old_side(old[1], manifest, about(old[0], manifest))
     between = versions.step(old[0], new[0], manifest)
     done = trial(new[1], manifest, about=versions.known(new[0], manifest, between))
@@ -128,7 +128,7 @@ def survey(
 
 
 def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Pruned, frozenset[Mark]]:
-    """The decisions on the old upstream, and the edits that found something there."""
+    """The decisions on the old upstream, and the edits that matched there."""
     within = partial_paths(old)
     asked = with_paths(excused(manifest, known, within), old.tree)
     selection = chosen(old, asked, within)
@@ -140,11 +140,11 @@ def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Pruned, 
 
 def _causes(done: Trial, lost: Sequence[Lost], new: Snapshot, history: History) -> Mapping[Problem, Commit]:
     """For problems about a line of upstream, the commit that wrote the line, if it came on the way."""
-    told = {item.problem for item in lost}
-    found: dict[Problem, Commit] = {}
+    explained = {item.problem for item in lost}
+    causes: dict[Problem, Commit] = {}
     for problem in done.problems:
         place = problem.upstream
-        if place is None or problem in told or place.file not in new:
+        if place is None or problem in explained or place.file not in new:
             continue
         if problem.code == "R003":
             arrival = history.arrival(place.file)
@@ -153,17 +153,17 @@ def _causes(done: Trial, lost: Sequence[Lost], new: Snapshot, history: History) 
             line = _line(problem, new, done)
             commit = culprit.wrote(place.file, partial(_holds, line), history) if line else None
         if commit is not None:
-            found[problem] = commit
-    return found
+            causes[problem] = commit
+    return causes
 
 
 def _line(problem: Problem, new: Snapshot, done: Trial) -> bytes | None:
     """The text that a problem is about: its excerpt, or its line in the output or upstream."""
     place = problem.upstream
     assert place is not None
-    said = (problem.excerpt or "").strip().encode("utf-8", "surrogateescape")
-    if said and b"\n" not in said and said in new[place.file]:
-        return said
+    excerpt = (problem.excerpt or "").strip().encode("utf-8", "surrogateescape")
+    if excerpt and b"\n" not in excerpt and excerpt in new[place.file]:
+        return excerpt
     output = done.cut.output if done.cut else new
     for side in (output, new):
         rows = side[place.file].splitlines() if place.file in side else []
@@ -179,13 +179,13 @@ def _holds(line: bytes, data: bytes) -> bool:
 def _definitions(done: Trial) -> Mapping[str, tuple[str, ...]]:
     if done.cut is None:
         return {}
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for summary in done.cut.before.summaries.values():
         for name in summary.definitions if summary.module else ():
             full = f"{summary.module}.{name}"
-            found.setdefault(".".join(full.split(".")[-2:]), []).append(full)
-            found.setdefault(name.rpartition(".")[2], []).append(full)
-    return {key: tuple(sorted(set(names))) for key, names in found.items()}
+            by_name.setdefault(".".join(full.split(".")[-2:]), []).append(full)
+            by_name.setdefault(name.rpartition(".")[2], []).append(full)
+    return {key: tuple(sorted(set(names))) for key, names in by_name.items()}
 
 
 def _questions(
@@ -244,7 +244,7 @@ def _questions(
 
 
 def uses(fact: NewFact) -> str:
-    """How often the output says a new fact's name, in words."""
+    """How often the output uses a new fact's name, in words."""
     word = "place" if fact.kind == "choice" else "use"
     return f"{fact.uses:,} {word}" if fact.uses == 1 else f"{fact.uses:,} {word}s"
 
@@ -265,14 +265,14 @@ def _proposed(
     questions: Sequence[Question],
 ) -> Proposed | None:
     """The manifest with the proposals, tried. None when nothing is proposed."""
-    asked = {q.id for q in questions}
+    question_ids = {q.id for q in questions}
     wanted = [p for item in lost for p in item.proposals]
     wanted += [
         g.proposal
         for g in arrived.groups
-        if g.proposal is not None and (g.undecided or f"path:{g.pattern}" in asked)
+        if g.proposal is not None and (g.undecided or f"path:{g.pattern}" in question_ids)
     ]
-    wanted += [f.proposal for f in facts if f.proposal is not None and f"{f.kind}:{f.name}" in asked]
+    wanted += [f.proposal for f in facts if f.proposal is not None and f"{f.kind}:{f.name}" in question_ids]
     files = dict(manifest.overlays)
     for item in replaced:
         wanted += item.proposals

@@ -1,4 +1,4 @@
-"""A sweep: one manifest tried on many upstream commits, and what is left to say of all of them."""
+"""A sweep: tries one manifest on many upstream commits and summarises the results."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from builder.pipeline.run import Recalled
 
 BACKENDS = ("loky", "dask", "ray")
-_TOGETHER = 12  # commits in one process: most of a commit is as the one before it had it
+_TOGETHER = 12  # commits in one process: neighbouring commits share most of their files
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """One problem of one commit: its code, and the rule that it is about."""
+    """One problem of one commit: its code, and the statement that it is about."""
 
     code: str
     rule: str
@@ -39,7 +39,7 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One commit. `cpu_s` and `wall_s`: seconds of processor time and of waiting that trying it took."""
+    """The result for one commit. `cpu_s` and `wall_s`: processor and wall-clock time in seconds."""
 
     key: str  # of manifest, builder and tools: a line with another key says nothing about these
     commit: str
@@ -60,7 +60,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs, wherever it runs: the repository must lie at the same place there."""
+    """What a worker needs; the repository must have the same path on every worker's machine."""
 
     git_dir: Path
     manifest: Manifest
@@ -69,7 +69,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a sweep found. `first`: for each rule the first commit on which it failed, with how many did."""
+    """The summary of a sweep. `first`: for each rule, the first commit on which it failed, and the count."""
 
     total: int  # commits between the two ends
     tried: tuple[Tried, ...]
@@ -81,7 +81,7 @@ class Summary:
 
 
 def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
-    """A digest of all that decides what a commit gives: manifest, batches that are off, builder, tools."""
+    """A digest of all that decides a result: manifest, batches that are off, builder, tools."""
     parts = [__version__, own_digest(), manifest.digest, *sorted(without)]
     parts += [f"{name}={value}" for name, value in sorted(tools.items())]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
@@ -101,16 +101,16 @@ def attempt(job: Job, commit: Commit, recall: Recalled | None = None) -> Tried:
     started, spent = time.monotonic(), _cpu()
     gc.disable()
     try:
-        found = commits.read(job.git_dir, commit.id)
-        blobs = git.read_blobs(job.git_dir, [e.blob for e in found.tree.values() if e.mode != GITLINK])
-        done = trial(Snapshot(found.tree, blobs), job.manifest, recall)
+        upstream = commits.read(job.git_dir, commit.id)
+        blobs = git.read_blobs(job.git_dir, [e.blob for e in upstream.tree.values() if e.mode != GITLINK])
+        done = trial(Snapshot(upstream.tree, blobs), job.manifest, recall)
     finally:
         gc.enable()
     problems = tuple(_wrong(p, job.manifest) for p in done.problems)
     del done, blobs
     gc.collect()
     return Tried(
-        job.key, commit.id, commit.subject, commit.number, found.time, problems,
+        job.key, commit.id, commit.subject, commit.number, upstream.time, problems,
         round(_cpu() - spent, 2), round(time.monotonic() - started, 2),
     )  # fmt: skip
 
@@ -130,8 +130,8 @@ def _together(job: Job, commits: Sequence[Commit]) -> list[Tried]:
 def _cpu() -> float:
     import resource
 
-    found = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in found)
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _wrong(problem: Problem, manifest: Manifest) -> Wrong:
@@ -155,12 +155,12 @@ def chosen(commits: Sequence[Commit], every: int) -> list[Commit]:
 
 
 def read(path: Path, key: str) -> dict[str, Tried]:
-    """What was tried already under this key, by commit. A line that cannot be read is tried again."""
-    found: dict[str, Tried] = {}
+    """The earlier results with this key, by commit; unreadable lines are skipped."""
+    tried_by_commit: dict[str, Tried] = {}
     try:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
-        return found
+        return tried_by_commit
     for line in lines:
         try:
             row = json.loads(line)
@@ -169,8 +169,8 @@ def read(path: Path, key: str) -> dict[str, Tried]:
         except (ValueError, TypeError, KeyError, RecursionError):
             continue  # the end of a run that was killed
         if tried.key == key:
-            found[tried.commit] = tried
-    return found
+            tried_by_commit[tried.commit] = tried
+    return tried_by_commit
 
 
 def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterable[list[Tried]]:

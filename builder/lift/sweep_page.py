@@ -84,8 +84,8 @@ def timeline(summary: Summary) -> str:
 
 def _bar(row: Tried, x: float, width: float, most: int) -> Iterator[str]:
     colour = _PASS if row.passes else _FAIL
-    said = "passes" if row.passes else f"{len(row.problems)} problems, first {row.problems[0].code}"
-    title = f"<title>{escape(f'{_plain(row)} {_day(row.time)} {row.subject}: {said}')}</title>"
+    label = "passes" if row.passes else f"{len(row.problems)} problems, first {row.problems[0].code}"
+    title = f"<title>{escape(f'{_plain(row)} {_day(row.time)} {row.subject}: {label}')}</title>"
     gap = min(1.0, width / 5)
     yield (
         f'<rect x="{x:.2f}" y="{_BAR_TOP}" width="{width - gap:.2f}" height="{_BAR}" fill="{colour}">'

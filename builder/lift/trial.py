@@ -1,4 +1,4 @@
-"""A trial: the whole cut of an upstream, going on after problems, so that one run names all of them."""
+"""A trial: cuts and verifies an upstream, continuing after problems, so that one run lists all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from builder.tree import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a manifest does to an upstream. `cut` and `after` are None where a stage could not go on."""
+    """The result of a trial. `cut` and `after` are None if a stage could not continue."""
 
     selection: Selection
     problems: tuple[Problem, ...]
@@ -45,33 +45,35 @@ def trial(
     selection = chosen(upstream, with_paths(manifest, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]
     relaxed = _replacing(_keeping(asked, open_paths), upstream)
-    found: list[Problem] = [p for p in selection.problems if p.code == "R003"]
-    found += _replaced(asked, upstream)
+    collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]
+    collected += _replaced(asked, upstream)
     done: Cut | None = None
     after: IndexedTree | None = None
     try:
-        done = cut(upstream, relaxed, found.extend, recall, about)
+        done = cut(upstream, relaxed, collected.extend, recall, about)
         after = output_world(done, relaxed)
-        found += problems(done, after)
+        collected += problems(done, after)
     except BuildError as error:
-        found += error.problems
-    return Trial(selection, tuple(by_cause(_causes(dict.fromkeys(found)))), done, after)
+        collected += error.problems
+    return Trial(selection, tuple(by_cause(_causes(dict.fromkeys(collected)))), done, after)
 
 
-def _causes(found: Iterable[Problem]) -> list[Problem]:
-    """The problems without those that only say again, of a file, what is open in it already."""
-    found = list(found)
-    open_in = {p.upstream.file for p in found if p.code == "R008" and p.upstream is not None}
-    return [p for p in found if p.code not in _AGAIN or p.upstream is None or p.upstream.file not in open_in]
+def _causes(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems without those that follow from an R008 in the same file."""
+    problems = list(problems)
+    open_in = {p.upstream.file for p in problems if p.code == "R008" and p.upstream is not None}
+    return [
+        p for p in problems if p.code not in _AGAIN or p.upstream is None or p.upstream.file not in open_in
+    ]
 
 
 def matched(selection: Selection) -> Mapping[Rule, tuple[str, ...]]:
     """The paths that each rule matches, in the order of the rules."""
-    found: dict[int, list[str]] = {number: [] for number in range(len(selection.rules))}
+    matches: dict[int, list[str]] = {number: [] for number in range(len(selection.rules))}
     for path, numbers in selection.matched.items():
         for number in numbers:
-            found[number].append(path)
-    return {rule: tuple(found[number]) for number, rule in enumerate(selection.rules)}
+            matches[number].append(path)
+    return {rule: tuple(matches[number]) for number, rule in enumerate(selection.rules)}
 
 
 def _keeping(manifest: Manifest, paths: Iterable[str]) -> Manifest:
@@ -104,8 +106,8 @@ def _replaced(manifest: Manifest, upstream: Snapshot) -> tuple[Problem, ...]:
     items = [f for b in manifest.batches for f in b.files]
     items = [f for f in items if not within or holds_path(f.path, within)]
     contents = {f.path: upstream[f.path] for f in items if f.path in upstream}
-    found = place(items, manifest.overlays, upstream.tree, contents).problems
-    return tuple(p for p in found if p.code == "R006" and p.upstream is not None)
+    problems = place(items, manifest.overlays, upstream.tree, contents).problems
+    return tuple(p for p in problems if p.code == "R006" and p.upstream is not None)
 
 
 def _literal(path: str) -> str:

@@ -1,4 +1,4 @@
-"""The versions between which a lift goes, for the ranges of the statements that it proposes."""
+"""The versions of the two upstreams of a lift, for the ranges of the statements that it proposes."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def step(old: Upstream, new: Upstream, manifest: Manifest) -> Span:
 
 def known(new: Upstream, manifest: Manifest, between: Span) -> About:
     """What is known of the new upstream: at least that it comes after the old one."""
-    found = about(new, manifest)
-    return found if found.version else replace(found, version=between.since)
+    known = about(new, manifest)
+    return known if known.version else replace(known, version=between.since)
 
 
 def pin_of(new: Upstream, manifest: Manifest) -> str | None:
     """The name for a pin of the new upstream, so that the ranges are shown to be true; None for one that
     is a pin, and for a release, whose digest nobody has checked."""
-    found = about(new, manifest)
-    return f"at-{new.commit[:9]}" if found.kind == "git" and found.pin is None and new.commit else None
+    known = about(new, manifest)
+    return f"at-{new.commit[:9]}" if known.kind == "git" and known.pin is None and new.commit else None
 
 
 def _next(version: Version) -> str:

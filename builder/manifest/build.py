@@ -1,4 +1,4 @@
-"""From a document to the manifest's dataclasses; never fails (see `view`), and collects findings."""
+"""Turns documents into the manifest's dataclasses; never fails (see `view`), but collects problems."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _batch(view: View, findings: Findings) -> Batch:
         why,
         view.mark,
         _models(view),
-        words=tuple(_words(view, findings)),
+        words=tuple(_words(view)),
         spared=tuple(_spared(view, findings)),
         # strict last match wins: a batch's keep is written last because it excepts from the others
         rules=(
@@ -151,7 +151,7 @@ def _models(view: View) -> tuple[Models, ...]:
     )
 
 
-def _words(view: View, findings: Findings) -> Iterator[Word]:
+def _words(view: View) -> Iterator[Word]:
     for item in view.items("words"):
         word = item.one("word")
         if word.word:

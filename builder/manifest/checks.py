@@ -1,4 +1,4 @@
-"""What must be true between the parts of a manifest: ids, pins, overlays, contradictions."""
+"""Checks across the parts of a manifest: ids, pins, overlays, contradictions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def ids(manifest: Manifest) -> Iterator[Problem]:
     for index, batch in enumerate(manifest.batches[1:]):
         mark = manifest.mark("batches", index, "id")
         if batch.id == BASE:
-            message = f"The batch id `{BASE}` is reserved for what stands at the top of the manifest."
+            message = f"The batch id `{BASE}` is reserved for the top level of the manifest."
             yield Problem("M006", message, mark)
         elif batch.id in first:
             yield Problem("M006", f"The batch `{batch.id}` is already on line {first[batch.id].line}.", mark)
@@ -25,15 +25,15 @@ def ids(manifest: Manifest) -> Iterator[Problem]:
 
 
 def batches_named(named: Iterable[tuple[str, Mark]], manifest: Manifest) -> Iterator[Problem]:
-    """M006: a guarantee or a rule for the kernel wheel rests on a batch that there is not."""
-    known = [batch.id for batch in manifest.batches if batch.id != BASE]
+    """M006: a guarantee or a rule for the kernel wheel names a batch that does not exist."""
+    ids = [batch.id for batch in manifest.batches if batch.id != BASE]
     for name, mark in named:
-        if name not in known:
-            yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, known))
+        if name not in ids:
+            yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, ids))
 
 
 def pruned(manifest: Manifest) -> Iterator[Problem]:
-    """M011: a batch prunes models, about which `roots.models` decides."""
+    """M011: a batch prunes models, which is the business of `roots.models`."""
     package = manifest.roots.model_package
     top, _, rest = package.partition(".")
     folder = (
@@ -42,7 +42,7 @@ def pruned(manifest: Manifest) -> Iterator[Problem]:
     for rule in (rule for batch in manifest.batches for rule in batch.rules):
         if rule.verdict == "prune" and package and rule.pattern.lstrip("/").startswith(folder):
             yield Problem(
-                "M011", f"`prune: {rule.pattern}` is about models, and `roots.models` decides about those.",
+                "M011", f"`prune: {rule.pattern}` matches models, which `roots.models` decides.",
                 rule.mark,
                 hint="delete it: a model leaves unless it is kept or a kept one imports it, and the "
                 "rest of its package goes by reach",
@@ -50,7 +50,7 @@ def pruned(manifest: Manifest) -> Iterator[Problem]:
 
 
 def pins(manifest: Manifest) -> Iterator[Problem]:
-    """M010: the default pin is not one of the pins."""
+    """M010: the default pin is not defined."""
     name, known = manifest.upstream.default, manifest.upstream.pins
     if name and name not in known:
         mark = manifest.mark("upstream", "default")
@@ -73,7 +73,7 @@ def overlays_named(
         elif path in others:
             message, hint = f"The overlay `{path}` is {others[path]}.", None
         elif is_part(path):
-            message, hint = f"The overlay `{path}` is a part of the manifest.", None
+            message, hint = f"The overlay `{path}` is part of the manifest itself.", None
         elif link := next((o for o in others if path.startswith(f"{o}/")), None):
             message, hint = f"The overlay `{path}` is below `{link}`, which is {others[link]}.", None
         elif any(file.startswith(f"{path}/") for file in files):
@@ -86,14 +86,14 @@ def overlays_named(
 def overlays_unused(
     named: Iterable[tuple[str, Mark]], files: Mapping[str, bytes], others: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """M009 for a file that no batch uses, M008 for one that could not be used."""
+    """M009 for a file that no batch uses, M008 for one that is not a regular file."""
     used = {path for path, _ in named}
     for path in sorted(set(files) - used):
         if path.rpartition("/")[2] != "README.md" and not is_part(path):
             hint = "name it in a batch, or delete it"
             yield Problem("M009", f"No batch uses `{path}`.", Mark(path), hint=hint)
     for path in sorted(set(others) - used):
-        if not is_part(path):  # `parts_read` says it
+        if not is_part(path):  # `parts_read` reports it
             yield Problem("M008", f"`{path}` is {others[path]}.", Mark(path))
 
 
@@ -105,7 +105,7 @@ def parts_read(others: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def contradictions(manifest: Manifest) -> Iterator[Problem]:
-    """M011: two statements that cannot both hold."""
+    """M011: two contradictory statements."""
     facts: dict[tuple[str, str], Fact] = {}
     edits: dict[str, Edit] = {}
     files: dict[str, Mark] = {}

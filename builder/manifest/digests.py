@@ -1,4 +1,4 @@
-"""Two digests of a manifest: of its files, byte by byte, and of what they say."""
+"""Two digests of a manifest: of the bytes of its files, and of their meaning."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ def of_files(data: bytes, overlays: Mapping[str, bytes]) -> str:
 
 
 def of_statements(documents: Documents, overlays: Mapping[str, bytes]) -> str:
-    """sha256 over what the manifest states with its edits and its history, and the bytes of its overlays.
+    """sha256 over the statements of the manifest, its edits and its history, and the bytes of its overlays.
 
     Comments, layout and the order of mappings do not count. The order of lists does: of the rules that
-    match a path the last one decides. Every key counts, also one that changes no path, such as `why`. The
-    scope does not: it is about the page, and decides nothing.
+    match a path the last one decides. Every key counts, even `why`. The scope does not: it decides nothing.
     """
     parts = {"manifest": documents.manifest, **documents.edits}
     if documents.history is not None:
         parts["history"] = documents.history
-    said = {name: _stated(document) for name, document in parts.items()}
-    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    contents = {name: _stated(document) for name, document in parts.items()}
+    canonical = json.dumps(contents, sort_keys=True, separators=(",", ":"))
     return _together(canonical.encode(), overlays)
 
 
@@ -49,7 +48,7 @@ def _means_a_value(data: Any, path: Path) -> bool:
 
 
 def _together(first: bytes, overlays: Mapping[str, bytes]) -> str:
-    """Each input by its own digest, so that no two of them run together."""
+    """Hashes each input on its own, so that the boundaries between inputs count."""
     total = hashlib.sha256(hashlib.sha256(first).digest())
     for path, content in sorted(overlays.items()):
         name = path.encode("utf-8", "surrogateescape")

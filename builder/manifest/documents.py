@@ -1,4 +1,4 @@
-"""The files that make up one manifest, and which of its statements may stand in which of them."""
+"""The files that make up one manifest, and which statements each of them may hold."""
 
 from __future__ import annotations
 
@@ -19,13 +19,8 @@ SCOPE = "docs/scope.yaml"
 _EDITS = re.compile(r"overlays/([^/]+)/edits\.yaml")
 
 
-def edits_file(batch: str) -> str:
-    """Where the edits of a batch are written."""
-    return f"overlays/{batch}/edits.yaml"
-
-
 def is_part(path: str) -> bool:
-    """Whether the file below overlays/ is a part of the manifest itself, and no overlay."""
+    """Whether a file below overlays/ is part of the manifest itself rather than an overlay."""
     return path == HISTORY or _EDITS.fullmatch(path) is not None
 
 
@@ -45,7 +40,7 @@ class Documents:
 
     @property
     def whole(self) -> bool:
-        """Could everything be read?"""
+        """Whether every file could be read."""
         return all(one.data is not None and not one.unknown for one in self)
 
     @property
@@ -65,7 +60,7 @@ class Documents:
             yield batch.with_others([*own, *past.get(name, ())])
 
     def strays(self) -> Iterator[View]:
-        """What is added to batches that there are not."""
+        """Additions of the history to batches that do not exist."""
         known = self._ids()
         for name, document in self.edits.items():
             if name not in known:
@@ -73,7 +68,7 @@ class Documents:
         yield from (one for one in self._past() if one.text("id") not in known)
 
     def problems(self, schema: Mapping[str, Any]) -> Iterator[Problem]:
-        """Where a file does not fit its part of the schema, or adds to what there is not."""
+        """Problems of files that do not fit their part of the schema, or add to what does not exist."""
         for document, part, elsewhere in self._kinds(schema):
             if document.data is not None:
                 yield from validate(document, schema, part, elsewhere)
@@ -106,22 +101,22 @@ class Documents:
             yield self.scope, parts.get("scope", {}), {}
 
     def _strays(self) -> Iterator[Problem]:
-        """M009 for edits of no batch, M006 for a batch and M012 for a pattern that the history makes up."""
+        """M009 for edits of no batch; M006 and M012 for a batch or pattern that only the history names."""
         known = self._ids()
         for name, document in self.edits.items():
             if name not in known:
                 close = nearest(name, known)
-                how = f"its folder is named after a batch: {close or f'none is called `{name}`'}"
+                how = f"the folder must have the id of a batch: {close or f'there is no batch `{name}`'}"
                 yield Problem("M009", f"No batch uses `{document.file}`.", Mark(document.file), hint=how)
-        seen: dict[str, Mark] = {}
+        marks: dict[str, Mark] = {}
         for one in self._past():
             name, mark = one.text("id"), one.at("id").mark
-            if name in seen:
-                yield Problem("M006", f"The batch `{name}` is already on line {seen[name].line}.", mark)
+            if name in marks:
+                yield Problem("M006", f"The batch `{name}` is already on line {marks[name].line}.", mark)
             elif name and name not in known:
                 hint = nearest(name, known)
                 yield Problem("M006", f"There is no batch `{name}`.", mark, hint=hint)
-            seen.setdefault(name, mark)
+            marks.setdefault(name, mark)
         if self.history is None:
             return
         manifest, history = self.root.alone(), View(self.history, (), self.history.data)
@@ -136,7 +131,7 @@ class Documents:
                 yield Problem("M012", message, text.at("pattern").mark, hint=hint)
 
     def _past(self) -> list[View]:
-        """What the history adds to batches."""
+        """The additions of the history to batches."""
         return list(View(self.history, (), self.history.data).items("batches")) if self.history else []
 
     def _ids(self) -> list[str]:
@@ -145,8 +140,8 @@ class Documents:
 
 def read_all(data: bytes, file: str, overlays: Mapping[str, bytes], scope: bytes | None) -> Documents:
     """The files of the manifest `data`, those among the overlays included; never raises for bad input."""
-    found = ((path, match[1]) for path in sorted(overlays) if (match := _EDITS.fullmatch(path)))
-    edits = {name: read(overlays[path], path) for path, name in found}
+    parts = ((path, match[1]) for path in sorted(overlays) if (match := _EDITS.fullmatch(path)))
+    edits = {name: read(overlays[path], path) for path, name in parts}
     history = read(overlays[HISTORY], HISTORY) if HISTORY in overlays else None
     return Documents(read(data, file), edits, history, None if scope is None else read(scope, SCOPE))
 

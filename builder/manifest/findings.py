@@ -1,4 +1,4 @@
-"""The faults of single values that a schema cannot state, collected while the manifest is built."""
+"""Checks of single values that a schema cannot express, collected while the manifest is built."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from builder.manifest.paths import matches_everything, path_fault, pattern_fault
 from builder.manifest.view import View
 
 OVERLAYS = "overlays/"
-#: Texts that other dialects of YAML, or a hurried hand, mean as something else.
+#: Texts that other dialects of YAML read as another type, or that are likely typing errors.
 _DOUBTFUL = frozenset(
     ["yes", "no", "on", "off", "maybe", "none", "null", "nil", "true", "false", "truthy", "falsy", "nan"]
 )
-#: How a fact says that only the truth of its value is known.
+#: Values of a fact of which only the truth is known.
 TRUTH = {"truthy": True, "falsy": False}
 _HOW = "write true, false, null, truthy or falsy; or quote it if the text is meant"
 
@@ -56,7 +56,7 @@ class Findings:
         if fault == "is absolute" and not pattern_fault(view.data.lstrip("/")):
             hint = f"a pattern with a slash in it starts at the root: `{view.data.lstrip('/')}`"
         if fault is None and decides and matches_everything(view.data):
-            fault = "matches every path, so it decides nothing"
+            fault = "matches every path"
             hint = "name the folders"
         if fault:
             self.add("M007", f"The pattern `{_shown(view.data)}` {fault}.", view.mark, hint)
@@ -72,15 +72,15 @@ class Findings:
         return view.word
 
     def scalar(self, view: View, doubtful: bool = False) -> Scalar:
-        """A value of a program; M004 for a number that is not finite, and for a plain word of which it
-        is `doubtful` whether the text is meant."""
+        """A value of a program; M004 for a number that is not finite and, if `doubtful`, for an unquoted word
+        that may be meant as another type."""
         value = view.data
         if not isinstance(value, str) or not view.plain:
             return value if isinstance(value, (bool, int, str)) else None
         number = real(value)
         if number is not None and not math.isfinite(number):
             hint = "quote it if the text is meant"
-            self.add("M004", f"`{_shown(value)}` is no finite number.", view.mark, hint)
+            self.add("M004", f"`{_shown(value)}` is not a finite number.", view.mark, hint)
         elif doubtful and value.lower() in _DOUBTFUL and value not in TRUTH:
             self.add("M004", f"`{_shown(value)}` would be the text `{_shown(value)}`.", view.mark, _HOW)
         return value if number is None else number
@@ -127,6 +127,6 @@ def _parses(source: str, mode: str) -> bool:
 
 
 def _shown(text: str, limit: int = 80) -> str:
-    """The text with what a terminal would not show written out."""
+    """The text with unprintable characters escaped."""
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -1,4 +1,4 @@
-"""The manifest from its files: `load` reads them, `parse` is the pure rest."""
+"""Loads the manifest: `load` reads its files, `parse` is pure."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def parse(
     problems = [*findings.problems, *misfits, *unread]
     problems += checks.ids(manifest)
     problems += checks.batches_named(findings.batches, manifest)
-    if read:  # what the scope names may stand in a part that is not
+    if read:  # the scope may refer to statements of a part that could not be read
         problems += items.check(manifest)
     problems += checks.pins(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)
@@ -76,7 +76,7 @@ def parse(
     problems += checks.pruned(manifest)
     problems += spans.check(manifest)
     if not misfits and read:
-        # a misspelt key hides the overlay that it names
+        # a misspelt key may name the overlay
         problems += checks.overlays_unused(findings.overlays, overlays, others)
     if problems:
         raise BuildError(problems)
@@ -94,24 +94,24 @@ def parse(
 
 
 def read_texts(path: Path) -> dict[str, str]:
-    """The text of each file of the manifest that can be read, whatever is wrong with it: for excerpts."""
+    """The text of each readable file of the manifest, valid or not, for excerpts."""
     files, _ = read_overlays(path.parent)
-    found = {name: data for name, data in files.items() if is_part(name)}
+    parts = {name: data for name, data in files.items() if is_part(name)}
     if isinstance(scope := read_scope(path.parent), bytes):
-        found[SCOPE] = scope
+        parts[SCOPE] = scope
     with contextlib.suppress(OSError):
-        found[path.name] = path.read_bytes() if path.is_file() else b""
-    return {name: data.decode("utf-8", "replace") for name, data in found.items()}
+        parts[path.name] = path.read_bytes() if path.is_file() else b""
+    return {name: data.decode("utf-8", "replace") for name, data in parts.items()}
 
 
 def switch_off(manifest: Manifest, ids: Iterable[str]) -> Manifest:
-    """The manifest without these batches; raises BuildError (M006) for ids that it does not have."""
+    """The manifest without these batches. Raises BuildError M006 for unknown ids."""
     wanted = tuple(dict.fromkeys(ids))
     known = [batch.id for batch in manifest.batches if batch.id != BASE]
     problems = []
     for name in wanted:
         if name == BASE:
-            message = f"The batch `{BASE}` is the top of the manifest and cannot be switched off."
+            message = f"The batch `{BASE}` is the top level of the manifest and cannot be switched off."
             problems.append(Problem("M006", message, Mark(manifest.file)))
         elif name not in known:
             message = f"There is no batch `{name}`."
@@ -138,7 +138,7 @@ def read_schema(root: Path) -> Mapping[str, Any]:
 
 
 def read_scope(root: Path) -> bytes | str | None:
-    """docs/scope.yaml beside the manifest; what it is instead of a regular file; None when there is none."""
+    """docs/scope.yaml beside the manifest, or what it is instead of a regular file; None if it is missing."""
     folder = root / SCOPE.rpartition("/")[0]
     try:
         with os.scandir(folder) as listing:
@@ -151,9 +151,9 @@ def read_scope(root: Path) -> bytes | str | None:
 
 
 def read_overlays(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The regular files below overlays/, and what lies there that cannot be used, with what it is.
+    """The regular files below overlays/, and the other paths there, with what they are.
 
-    No link is followed, and nothing but regular files is opened.
+    Links are not followed, and only regular files are opened.
     """
     files: dict[str, bytes] = {}
     others: dict[str, str] = {}
@@ -184,13 +184,13 @@ def read_overlays(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
 
 
 def _content(entry: os.DirEntry[str]) -> bytes | str:
-    """The bytes of a regular file, or what it is that has none."""
+    """The bytes of a regular file, or a description of what the path is instead."""
     try:
         mode = entry.stat(follow_symlinks=False).st_mode
         if not stat.S_ISREG(mode):
             kinds = ((stat.S_ISLNK, "symbolic link"), (stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket"))
             return f"a {next((what for test, what in kinds if test(mode)), 'device')}, not a regular file"
-        # not a link and not a pipe, even if it became one since it was listed
+        # guards against a path that became a link or a pipe since it was listed
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with os.fdopen(os.open(entry.path, flags), "rb") as stream:
             data = stream.read(MAX_OVERLAY_BYTES + 1)

@@ -1,4 +1,4 @@
-"""The manifest as frozen values; every value that can be wrong carries its mark.
+"""The manifest as frozen dataclasses; every statement carries its mark.
 
 Each class is one mapping of manifest.yaml, or of a file that is a part of it (see `documents`);
 `schema/manifest.schema.json` describes the same keys for people and editors.
@@ -32,10 +32,10 @@ BASE = "base"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The versions of upstream, both inclusive, for which a statement is made; it is applied wherever it
-    matches, and only inside of its span it has to.
+    """The range of upstream versions, both ends inclusive, in which a statement must match; it is applied
+    wherever it matches.
 
-    `beyond`: the pin that is being built and lies outside, in words; filled in for one upstream.
+    `beyond`: describes the pin being built if it lies outside the range; filled in for one upstream.
     """
 
     since: str | None = None
@@ -58,7 +58,7 @@ class Pin:
     commit: str | None = None
     sdist: str | None = None
     sha256: str | None = None
-    version: str | None = None  # upstream's version, where its own files do not say it
+    version: str | None = None  # upstream's version, where its own files do not state it
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Option:
     span: Span = ALWAYS
 
     def has_not(self, value: Scalar) -> bool:
-        """Does this value never occur?"""
+        """Whether this value never occurs."""
         if any(type(one) is type(value) and one == value for one in self.values):
             return True
         return bool(self.among) and isinstance(value, str) and value not in self.among
@@ -265,7 +265,7 @@ class WholeFile:
 
     @property
     def replaces(self) -> bool:
-        """Does upstream have such a file?"""
+        """Whether it replaces an upstream file."""
         return bool(self.preimage or self.definitions)
 
 
@@ -353,7 +353,7 @@ class Spared:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One decision: what leaves, what is edited, what is added, and why.
+    """One decision: what is removed, edited and added, and why.
 
     `models`: where one of them stays, the whole batch is switched off. `words`: whatever is named by one
     of them is part of it, but for what is `spared`.
@@ -404,7 +404,7 @@ class TextException:
 
 @dataclass(frozen=True, slots=True)
 class KeptDependency:
-    """A requirement that stays although no import statement names it, and why."""
+    """A requirement that stays although no import statement needs it, and why."""
 
     name: str
     why: str
@@ -448,7 +448,7 @@ class Architecture:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """How the published kernel wheel is repacked. `distributions`: its names, in any order."""
+    """How the published kernel wheel is repacked. `distributions`: the names that it may have."""
 
     distributions: tuple[str, ...]
     mark: Mark
@@ -458,7 +458,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A path or qualified name that must be in the output, unless upstream may lack it too."""
+    """A path or qualified name that must be in the output, unless it is optional and upstream lacks it."""
 
     name: str
     mark: Mark
@@ -468,7 +468,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row of the scope: what is decided, by which batches and statements, and what proves it."""
+    """A row of the scope: a decision, the batches and statements that carry it out, and the evidence."""
 
     section: str
     id: str
@@ -504,7 +504,7 @@ class Manifest:
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
     kernel: Kernel | None = None
     scope: tuple[Item, ...] = ()
-    given_back: tuple[Rule, ...] = ()  # what batches that are switched off would remove
+    given_back: tuple[Rule, ...] = ()  # rules of batches that are switched off
 
     @property
     def text(self) -> str:

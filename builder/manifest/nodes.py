@@ -1,6 +1,6 @@
-"""YAML as plain data with a mark for every key and value; a strict subset of the language.
+"""Reads a strict subset of YAML as plain data, with a mark for every key and value.
 
-Read from parser events, iteratively: anchors, aliases, tags and depth are refused before anything
+It reads parser events iteratively: anchors, aliases, tags and deep nesting are refused before anything
 could expand or recurse. Scalars follow the YAML 1.2 core schema for null, booleans and decimal
 integers; everything else (`no`, `on`, `12:30:00`, dates, `1e3`, `0o17`) stays text. Which text stood
 without quotes is kept: where a value of a program is stated, `0.5` is a number, and elsewhere a version.
@@ -34,7 +34,7 @@ _UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, code
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The data of one YAML document, where each of its values and keys stands, and what is wrong.
+    """The data of one YAML document, the marks of its values and keys, and its problems.
 
     `data` is None when the text is not YAML at all. `unknown` holds the paths of values that could
     not be read (an alias), so that later checks say nothing about them, and `plain` those of texts
@@ -67,14 +67,14 @@ def read(data: bytes, file: str) -> Document:
 
 
 def scalar(text: str) -> bool | int | str | None:
-    """What a plain scalar means."""
+    """The value of a plain scalar."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     return int(text) if _INTEGER.fullmatch(text) else text
 
 
 def real(text: str) -> float | None:
-    """The number that a plain scalar with a point or an exponent means; it may be infinite or none at all."""
+    """The value of a plain scalar with a point or an exponent; it may be infinite or not a number."""
     if _REAL.fullmatch(text):
         return float(text)
     return float(text.replace(".", "", 1)) if _NOT_FINITE.fullmatch(text) else None
@@ -97,12 +97,12 @@ def _decode(data: bytes, file: str) -> str | Problem:
         before = error.object[: error.start].decode("utf-8")
         byte = error.object[error.start]
         return Problem("M001", f"The byte 0x{byte:02x} is not UTF-8.", _mark_after(file, before))
-    if found := _FORBIDDEN.search(text):
-        code = ord(found[0])
+    if match := _FORBIDDEN.search(text):
+        code = ord(match[0])
         return Problem(
             "M001",
             f"The character U+{code:04X} may not occur in YAML.",
-            _mark_after(file, text[: found.start()]),
+            _mark_after(file, text[: match.start()]),
         )
     return text
 
@@ -114,7 +114,7 @@ def _mark_after(file: str, before: str) -> Mark:
 
 @dataclass(slots=True)
 class _Open:
-    """A collection whose end has not come yet."""
+    """A collection that is still open."""
 
     path: Path
     value: dict[str, Any] | list[Any]
@@ -169,7 +169,7 @@ class _Composer:
         return iter(yaml.parse(self.text, Loader=loader))
 
     def _consume(self, events: Iterator[Any]) -> bool:
-        """Reads until the end of the first document; False when a limit was passed."""
+        """Read to the end of the first document; False when a limit is exceeded."""
         for event in events:
             kind = type(event).__name__
             if kind == "DocumentStartEvent":
@@ -249,18 +249,18 @@ class _Composer:
             self.keys[path] = mark
 
     def _place(self, event: Any, value: Any) -> Path:
-        """Puts a value where it belongs; the path of a value that is dropped starts with -1."""
+        """Attach a value to its parent; the path of a dropped value starts with -1."""
         if isinstance(value, (dict, list)):
             self.nodes += 1
         if not self.open:
             self.root = value
             path: Path = ()
         else:
-            path = self._attach(event, self.open[-1], value)
+            path = self._attach(self.open[-1], value)
         self.values.setdefault(path, self._mark(event))
         return path
 
-    def _attach(self, event: Any, parent: _Open, value: Any) -> Path:
+    def _attach(self, parent: _Open, value: Any) -> Path:
         if isinstance(parent.value, list):
             parent.value.append(value)
             return (*parent.path, len(parent.value) - 1)

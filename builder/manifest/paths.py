@@ -1,10 +1,10 @@
-"""What a path or a path pattern of the manifest may look like: one sentence for each fault."""
+"""Checks the syntax of paths and path patterns of the manifest."""
 
 from __future__ import annotations
 
 import re
 
-#: More `*` in one name, or more `**` in a pattern, make matching slow on a long path; nobody needs them.
+#: More `*` in one name, or more `**` in a pattern, make matching slow on a long path.
 MAX_STARS = 3
 MAX_DEEP = 2
 MAX_NAME_BYTES = 255
@@ -15,14 +15,14 @@ _EVERYTHING = re.compile(r"(\*\*?/)*\*\*?/?")
 
 
 def path_fault(path: str) -> str | None:
-    """What is wrong with a path inside the tree, as the rest of a sentence; None when nothing is."""
+    """What is wrong with a path inside the tree, as a predicate of a sentence; None if it is valid."""
     if path.endswith("/"):
         return "ends with a slash"
     return _fault(path)
 
 
 def pattern_fault(pattern: str) -> str | None:
-    """What is wrong with a path pattern, as the rest of a sentence; None when nothing is.
+    """What is wrong with a path pattern, as a predicate of a sentence; None if it is valid.
 
     A leading slash is allowed before a single name, where it is the only way to say "at the root".
     """
@@ -48,7 +48,7 @@ def pattern_fault(pattern: str) -> str | None:
 
 
 def matches_everything(pattern: str) -> bool:
-    """Whether a pattern decides every path of every tree, so that as a rule it says nothing."""
+    """Whether a pattern matches every path of every tree, which makes it useless as a rule."""
     return _EVERYTHING.fullmatch(pattern.removeprefix("/")) is not None
 
 
@@ -86,11 +86,11 @@ def _name_fault(name: str) -> str | None:
 
 def _class_fault(pattern: str) -> str | None:
     """Bracket expressions are the one part of a pattern that can be wrong in itself."""
-    for found in re.finditer(r"\[[!^]?(\]?[^\]]*)\]", pattern):
-        if re.search(r"[\[&|~:=]|--|/", found[1]):
-            return f"has the bracket expression `{found[0]}`, which is not plain"
+    for match in re.finditer(r"\[[!^]?(\]?[^\]]*)\]", pattern):
+        if re.search(r"[\[&|~:=]|--|/", match[1]):
+            return f"has the bracket expression `{match[0]}`, which is not plain"
         try:
-            re.compile(f"[{re.escape(found[1]).replace(chr(92) + '-', '-')}]")
+            re.compile(f"[{re.escape(match[1]).replace(chr(92) + '-', '-')}]")
         except re.error:
-            return f"has the bracket expression `{found[0]}`, which is not a range"
+            return f"has the bracket expression `{match[0]}`, which is not a range"
     return None

@@ -1,4 +1,4 @@
-"""The reference page of the manifest, made from the descriptions in its schema."""
+"""Generates the reference page of the manifest from the descriptions in its schema."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ _HEAD = """\
 
 <!-- Made by `python -m builder schema --reference` from schema/manifest.schema.json: edit that. -->
 
-A manifest is one statement in several files, which lie beside each other:
+A manifest consists of several files in one folder:
 
-| file | what stands in it |
+| file | content |
 | --- | --- |
 | `manifest.yaml` | roots, what is kept and removed, facts, batches with their reasons, guarantees |
-| `overlays/ID/edits.yaml` | what the batch ID [edits](#batch-edits); a batch may also hold its edits itself |
+| `overlays/ID/edits.yaml` | the [edits](#batch-edits) of the batch ID, unless the batch holds them |
 | `overlays/history.yaml` | [statements](#history) for past upstreams, added to those of the manifest |
 | `docs/scope.yaml` | the rows of the page on the [scope](#scope), with what must be there for each |
 
-Nobody opens the history to change the scope: nothing is decided in it.
+The history decides nothing: to change the scope, do not edit it.
 
-All are plain YAML without anchors, aliases, merge keys, tags or a second document. Editors that speak the
+All are plain YAML without anchors, aliases, merge keys, tags or a second document. Editors that use the
 YAML language server check them against their schemas while they are written.
 
-The rules on paths are taken in the order in which they stand: first `keep` at the top, then for each batch
-its `remove`, `prune` and `keep`. Of the rules that match a path the last one decides. What
-stands under one key in several files counts as one list: first the manifest's own part, then that of the
-batch's `edits.yaml`, then that of the history. The files of `roots.models.keep` stay whatever any rule says.
+Path rules apply in order: first the top-level `keep`, then for each batch its `remove`, `prune` and `keep`.
+Of the rules that match a path, the last one decides. A list with parts in several files is joined: first
+the manifest's own part, then that of the batch's `edits.yaml`, then that of the history. No rule removes the
+files of `roots.models.keep`.
 
 Inside the folders of `packages` no path needs a rule. A module stays when a root reaches it, over imports of
 any kind, declared dynamic edges and strings that name it; one that registers architectures leaves unless it
-is a kept model or one of those imports it. A data file follows the modules beside it. Rules name what leaves
-although it is reached, and what stays although it is not. Elsewhere a path that no rule matches stops the
-build, unless a batch that is switched off would remove it. So does a rule, an edit, a fact or an overlay that
-applies nowhere. Where that is a matter of upstream's version, it says `since: V` or `until: V` (both
-inclusive): it is applied wherever it matches, and these only say where it must. At a pin outside of the
-range it must not match, so that the range stays true; where nobody knows the version, as of a commit that is
-no pin, it may. What a release does not hold, which is everything but `python/`, is not asked of it. Any other
-reason stands under `optional`.
+is a kept model or one of those imports it. A data file follows the modules beside it. Rules remove modules
+that are reached, and keep modules that are not. Elsewhere a path that no rule matches stops the build,
+unless a batch that is switched off would remove it. A rule, edit, fact or overlay that matches nothing
+also stops the build. If it matches only some versions of upstream, state `since: V` or `until: V` (both
+inclusive): it is applied wherever it matches, and must match inside the range. At a pin outside the range it
+must not match, which keeps the range true; where the version is unknown, as for a commit that is not a pin,
+it may. Releases contain only `python/`; statements about anything else may match nothing there. Any other
+reason to match nothing goes under `optional`.
 
 In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each mapping in the list `a`.
 """

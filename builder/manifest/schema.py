@@ -1,4 +1,4 @@
-"""Whether a document fits the schema, said in sentences with marks."""
+"""Validates a document against the schema, with a message and a mark for each problem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES = {
     "array": "a list",
 }
 
-#: Keys that manifests once had, and how to say it now.
+#: Keys of older manifests, and what to write instead.
 _FORMER = {
     "unreached": "delete it: in the packages a module leaves when no root reaches it; name what must stay "
     "all the same in `roots.modules` or `keep`",
@@ -35,13 +35,13 @@ def validate(
     part: Mapping[str, Any] | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> list[Problem]:
-    """Every place where the document does not fit the schema, or this `part` of it.
+    """The problems of the document with the schema, or with this `part` of it.
 
-    Unknown keys are M005, those that stand `elsewhere` too; the rest is M004.
+    Unknown keys are M005, as are keys that belong `elsewhere`; the rest is M004.
     """
     from jsonschema import Draft7Validator
 
-    found: list[Problem] = []
+    problems: list[Problem] = []
     validator: Any = Draft7Validator(dict(schema))
     if part is not None:
         validator = validator.evolve(schema=dict(part))  # which may refer to all of the schema
@@ -49,12 +49,12 @@ def validate(
         path = tuple(error.absolute_path)
         if any(path[:length] in document.unknown for length in range(len(path) + 1)):
             continue
-        found += _problems(document, error, path, elsewhere or {})
-    return _distinct(found)
+        problems += _problems(document, error, path, elsewhere or {})
+    return _distinct(problems)
 
 
 def _distinct(problems: list[Problem]) -> list[Problem]:
-    """Without repetitions, and with one M005 for each key."""
+    """The problems without duplicates, and with one M005 for each key."""
     kept: dict[object, Problem] = {}
     for problem in problems:
         kept.setdefault(problem.mark if problem.code == "M005" else problem, problem)
@@ -62,7 +62,7 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
 
 
 def _problems(document: Document, error: Any, path: Path, elsewhere: Elsewhere) -> Iterator[Problem]:
-    """The problems that one error of the validator stands for."""
+    """The problems behind one error of the validator."""
     where = document.mark(path)
     kind, instance, says = error.validator, error.instance, error.validator_value
     if kind == "additionalProperties" and isinstance(instance, dict):
@@ -76,7 +76,7 @@ def _problems(document: Document, error: Any, path: Path, elsewhere: Elsewhere) 
         if kind == "enum":
             yield _misplaced_key(mark, str(instance), says)
         else:
-            yield Problem("M004", f"`{_short(instance)}` is not a name that fits here.", mark)
+            yield Problem("M004", f"`{_short(instance)}` is not a valid name here.", mark)
     elif kind == "type":
         wanted = _wanted(says)
         yield Problem("M004", f"{_subject(path)} must be {wanted}, and is {_is(instance)}.", where)
@@ -101,7 +101,7 @@ def _unknown_key(
     mark = document.keys.get((*path, key), document.mark(path))
     file = elsewhere.get(tuple(step for step in path if isinstance(step, str)), {}).get(key)
     if file is not None:
-        return Problem("M005", f"The key `{key}` does not stand here.", mark, hint=f"write it in {file}")
+        return Problem("M005", f"The key `{key}` does not belong here.", mark, hint=f"write it in {file}")
     hint = (
         _FORMER.get(key)
         or nearest(key, known)
@@ -144,7 +144,7 @@ def _subject(path: Path) -> str:
 
 
 def _place(path: Path) -> str:
-    """`batches[3].remove[0]`, or what the whole is called."""
+    """A path such as `batches[3].remove[0]`, or the name of the whole document."""
     if not path:
         return "the manifest"
     text = ""

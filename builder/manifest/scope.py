@@ -1,4 +1,4 @@
-"""The scope as docs/scope.yaml states it: items that a reader looks for, each with what carries it out.
+"""The scope, from docs/scope.yaml: items that a reader looks for, each with what carries it out.
 
 An item decides nothing by itself. It names the batches and statements that do, what must be there
 afterwards (a guarantee like those of `present`), and what checks it; `docs/scope.md` shows it.
@@ -50,15 +50,15 @@ def _lines(view: View) -> Mapping[str, int]:
 
 
 def check(manifest: Manifest) -> Iterator[Problem]:
-    """M006 for a batch, M012 for a statement, a gate or a pin that an item names and that there is not."""
+    """M006 for an unknown batch, M012 for an unknown statement, gate or pin that an item names."""
     batches = [b.id for b in manifest.batches]
     named = set(statements(manifest))
-    seen: dict[str, Mark] = {}
+    marks: dict[str, Mark] = {}
     for item in manifest.scope:
-        if item.id in seen:
-            message = f"The item `{item.id}` is already on line {seen[item.id].line}."
+        if item.id in marks:
+            message = f"The item `{item.id}` is already on line {marks[item.id].line}."
             yield Problem("M012", message, item.mark)
-        seen.setdefault(item.id, item.mark)
+        marks.setdefault(item.id, item.mark)
         for name in item.batches:
             if name not in batches:
                 message = f"There is no batch `{name}`."
@@ -75,7 +75,7 @@ def _unknown(item: Item, what: str, names: Iterable[str], known: Iterable[str]) 
     known = sorted(known)
     for name in names:
         if name not in known:
-            message = f"The item `{item.id}` names the {what} `{name}`, and there is none."
+            message = f"The item `{item.id}` names the {what} `{name}`, which does not exist."
             yield Problem("M012", message, item.mark, hint=nearest(name, known))
 
 
@@ -86,29 +86,29 @@ def statements(manifest: Manifest) -> dict[str, tuple[str, str]]:
     `word:x`, TOML and anchored edits by their file, and the keys of the roots by `roots.models` and
     `roots.modules`.
     """
-    found: dict[str, tuple[str, str]] = {
+    statements: dict[str, tuple[str, str]] = {
         "roots.models": (BASE, f"kept models: {', '.join(manifest.roots.models)}"),
         "roots.modules": (BASE, f"{len(manifest.roots.modules)} roots"),
     }
     for batch in manifest.batches:
         for word in batch.words:
-            found.setdefault(f"word:{word.text}", (batch.id, f"whatever is named `{word.text}` leaves"))
+            statements.setdefault(f"word:{word.text}", (batch.id, f"whatever is named `{word.text}` leaves"))
         for fact in batch.facts:
             call = "()" if fact.kind == "predicate" else ""
-            found.setdefault(fact.name, (batch.id, f"`{fact.name}{call}` is {fact.value}"))
+            statements.setdefault(fact.name, (batch.id, f"`{fact.name}{call}` is {fact.value}"))
         for option in batch.options:
             for value in option.values:
-                found.setdefault(f"value:{value}", (batch.id, f"the value `{value}` never occurs"))
+                statements.setdefault(f"value:{value}", (batch.id, f"the value `{value}` never occurs"))
         for absent in batch.absent:
-            found.setdefault(absent.name, (batch.id, f"`{absent.name}` is absent"))
+            statements.setdefault(absent.name, (batch.id, f"`{absent.name}` is absent"))
         for edit in batch.edits:
-            found.setdefault(edit.target, (batch.id, f"{edit.kind.replace('-', ' ')} `{edit.target}`"))
+            statements.setdefault(edit.target, (batch.id, f"{edit.kind.replace('-', ' ')} `{edit.target}`"))
         for file in batch.files:
-            found.setdefault(file.path, (batch.id, f"our own `{file.path}`"))
+            statements.setdefault(file.path, (batch.id, f"our own `{file.path}`"))
         for toml in batch.toml:
-            found.setdefault(f"{toml.file}:{toml.key}", (batch.id, f"{toml.op} `{toml.key}`"))
+            statements.setdefault(f"{toml.file}:{toml.key}", (batch.id, f"{toml.op} `{toml.key}`"))
         for anchored in batch.anchored:
-            found.setdefault(anchored.file, (batch.id, f"edits of `{anchored.file}`"))
+            statements.setdefault(anchored.file, (batch.id, f"edits of `{anchored.file}`"))
         for rule in (r for r in batch.rules if r.batch != BASE):
-            found.setdefault(rule.pattern, (batch.id, f"{rule.verdict} `{rule.pattern}`"))
-    return found
+            statements.setdefault(rule.pattern, (batch.id, f"{rule.verdict} `{rule.pattern}`"))
+    return statements

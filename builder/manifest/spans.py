@@ -1,4 +1,4 @@
-"""The versions of upstream that statements are made for: which they are, and what is wrong with them."""
+"""Version ranges of statements, and the checks on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from builder.manifest.stated import Stated, name_of, stated
 if TYPE_CHECKING:
     from packaging.version import Version
 
-#: A reason that tells when something came or went, which `since` and `until` say better.
+#: A reason about when something was added or removed, which belongs into `since` and `until`.
 _HISTORY = re.compile(
     r"\d+\.\d+\.\d+"
     r"|\bthe (?:seed|pin|release)\b|\bpins\b|\bsdists?\b|\bupstreams\b"
@@ -26,7 +26,7 @@ _HISTORY = re.compile(
 
 
 def version(text: str | None) -> Version | None:
-    """A version as it is compared; None for none, and for text that is none."""
+    """A version for comparison; None for None and for text that is not a version."""
     from packaging.version import InvalidVersion, Version
 
     try:
@@ -36,38 +36,38 @@ def version(text: str | None) -> Version | None:
 
 
 def within(span: Span, at: Version) -> bool:
-    """Does a version lie in a span?"""
+    """Whether a version lies in a span."""
     since, until = version(span.since), version(span.until)
     return (since is None or since <= at) and (until is None or at <= until)
 
 
 def version_of(pin: Pin) -> str | None:
-    """The version of a pin, as far as the manifest says it."""
+    """The version of a pin, as far as the manifest states it."""
     return pin.version or pin.sdist
 
 
 def beyond(statement: Stated) -> Problem:
-    """R011 for a statement that matches at a pin which lies outside of its span."""
+    """R011 for a statement that matches at a pin outside its span."""
     span = statement.span
     at = version((span.beyond or "").rpartition("(")[2].rstrip(")"))
     early = at is not None and span.since is not None and not within(Span(span.since), at)
-    key, said = ("since", span.since) if early else ("until", span.until)
-    message = f"`{name_of(statement)}` says `{key}: {said}`, and it matches at the pin {span.beyond} too."
-    return Problem("R011", message, statement.mark, hint=f"write `{key}: {at}`, or leave `{key}` away")
+    key, bound = ("since", span.since) if early else ("until", span.until)
+    message = f"`{name_of(statement)}` says `{key}: {bound}`, and it matches at the pin {span.beyond} too."
+    return Problem("R011", message, statement.mark, hint=f"write `{key}: {at}`, or remove `{key}`")
 
 
 def check(manifest: Manifest) -> Iterator[Problem]:
-    """M013 for each span that is none or that the pins do not show, and each reason that is a version's."""
+    """M013 for each span that is empty or that no pin confirms, and each reason that is about versions."""
     pins = manifest.upstream.pins
     for statement in {one.mark: one for one in reversed([*stated(manifest)])}.values():
         if statement.span:
             yield from _span(statement, pins)
         if statement.optional and statement.span:
             message = f"`{name_of(statement)}` has both a reason under `optional` and a range of versions."
-            yield Problem("M013", message, statement.mark, hint="leave one of them away")
+            yield Problem("M013", message, statement.mark, hint="remove one of them")
         elif statement.optional and _HISTORY.search(statement.optional) and not _of_all(statement):
-            message = f"The reason `{statement.optional}` of `{name_of(statement)}` is a matter of versions."
-            hint = "write `since: VERSION` or `until: VERSION`; or nothing, for what a release does not hold"
+            message = f"The reason `{statement.optional}` of `{name_of(statement)}` is about versions."
+            hint = "write `since: VERSION` or `until: VERSION`; or nothing, for what a release lacks"
             yield Problem("M013", message, statement.mark, hint=hint)
 
 
@@ -81,24 +81,24 @@ def _span(statement: Stated, pins: Mapping[str, Pin]) -> Iterator[Problem]:
     stated_as = " and ".join(f"`{k}: {v}`" for k, v in (("since", span.since), ("until", span.until)) if v)
     for text in (span.since, span.until):
         if text and version(text) is None:
-            if text[0].isdigit():  # the schema has said so of any other
+            if text[0].isdigit():  # the schema reports any other
                 message = f"`{text}` is not a version."
                 yield Problem("M013", message, statement.mark, hint="write it as `0.5.9`")
             return
     since, until = version(span.since), version(span.until)
     if since is not None and until is not None and since > until:
-        yield Problem("M013", f"`{name}` says {stated_as}: no version lies between.", statement.mark)
+        yield Problem("M013", f"`{name}` says {stated_as}, which is an empty range.", statement.mark)
         return
-    known = {pin.name: version(version_of(pin)) for pin in pins.values()}
-    if not known or any(at is None for at in known.values()):
-        return  # a pin whose version only its own files say may show anything
-    inside = [pin for pin, at in known.items() if at is not None and within(span, at)]
+    versions = {pin.name: version(version_of(pin)) for pin in pins.values()}
+    if not versions or any(at is None for at in versions.values()):
+        return  # a pin without a stated version may confirm any range
+    inside = [pin for pin, at in versions.items() if at is not None and within(span, at)]
     if not inside:
-        message = f"`{name}` says {stated_as}, and no pin lies in this range, so that nothing shows it true."
-        yield Problem("M013", message, statement.mark, hint=_say(known))
-    elif len(inside) == len(known):
-        message = f"`{name}` says {stated_as}, and every pin lies in this range, so that it says nothing."
-        yield Problem("M013", message, statement.mark, hint=f"leave it away; {_say(known)}")
+        message = f"`{name}` says {stated_as}, and no pin lies in this range to confirm it."
+        yield Problem("M013", message, statement.mark, hint=_say(versions))
+    elif len(inside) == len(versions):
+        message = f"`{name}` says {stated_as}, and every pin lies in this range, so it has no effect."
+        yield Problem("M013", message, statement.mark, hint=f"remove it; {_say(versions)}")
 
 
 def _say(known: Mapping[str, Version | None]) -> str:

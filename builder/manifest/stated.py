@@ -1,4 +1,4 @@
-"""Every statement of a manifest that upstream may or may not bear out, in one walk."""
+"""Walks all statements of a manifest that may or may not match an upstream."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ Change = Callable[[_One], _One]
 
 def stated(manifest: Manifest) -> Iterator[Stated]:
     """The statements, the models of each directly behind it; several may share a mark."""
-    found: list[Stated] = []
+    statements: list[Stated] = []
 
     def take(one: Any) -> Any:
-        found.append(one)
+        statements.append(one)
         return one
 
     changed(manifest, take)
-    yield from found
+    yield from statements
 
 
 def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:
-    """The manifest with every statement as `change` gives it back, a statement's own models included."""
+    """The manifest with `change` applied to every statement, a statement's own models included."""
 
     def each(many: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(one(item) for item in many)
@@ -113,7 +113,7 @@ def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:
 
 
 def name_of(statement: Stated) -> str:
-    """What a statement is about, in one word of the manifest."""
+    """The object of a statement, in one word of the manifest."""
     if isinstance(statement, (Rule, WheelRule)):
         return statement.pattern
     if isinstance(statement, Word):

@@ -1,6 +1,6 @@
-"""A cursor over a document that never fails: what is missing or of a wrong type reads as nothing.
+"""A cursor over a document that never fails: a missing value or one of the wrong type reads as empty.
 
-The schema has said what is wrong by then; reading on lets every other check run in the same pass.
+The schema has reported the problem by then; reading on lets every other check run in the same pass.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class View:
 
     @property
     def plain(self) -> bool:
-        """Is this value text without quotes?"""
+        """Whether this value is unquoted text."""
         return self.path in self.document.plain
 
     @property

@@ -1,1 +1,1 @@
-"""What we add or change: whole files, structural edits, patches, TOML and anchored edits."""
+"""Overlays: whole files, patches, and structural, TOML and anchored edits."""

@@ -1,4 +1,4 @@
-"""Imports that the manifest adds: one line each, behind the last import of the module's head."""
+"""Adds imports: one line each, after the last import at the head of the module."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]
     for edit, target in edits:
         home, _, name = (edit.match or "").rpartition(".")
         if target.path:
-            message = f"`{edit.target}` is not a module, and imports are added to modules."
+            message = f"`{edit.target}` is not a module; imports can be added only to modules."
             problems.append(Problem("R005", message, edit.mark, Mark(module.path)))
         elif name in bound:
-            message = f"{module.path} imports `{name}` already."
+            message = f"{module.path} already imports `{name}`."
             problems.append(Problem("R004", message, edit.mark, Mark(module.path)))
         else:
             bound.add(name)

@@ -12,7 +12,7 @@ from builder.native import cmake, cpp
 from builder.native.text import Scanned, TextEdit, apply, decode, encode, wide
 from builder.overlay.record import Record, digest
 
-_SHOWN = 5  # places that a message lists
+_SHOWN = 5  # places listed in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def edit(path: str, data: bytes, edits: Sequence[AnchoredEdit]) -> tuple[bytes, 
 
 
 def _misfit(path: str, item: AnchoredEdit) -> Problem | None:
-    """What is wrong with the edit itself, whatever the file holds."""
+    """The problem of an edit that is wrong for any content of the file."""
     message = None
     if not item.anchor.strip():
         message = "The anchor is empty."
@@ -60,7 +60,7 @@ def _misfit(path: str, item: AnchoredEdit) -> Problem | None:
     elif item.kind == "block" and not (cmake.is_cmake(path) or path.endswith(cpp.SUFFIXES)):
         message = f"`block` edits CMake or C++, and {path} is neither."
     elif (item.kind == "replace") != (item.by is not None):
-        message = "`by` belongs to `replace`, and only to it."
+        message = "`replace` needs `by`, and no other kind takes it."
     return Problem("M011", message, item.mark) if message else None
 
 
@@ -77,8 +77,8 @@ def _matches(path: str, text: str, item: AnchoredEdit) -> tuple[Scanned, list[_M
         return scanned, _cpp_blocks(scanned, anchor)
     if item.kind == "command":
         wanted = cmake.tokens(anchor)
-        found = [(c.start, c.end) for c in listing.commands if cmake.begins(c.stream, wanted)]
-        return scanned, [_whole(span) for span in found]
+        commands = [(c.start, c.end) for c in listing.commands if cmake.begins(c.stream, wanted)]
+        return scanned, [_whole(span) for span in commands]
     if item.kind == "argument":
         values = {anchor, anchor[1:-1] if re.fullmatch(r'"(?:\\.|[^"\\])*"', anchor, re.DOTALL) else anchor}
         tokens = [a for c in listing.commands for a in c.arguments if a.text == anchor or a.value in values]
@@ -103,7 +103,7 @@ def _cmake_blocks(listing: cmake.Listing, anchor: str) -> list[_Match]:
     the whole condition of an if or elseif."""
     wanted = cmake.tokens(anchor)
     prefixed = len(wanted) > 1 and wanted[0][0].lower() in ("if", "elseif") and wanted[1][0] == "("
-    found = []
+    matches = []
     for block in listing.blocks():
         ends = [*(h.start for h in block.heads[1:]), block.last.start]
         for index, head in enumerate(block.heads):
@@ -117,12 +117,12 @@ def _cmake_blocks(listing: cmake.Listing, anchor: str) -> list[_Match]:
             else:
                 hit = [a.value for a in head.arguments] == [value for value, _ in wanted]
             if hit:
-                found.append(_cmake_arm(listing.scanned, block, index))
-    return found
+                matches.append(_cmake_arm(listing.scanned, block, index))
+    return matches
 
 
 def _cmake_arm(scanned: Scanned, block: cmake.Block, index: int) -> _Match:
-    """An arm that is never taken leaves; the arms after it take its place."""
+    """Removes an arm that is never taken; the following arms take its place."""
     head, after = block.heads[index], block.heads[index + 1 : index + 2]
     stop = after[0].start if after else block.last.start
     if index > 0:
@@ -155,15 +155,15 @@ def _dedent(scanned: Scanned, head: int, start: int, end: int) -> list[TextEdit]
 
 def _cpp_blocks(scanned: Scanned, anchor: str) -> list[_Match]:
     wanted = cpp.normal(anchor)
-    found = []
+    cuts = []
     for block in cpp.conditionals(scanned):
         for index, arm in enumerate(block.arms):
             line = f"{arm.keyword} {arm.condition}"
             same = wanted in (line, f"#{line}") or (arm.keyword != "ifndef" and wanted == arm.condition)
             if arm.keyword == "else" or not same:
                 continue
-            found.append(_cpp_arm(scanned, block, index))
-    return found
+            cuts.append(_cpp_arm(scanned, block, index))
+    return cuts
 
 
 def _cpp_arm(scanned: Scanned, block: cpp.Conditional, index: int) -> _Match:
@@ -197,8 +197,8 @@ def _miscounted(path: str, scanned: Scanned, item: AnchoredEdit, matches: Sequen
 
 
 def _elsewhere(path: str, scanned: Scanned, item: AnchoredEdit) -> str | None:
-    """Where the text of the anchor stands although its syntax does not fit."""
+    """A hint with the place where the anchor occurs as text but not as this kind of syntax."""
     at = scanned.text.find(wide(item.anchor))
     if at < 0:
         return None
-    return f"The text stands at {path}:{scanned.line(at)}, but not as a {item.kind}."
+    return f"The text occurs at {path}:{scanned.line(at)}, but not as a {item.kind}."

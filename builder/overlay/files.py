@@ -1,4 +1,4 @@
-"""Whole files of ours, in place of upstream files whose blobs the manifest states."""
+"""Whole files of ours that replace upstream files with known blobs, or are new."""
 
 from __future__ import annotations
 
@@ -64,30 +64,32 @@ def _wrong(
         if not item.replaces or item.optional:
             return None
         what = f"blob {', '.join(item.preimage)}" if item.preimage else f"{', '.join(item.definitions)} of it"
-        message = f"{item.path} replaces {what}, and upstream has no such file."
-        return Problem("R006", message, item.mark, hint="Leave `preimage` away for a new file.")
+        message = f"{item.path} should replace {what}, but upstream has no such file."
+        return Problem("R006", message, item.mark, hint="Omit `preimage` for a new file.")
     if not item.replaces:
-        message = f"{item.path} is stated to be new, and upstream has it as blob {entry.blob}."
+        message = f"{item.path} should be new, but upstream has it as blob {entry.blob}."
         hint = "Compare it with the overlay, then state the blob as `preimage`."
         return Problem("R006", message, item.mark, Mark(item.path), hint=hint)
-    said = differs(item, data)
-    if said is not None and not item.optional:
-        hint = "Upstream changed it: carry the change over, then state the new blob."
-        return Problem("R006", f"{item.path} {said}.", item.mark, Mark(item.path), hint=hint)
+    difference = differs(item, data)
+    if difference is not None and not item.optional:
+        hint = "Upstream changed it: port the change, then state the new blob."
+        return Problem("R006", f"{item.path} {difference}.", item.mark, Mark(item.path), hint=hint)
     return None
 
 
 def differs(item: WholeFile, data: bytes) -> str | None:
-    """How an upstream file is not what an overlay replaces; None: it is."""
+    """How an upstream file differs from what an overlay replaces; None if it does not."""
     if item.preimage:
         blob = blob_id(data)
         expected = ", ".join(item.preimage)
         return None if blob in item.preimage else f"is blob {blob}, and the overlay replaces {expected}"
-    found = definitions(data, item.path, item.definitions)
+    actual = definitions(data, item.path, item.definitions)
     wrong = [
-        f"{name} as blob {found[name]}, and the overlay replaces {stated}" if name in found else f"no {name}"
+        f"{name} as blob {actual[name]}, and the overlay replaces {stated}"
+        if name in actual
+        else f"no {name}"
         for name, stated in item.definitions.items()
-        if found.get(name) != stated
+        if actual.get(name) != stated
     ]
     return f"has {'; '.join(wrong)}" if wrong else None
 
@@ -99,10 +101,10 @@ def definitions(data: bytes, path: str, names: Iterable[str]) -> dict[str, str]:
         body = parse(data, path).tree.body
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    found = {}
+    blobs = {}
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name in wanted:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
             source = b"".join(line.rstrip() + b"\n" for line in lines[first : node.end_lineno])
-            found[node.name] = blob_id(source)
-    return found
+            blobs[node.name] = blob_id(source)
+    return blobs

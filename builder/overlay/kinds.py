@@ -1,4 +1,4 @@
-"""What each kind of structural edit matches, and the operations that carry it out."""
+"""The kinds of structural edits: what each matches, and the operations that carry it out."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Hit:
     after: str | None = None
 
 
-def drop(found: Iterable[Binding]) -> list[Hit]:
+def drop(definitions: Iterable[Binding]) -> list[Hit]:
     """Definitions and assignments leave; a name among the targets of a tuple takes its value along."""
-    return [_drop(binding) for binding in found]
+    return [_drop(binding) for binding in definitions]
 
 
 def _drop(binding: Binding) -> Hit:
@@ -63,20 +63,20 @@ def _drop(binding: Binding) -> Hit:
     ):
         at = target.elts.index(name)
         return Hit(name, (DropItem(target, "elts", at), DropItem(value, "elts", at)))
-    message = "One name of this assignment cannot leave without the others."
+    message = "One name of this assignment cannot be removed without the others."
     hint = "Use `drop-statement` for the whole statement."
     raise Wrong("R008", message, statement, hint)
 
 
-def stub(edit: Edit, target: Target, found: Iterable[Binding]) -> list[Hit]:
+def stub(edit: Edit, target: Target, definitions: Iterable[Binding]) -> list[Hit]:
     """The body of a function becomes one `raise` that names the batch."""
     short = ".".join(target.path[-2:])
     text = f"{short} is not part of this distribution (manifest rule: {edit.batch})"
     source = f"raise NotImplementedError({_quoted(text)})"
-    return [Hit(node, (Body(node, source),), source) for node in _functions(edit, found)]
+    return [Hit(node, (Body(node, source),), source) for node in _functions(edit, definitions)]
 
 
-def body(edit: Edit, found: Iterable[Binding], overlays: Mapping[str, bytes]) -> list[Hit]:
+def body(edit: Edit, definitions: Iterable[Binding], overlays: Mapping[str, bytes]) -> list[Hit]:
     """The body of a function becomes the content of an overlay; the signature stays."""
     if edit.by is None or edit.by not in overlays:
         raise Wrong("M008", f"The overlay `{edit.by}` of `{edit.target}` does not exist.")
@@ -85,7 +85,7 @@ def body(edit: Edit, found: Iterable[Binding], overlays: Mapping[str, bytes]) ->
     except UnicodeDecodeError as error:
         raise Wrong("M008", f"The overlay `{edit.by}` is not UTF-8: {error.reason}.") from None
     hits = []
-    for node in _functions(edit, found):
+    for node in _functions(edit, definitions):
         _check_body(edit, node, source)
         hits.append(Hit(node, (Body(node, source),), source))
     return hits
@@ -100,7 +100,7 @@ def _check_body(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, source
         shell = ast.parse(f"{keyword} {node.name}(): pass\n")
         function = shell.body[0]
         assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        # a nonlocal name belongs to a scope that is not here
+        # a nonlocal name belongs to a scope outside this source
         function.body = [s for s in statements if not isinstance(s, ast.Nonlocal)] or [ast.Pass()]
         compile(ast.fix_missing_locations(shell), edit.by or "", "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -109,20 +109,22 @@ def _check_body(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, source
         raise Wrong("M008", f"The overlay `{edit.by}` is not the body of a function: {error}.") from None
 
 
-def assign(edit: Edit, target: Target, found: Iterable[Binding]) -> list[Hit]:
+def assign(edit: Edit, target: Target, definitions: Iterable[Binding]) -> list[Hit]:
     """The value of an assignment, or the default of a parameter, becomes `by`."""
     by = _source(edit, edit.by, "by")
     if target.parameter:
-        return [_replaced(_default(edit, node, target.parameter), by) for node in _functions(edit, found)]
+        return [
+            _replaced(_default(edit, node, target.parameter), by) for node in _functions(edit, definitions)
+        ]
     hits = []
-    for binding in found:
+    for binding in definitions:
         statement = binding.statement
         plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and (
             not isinstance(statement, ast.Assign) or binding.name in statement.targets
         )
         value = statement.value if plain and isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
         if value is None:
-            message = f"`{edit.target}` is not assigned a value of its own here."
+            message = f"`{edit.target}` is not assigned a single value here."
             raise Wrong("R005", message, statement, "A parameter is written `function:parameter`.")
         hits.append(_replaced(value, by))
     return hits
@@ -156,7 +158,7 @@ def reword(module: Module, edit: Edit, scopes: Sequence[ast.AST]) -> list[Hit]:
                 continue
             by = reworded(module.text(node), edit.match or "", edit.by or "")
             if by is None:
-                raise Wrong("R008", "The phrase stands here more than once, or not in plain literals.", node)
+                raise Wrong("R008", "The phrase occurs here more than once, or not in plain literals.", node)
             hits[id(node)] = Hit(node, (Replace(node, by),), by)
     return list(hits.values())
 
@@ -247,9 +249,9 @@ def near(module: Module, edit: Edit) -> str | None:
     )
 
 
-def _functions(edit: Edit, found: Iterable[Binding]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+def _functions(edit: Edit, definitions: Iterable[Binding]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     nodes = []
-    for binding in found:
+    for binding in definitions:
         if not isinstance(binding.statement, _FUNCTIONS):
             raise Wrong("R005", f"`{edit.target}` is not a function here.", binding.statement)
         nodes.append(binding.statement)
@@ -272,7 +274,7 @@ def _source(edit: Edit, source: str | None, key: str) -> str:
 
 def _refuse_quoted(node: ast.AST, quoted: bool) -> None:
     if quoted:
-        raise Wrong("R008", "The match stands inside an f-string, where it cannot be edited.", node)
+        raise Wrong("R008", "The match is inside an f-string, where it cannot be edited.", node)
 
 
 def _quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""From a qualified name to a file and to the nodes of its syntax tree."""
+"""Resolves a qualified name to a file and to nodes of its syntax tree."""
 
 from __future__ import annotations
 
@@ -56,47 +56,47 @@ def statements(scope: Scope | ast.stmt) -> Iterator[ast.stmt]:
 
 def bindings(scope: Scope, name: str) -> list[Binding]:
     """Every definition and assignment of a name directly in a scope, in source order."""
-    found = []
+    result = []
     for statement in statements(scope):
         if isinstance(statement, _DEFINITIONS):
             if statement.name == name:
-                found.append(Binding(statement))
+                result.append(Binding(statement))
         elif isinstance(statement, ast.Assign):
-            found += [Binding(statement, t) for t in statement.targets for t in _flat(t) if _named(t, name)]
+            result += [Binding(statement, t) for t in statement.targets for t in _flat(t) if _named(t, name)]
         elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)) and _named(statement.target, name):
-            found.append(Binding(statement, statement.target))
-    return found
+            result.append(Binding(statement, statement.target))
+    return result
 
 
 def find(tree: ast.Module, path: Iterable[str]) -> tuple[list[Binding], list[Scope]]:
     """(the bindings of the last name, the scopes that were searched for it)."""
     scopes: list[Scope] = [tree]
-    found: list[Binding] = []
+    result: list[Binding] = []
     for index, name in enumerate(path):
         if index:
-            inner = [b.statement for b in found if isinstance(b.statement, _DEFINITIONS)]
+            inner = [b.statement for b in result if isinstance(b.statement, _DEFINITIONS)]
             if not inner:
                 return [], scopes
             scopes = list(inner)
-        found = [binding for scope in scopes for binding in bindings(scope, name)]
-        if not found:
+        result = [binding for scope in scopes for binding in bindings(scope, name)]
+        if not result:
             return [], scopes
-    return found, scopes
+    return result, scopes
 
 
 def names(scope: Scope) -> list[str]:
     """The names that a scope binds by definition or assignment, sorted."""
-    found = set()
+    result = set()
     for statement in statements(scope):
         if isinstance(statement, _DEFINITIONS):
-            found.add(statement.name)
+            result.add(statement.name)
         elif isinstance(statement, ast.Assign):
-            found.update(
+            result.update(
                 t.id for target in statement.targets for t in _flat(target) if isinstance(t, ast.Name)
             )
         elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)) and isinstance(statement.target, ast.Name):
-            found.add(statement.target.id)
-    return sorted(found)
+            result.add(statement.target.id)
+    return sorted(result)
 
 
 def imports(scope: Scope, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Places in a syntax tree that equal a piece of source of the manifest."""
+"""Finds the places in a syntax tree that equal source from the manifest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from builder.source.ops import DropItem
 
 
 def same(left: object, right: object) -> bool:
-    """Are two nodes equal as syntax trees? Positions do not count."""
+    """Whether two nodes are equal as syntax trees; positions do not count."""
     if type(left) is not type(right):
         return False
     if isinstance(left, ast.AST):

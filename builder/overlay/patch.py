@@ -1,4 +1,4 @@
-"""Unified diffs, applied in memory exactly or not at all: no fuzz, no offset, no renames."""
+"""Applies unified diffs in memory, exactly or not at all: no fuzz, no offset, no renames."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEAR = 3  # lines of context shown around the nearest text
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """What a patch makes of the files that it names: their bytes (None: removed) and modes."""
+    """The files that a patch changes: their new bytes (None: removed) and modes."""
 
     files: Mapping[str, bytes | None]
     modes: Mapping[str, str]
@@ -50,7 +50,7 @@ def apply(
             _check_presence(part, files)
             after = None if part.deleted else _hunks(part, before or b"")
             if part.deleted and _hunks(part, before or b""):
-                raise Broken("the file is deleted, and the hunks leave lines of it", part.line)
+                raise Broken("the patch deletes the file, but its hunks leave lines of it", part.line)
             mode = _mode(part, tree)
         except Broken as broken:
             problems.append(_problem(patch, broken, part.path))
@@ -80,13 +80,13 @@ def _admit(part: FilePatch, tree: Mapping[str, Entry]) -> None:
             kind = "a symlink" if entry.mode == SYMLINK else "a file"
             raise Broken(f"the path runs through {'/'.join(folders[:count])}, which is {kind}", part.line)
         if entry.mode not in (FILE, EXECUTABLE):
-            raise Broken("the path is a symlink or a submodule, and only plain files are patched", part.line)
+            raise Broken("the path is a symlink or a submodule; only plain files can be patched", part.line)
 
 
 def _check_presence(part: FilePatch, files: Mapping[str, bytes]) -> None:
     if part.new:
         if part.path in files or any(p.startswith(part.path + "/") for p in files):
-            raise Broken("the patch makes the file, and it exists", part.line)
+            raise Broken("the patch creates the file, but it exists", part.line)
     elif part.path not in files:
         raise Broken("the file does not exist, or was removed", part.line, hint=nearest(part.path, files))
 
@@ -94,7 +94,7 @@ def _check_presence(part: FilePatch, files: Mapping[str, bytes]) -> None:
 def _mode(part: FilePatch, tree: Mapping[str, Entry]) -> str | None:
     entry = tree.get(part.path)
     if part.old_mode and entry and entry.mode != part.old_mode:
-        raise Broken(f"the file has mode {entry.mode}, and the patch expects {part.old_mode}", part.line)
+        raise Broken(f"the file has mode {entry.mode}, but the patch expects {part.old_mode}", part.line)
     return part.new_mode
 
 
@@ -143,9 +143,7 @@ def _mismatch(part: FilePatch, hunk: Hunk, lines: Sequence[bytes], at: int, inde
     places = [n + 1 for n in range(len(lines) - len(block) + 1) if list(lines[n : n + len(block)]) == block]
     hint: str | None
     if places:
-        hint = (
-            f"The text of the hunk stands at line {', '.join(map(str, places[:4]))}; offsets are not taken."
-        )
+        hint = f"The text of the hunk is at line {', '.join(map(str, places[:4]))}; offsets are not accepted."
     elif at < len(lines) and lines[at].rstrip(b"\r\n") == want.text.rstrip(b"\r\n"):
         hint = "Only the end of the line differs."
     else:

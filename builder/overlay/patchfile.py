@@ -1,4 +1,4 @@
-"""Read a unified diff strictly: what git or diff -u write, and nothing that needs guessing."""
+"""Reads unified diffs strictly, as git and diff -u write them; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def read(source: bytes) -> list[FilePatch]:
     parts = list(reader.parts())
     if not parts:
         raise Broken("it holds no file", 1)
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for part in parts:
-        if part.path in seen:
-            raise Broken(f"{part.path} occurs twice (first at line {seen[part.path]})", part.line)
-        seen[part.path] = part.line
+        if part.path in lines:
+            raise Broken(f"{part.path} occurs twice (first at line {lines[part.path]})", part.line)
+        lines[part.path] = part.line
     return parts
 
 
@@ -125,7 +125,7 @@ class _Reader:
                 raise Broken(f"its header names {named}, its body {part.path}", begin)
             return part
         if not extended:
-            raise Broken(f"nothing is said about {named}", begin)
+            raise Broken(f"it has no changes for {named}", begin)
         return _facts(named, begin, (), extended, None, None)
 
     def _git_paths(self, rest: bytes, line: int) -> str:
@@ -171,11 +171,11 @@ class _Reader:
         if header is None:
             raise Broken("the header of the hunk is not `@@ -a,b +c,d @@`", begin)
         start, written = int(header[1]), int(header[3])
-        left = [1 if header[2] is None else int(header[2]), 1 if header[4] is None else int(header[4])]
+        remaining = [1 if header[2] is None else int(header[2]), 1 if header[4] is None else int(header[4])]
         self.at += 1
         old: list[Line] = []
         new: list[Line] = []
-        while left[0] or left[1]:
+        while remaining[0] or remaining[1]:
             if self.at >= len(self.lines):
                 raise Broken("the patch ends inside a hunk", self.at)
             raw = self.lines[self.at]
@@ -190,9 +190,9 @@ class _Reader:
             self.at += torn
             for index, (sign, side) in enumerate(((b"-", old), (b"+", new))):
                 if mark in (b" ", sign):
-                    if not left[index]:
+                    if not remaining[index]:
                         raise Broken("the hunk has more lines than its header says", line.line)
-                    left[index] -= 1
+                    remaining[index] -= 1
                     side.append(line)
         following = self.peek()
         if (
@@ -219,7 +219,7 @@ def _facts(
 ) -> FilePatch:
     created, deleted = extended.get("new file mode"), extended.get("deleted file mode")
     if (created and deleted) or (headed and ((created and old) or (deleted and new))):
-        raise Broken(f"it is said in two ways whether {path} exists", line)
+        raise Broken(f"it contradicts itself on whether {path} exists", line)
     return FilePatch(
         path,
         line,

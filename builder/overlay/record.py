@@ -1,4 +1,4 @@
-"""The evidence that an edit leaves: where it applied, and the hashes before and after."""
+"""The record of an applied edit: where it applied, and the hashes before and after."""
 
 from __future__ import annotations
 

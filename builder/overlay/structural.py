@@ -17,12 +17,12 @@ from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
 from builder.spelling import nearest
 
-_SHOWN = 6  # places that a message lists
+_SHOWN = 6  # places listed in a message
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the edits of one file come to."""
+    """The result of the edits of one file."""
 
     ops: tuple[Op, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -31,7 +31,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Edits by the file that they edit; those whose file does not exist are problems."""
+    """Edits grouped by file, and a problem for each edit whose file does not exist."""
 
     files: Mapping[str, tuple[tuple[Edit, Target], ...]]
     problems: tuple[Problem, ...] = field(default=())
@@ -44,25 +44,25 @@ def sort(
     removed: Mapping[str, str] | None = None,
 ) -> Sorted:
     """Find the file of every edit among `files`; `removed` maps a removed path to its batch."""
-    found: dict[str, list[tuple[Edit, Target]]] = {}
+    by_file: dict[str, list[tuple[Edit, Target]]] = {}
     problems: list[Problem] = []
     for edit in edits:
         target = resolve(edit.target, packages, files)
-        gone = resolve(edit.target, packages, removed or {})
-        if gone and (target is None or len(gone.module) > len(target.module)):
+        removed_target = resolve(edit.target, packages, removed or {})
+        if removed_target and (target is None or len(removed_target.module) > len(target.module)):
             if not edit.optional:
-                message = f"`{edit.target}` is edited, and its file {gone.file} was removed."
-                by = (removed or {})[gone.file]
+                message = f"`{edit.target}` is to be edited, but its file {removed_target.file} was removed."
+                by = (removed or {})[removed_target.file]
                 hint = f"Batch `{by}` removes the file."
                 problems.append(Problem("R005", message, edit.mark, hint=hint, nothing=True))
         elif target is None:
             if not edit.optional:
                 hint = f"Known packages: {', '.join(sorted(packages))}."
-                message = f"No module of the tree begins `{edit.target}`."
+                message = f"`{edit.target}` does not start with a module of the tree."
                 problems.append(Problem("R005", message, edit.mark, hint=hint, nothing=True))
         else:
-            found.setdefault(target.file, []).append((edit, target))
-    return Sorted({path: tuple(found[path]) for path in sorted(found)}, tuple(problems))
+            by_file.setdefault(target.file, []).append((edit, target))
+    return Sorted({path: tuple(by_file[path]) for path in sorted(by_file)}, tuple(problems))
 
 
 def plan(
@@ -79,7 +79,7 @@ def plan(
     hits: list[tuple[Edit, Hit]] = []
     for edit, target in edits:
         try:
-            found = _hits(module, edit, target, overlays or {})
+            edit_hits = _hits(module, edit, target, overlays or {})
         except Wrong as wrong:
             if not (edit.optional and wrong.absent):
                 place = _mark(module, wrong.node)
@@ -87,47 +87,47 @@ def plan(
                     Problem(wrong.code, str(wrong), edit.mark, place, hint=wrong.hint, nothing=wrong.absent)
                 )
             continue
-        if len(found) != (edit.count or max(len(found), 1)):
-            if found or not edit.optional:
-                problems.append(_miscounted(module, edit, found))
+        if len(edit_hits) != (edit.count or max(len(edit_hits), 1)):
+            if edit_hits or not edit.optional:
+                problems.append(_miscounted(module, edit, edit_hits))
             continue
-        hits += [(edit, hit) for hit in found]
-        records += [_record(module, edit, hit) for hit in found]
+        hits += [(edit, hit) for hit in edit_hits]
+        records += [_record(module, edit, hit) for hit in edit_hits]
     ops, more = _combine(module, hits)
     return Plan(tuple(ops), tuple(problems + more), tuple(records))
 
 
 def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, bytes]) -> list[Hit]:
     if target.parameter and edit.kind != "set":
-        raise Wrong("R005", f"`{edit.target}` names a parameter, and only `set` edits one.")
+        raise Wrong("R005", f"`{edit.target}` names a parameter, which only `set` can edit.")
     if not target.path:
         if edit.kind in ("drop", "stub", "set", "body"):
             raise _unknown_module_part(edit, target)
         if edit.kind == "reword":
             return kinds.reword(module, edit, [module.tree])
         return kinds.in_scope(edit, target, [module.tree])
-    found, scopes = find(module.tree, target.path)
-    if not found:
+    definitions, scopes = find(module.tree, target.path)
+    if not definitions:
         message = f"{target.file} defines no `{'.'.join(target.path)}`."
-        # nobody is told about an optional edit that does not match, and looking for a near name takes long
+        # an optional edit that does not match is not reported, and the search for a similar name is slow
         hint = None if edit.optional else _near(target.path[-1], scopes)
         raise Wrong("R005", message, hint=hint, absent=True)
     if edit.kind == "drop":
-        return kinds.drop(found)
+        return kinds.drop(definitions)
     if edit.kind == "stub":
-        return kinds.stub(edit, target, found)
+        return kinds.stub(edit, target, definitions)
     if edit.kind == "body":
-        return kinds.body(edit, found, overlays)
+        return kinds.body(edit, definitions, overlays)
     if edit.kind == "set":
-        return kinds.assign(edit, target, found)
-    unique = {id(b.statement): b.statement for b in found}
+        return kinds.assign(edit, target, definitions)
+    unique = {id(b.statement): b.statement for b in definitions}
     if edit.kind == "reword":
         return kinds.reword(module, edit, list(unique.values()))
     return kinds.in_scope(edit, target, list(unique.values()))
 
 
 def _near(name: str, scopes: Sequence[Scope]) -> str | None:
-    """What may be meant by a name that none of the scopes defines."""
+    """A hint for a name that none of the scopes defines."""
     if any(imports(scope, name) for scope in scopes):
         return "It is imported there: use `drop-import`, or edit it where it is defined."
     return nearest(name, {known for scope in scopes for known in names(scope)}, most=3)
@@ -162,7 +162,7 @@ def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op]
                 changed[key] = (both, edit)
             else:
                 other = changed[key][1]
-                message = f"`{edit.target}` is changed in two ways; the other edit is at {other.mark}."
+                message = f"Two edits change `{edit.target}` differently; the other one is at {other.mark}."
                 problems.append(Problem("M011", message, edit.mark, _mark(module, op.node)))
     removed = {id(op.node) for op in ops if isinstance(op, Remove)}
     for (_, name), group in items.items():
@@ -222,13 +222,13 @@ def _mark(module: Module, node: ast.AST | None) -> Mark:
     return Mark(module.path, getattr(node, "lineno", 0) if node is not None else 0)
 
 
-def _miscounted(module: Module, edit: Edit, found: Sequence[Hit]) -> Problem:
-    lines = [getattr(hit.node, "lineno", 0) for hit in found]
+def _miscounted(module: Module, edit: Edit, hits: Sequence[Hit]) -> Problem:
+    lines = [getattr(hit.node, "lineno", 0) for hit in hits]
     places = ", ".join(f"{module.path}:{line}" for line in lines[:_SHOWN])
     more = ", ..." if len(lines) > _SHOWN else ""
     what = f" `{' '.join(edit.match.split())}`" if edit.match else ""
-    message = f"`{edit.kind}`{what} in `{edit.target}` states {edit.count or 'all'} and matches {len(found)}"
-    message += f": {places}{more}." if found else "."
-    hint = kinds.near(module, edit) if not found else None
+    message = f"`{edit.kind}`{what} in `{edit.target}` states {edit.count or 'all'} and matches {len(hits)}"
+    message += f": {places}{more}." if hits else "."
+    hint = kinds.near(module, edit) if not hits else None
     place = Mark(module.path, lines[0] if lines else 0)
-    return Problem("R004", message, edit.mark, place, hint=hint, nothing=not found)
+    return Problem("R004", message, edit.mark, place, hint=hint, nothing=not hits)

@@ -32,7 +32,7 @@ def edit(path: str, data: bytes, edits: Sequence[TomlEdit]) -> tuple[bytes, list
         sound = _plain(changed, edits[-1]) == expected
     except _Wrong:
         sound = False
-    if not sound:  # which of them was it?
+    if not sound:  # find the edit that broke it
         changed, problems, records, _ = _in_order(path, data, edits, checked=True)
     return changed, problems, records
 
@@ -84,10 +84,10 @@ def _edit(
     if checked and _plain(changed, item) != expected:
         raise _Wrong("R008", f"`{item.op} {item.key}` cannot be done in place.", "Edit it with a patch.")
     text = layout.scanned.text
-    gone = "".join(text[c.start : c.end] for c in cuts)
+    removed_text = "".join(text[c.start : c.end] for c in cuts)
     come = "".join(c.by for c in cuts)
     line = layout.scanned.line(min(c.start for c in cuts))
-    return changed, expected, (line, gone or None, come or None)
+    return changed, expected, (line, removed_text or None, come or None)
 
 
 def _remove_key(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[TextEdit], Any]:
@@ -141,9 +141,9 @@ def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple
     pair = _pair(layout, key, item)
     doomed = {index for index, value in enumerate(array) if _is_item(value, item.value)}
     if not doomed:
-        known = [v for v in array if isinstance(v, str)]
-        hint = nearest(str(item.value), known + [n.lower() for n in map(_requirement, known) if n], most=3)
-        raise _Wrong("R004", f"`{item.key}` holds no item `{item.value}`.", hint, absent=True)
+        texts = [v for v in array if isinstance(v, str)]
+        hint = nearest(str(item.value), texts + [n.lower() for n in map(_requirement, texts) if n], most=3)
+        raise _Wrong("R004", f"`{item.key}` has no item `{item.value}`.", hint, absent=True)
     expected, spans = copy.deepcopy(data), items(layout.scanned, pair)
     if item.by is not None:
         _array(expected, key, item)[:] = [item.by if i in doomed else v for i, v in enumerate(array)]
@@ -154,7 +154,7 @@ def _remove_items(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple
 
 
 def _item_cuts(layout: Layout, spans: list[tuple[int, int]], doomed: set[int]) -> list[TextEdit]:
-    """Items leave with the comma behind them; those at the end of a line with the comma before."""
+    """Removes items with the comma after them; those at the end of a line with the comma before."""
     code, text = layout.scanned.code, layout.scanned.text
     cuts: list[TextEdit] = []
     last = max((i for i in range(len(spans)) if i not in doomed), default=-1)
@@ -199,7 +199,7 @@ def _requirement(value: str) -> str | None:
 def _add(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[TextEdit], Any]:
     array = _array(data, key, item)
     if any(type(v) is type(item.value) and v == item.value for v in array):
-        raise _Wrong("R004", f"`{item.key}` holds `{item.value}` already.")
+        raise _Wrong("R004", f"`{item.key}` already has the item `{item.value}`.")
     pair, text = _pair(layout, key, item), layout.scanned.text
     spans, rendered = items(layout.scanned, pair), _render(item, item.value)
     expected = copy.deepcopy(data)
@@ -239,7 +239,7 @@ def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> tuple[list[Tex
         return [TextEdit(pair.value, pair.end, rendered)], expected
     homes = [t for t in layout.tables if t.path == key[:-1] and not t.array]
     if not homes:
-        message = f"`{'.'.join(key[:-1])}` has no header of its own, so that no key can be added."
+        message = f"`{'.'.join(key[:-1])}` has no header of its own, so no key can be added."
         raise _Wrong("R005", message)
     at = _table_end(layout, homes[0]) if homes[0].path or homes[0].end else 0
     text = layout.scanned.text

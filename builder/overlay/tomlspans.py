@@ -1,4 +1,4 @@
-"""Where the keys, values and array items of a TOML text stand, as offsets.
+"""Finds the offsets of the keys, values and array items of a TOML text.
 
 tomlkit reads and renders values, but its array edits move comments and drop the wrong items, so
 the text is edited by spans and the result is checked against an edit of the plain data.
@@ -71,12 +71,12 @@ def scan(text: str) -> Layout:
 def items(scanned: Scanned, pair: Pair) -> list[tuple[int, int]]:
     """The spans of the items of an array."""
     start, end = pair.value + 1, pair.end - 1
-    found = []
+    spans = []
     for left, right in _split(scanned.code, start, end):
         inner = scanned.bare[left:right]
         if inner.strip():
-            found.append((left + len(inner) - len(inner.lstrip()), left + len(inner.rstrip())))
-    return found
+            spans.append((left + len(inner) - len(inner.lstrip()), left + len(inner.rstrip())))
+    return spans
 
 
 def split_key(key: str) -> Path | None:

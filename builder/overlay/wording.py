@@ -1,4 +1,4 @@
-"""A phrase of a string literal is replaced in its source; pieces that it does not touch stay as they are."""
+"""Replaces a phrase of a string literal in its source; other pieces of the literal stay as they are."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _pieces(source: str) -> list[_Piece]:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
-    found: list[_Piece] = []
+    pieces: list[_Piece] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(f"(\n{source}\n)").readline):
             if token.type == tokenize.STRING:
@@ -62,12 +62,12 @@ def _pieces(source: str) -> list[_Piece]:
                 value = ast.literal_eval(token.string)
                 if not isinstance(value, str):
                     return []
-                found.append(_Piece(begin, end, token.string, value))
+                pieces.append(_Piece(begin, end, token.string, value))
             elif token.type in (tokenize.NAME, tokenize.NUMBER):
                 return []
     except (tokenize.TokenError, SyntaxError, ValueError, IndexError):
         return []
-    return found
+    return pieces
 
 
 def _written(piece: _Piece, old: str, new: str, value: str) -> str:

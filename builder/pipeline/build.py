@@ -61,14 +61,9 @@ def version_of(upstream: Upstream, manifest: Manifest) -> str:
 
 def label_of(upstream: Upstream, manifest: Manifest) -> str:
     """The local part of a version: the manifest's label, and for a git commit its first 9 digits."""
-    if upstream.spec.startswith("pypi:") or _is_release(upstream, manifest) or not upstream.commit:
+    if upstream.kind == "release" or not upstream.commit:
         return manifest.label
     return f"{manifest.label}.g{upstream.commit[:9]}"
-
-
-def _is_release(upstream: Upstream, manifest: Manifest) -> bool:
-    pin = manifest.upstream.pins.get(upstream.spec)
-    return pin is not None and pin.sdist is not None
 
 
 def assemble(
@@ -98,7 +93,11 @@ def assemble(
     )
     wheel = build_wheel(cut.output, version, upstream.commit, sboms={SBOM: bill})
     facts = build_json.UpstreamFacts(
-        upstream.spec, upstream.commit, cut.upstream.tree.id, _kind(upstream), version.partition("+")[0]
+        upstream.spec,
+        upstream.commit,
+        cut.upstream.tree.id,
+        "sdist" if upstream.kind == "release" else "git",
+        version.partition("+")[0],
     )
     build = build_json.Build(
         builder=__version__,
@@ -174,11 +173,6 @@ def _units(cut: Cut) -> Mapping[str, Mapping[str, int]] | None:
 def _materials(manifest: Manifest) -> dict[str, str]:
     files = {path: text.encode() for path, text in manifest.texts.items()} | dict(manifest.overlays)
     return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-
-
-def _kind(upstream: Upstream) -> str:
-    """How the tree was had, without naming a place of this machine."""
-    return "sdist" if upstream.origin.startswith("release ") else "git"
 
 
 def _proof(build: build_json.Build, wheel: Wheel) -> lock.Proof:

@@ -59,7 +59,6 @@ def about(upstream: Upstream, manifest: Manifest, without: Collection[str] = ())
 
     `without`: batches that are off. What they give back is no pin's any more, and shows no range untrue.
     """
-    kind: Literal["git", "release"] = "release" if upstream.origin.startswith("release ") else "git"
     pins = manifest.upstream.pins
     pin = pins.get(upstream.spec) or next(
         (p for p in pins.values() if p.commit and p.commit == upstream.commit), None
@@ -69,8 +68,8 @@ def about(upstream: Upstream, manifest: Manifest, without: Collection[str] = ())
         asked = spans.version(released)
         pin = next((p for p in pins.values() if p.sdist and spans.version(p.sdist) == asked), None)
     if pin is not None:
-        return About(spans.version_of(pin) or upstream.version, None if without else pin.name, kind)
-    return About(released, None, kind)
+        return About(spans.version_of(pin) or upstream.version, None if without else pin.name, upstream.kind)
+    return About(released, None, upstream.kind)
 
 
 def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest:

@@ -1,6 +1,6 @@
-"""Families of names: a platform or a feature is stated by its words, and covers every name made of them.
+"""Families of names: the words of a platform or feature cover every name that contains them.
 
-A name is read as the words that it is made of: `NPUCommunicator`, `npu_communicator` and
+A name is split into words: `NPUCommunicator`, `npu_communicator` and
 `npu-communicator` are `npu` and `communicator`; `ascending` is one word and not `ascend`. A word of a
 family may itself be made of several, `flash_mla`, that follow one another.
 """
@@ -23,7 +23,7 @@ _SPECIAL = re.compile(r"([\\*?\[\]! #])")
 
 @lru_cache(maxsize=500_000)
 def words_of(name: str) -> tuple[str, ...]:
-    """The words that a name is made of, in lower case."""
+    """The words of a name, in lower case."""
     return tuple(word.lower() for word in _PIECES.findall(name))
 
 
@@ -36,7 +36,7 @@ class Member:
 
 
 class Families:
-    """The words of all batches, to be asked for names and paths."""
+    """The words of all batches, to match names and paths."""
 
     def __init__(self, batches: Iterable[Batch]) -> None:
         self._first: dict[str, list[tuple[tuple[str, ...], Member]]] = {}
@@ -62,7 +62,7 @@ class Families:
         return bool(self._first)
 
     def member(self, name: str) -> Member | None:
-        """The word that a name is made of, in any batch; None for a name that is spared."""
+        """The word of any batch that a name contains; None for a name that is spared."""
         if not any(needle in name.lower() for needle in self.needles):
             return None
         pieces = words_of(name)
@@ -79,7 +79,7 @@ class Families:
         return any(fnmatchcase(name, pattern) for pattern in self._names[member.batch])
 
     def spares(self, batch: str, path: str) -> bool:
-        """Is a path excepted from a batch's family?"""
+        """Whether a path is excepted from a batch's family."""
         return self._paths[batch].any(path)
 
     def of_path(self, path: str) -> tuple[str, Member] | None:
@@ -98,26 +98,26 @@ class Families:
 def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
     """The manifest with a rule for each file and folder whose name has a word of a family.
 
-    They stand before the batch's own rules, so that its `keep` excepts from them.
+    They precede the batch's own rules, so that its `keep` overrides them.
     """
     families = Families(manifest.batches)
     if not families:
         return manifest
-    found: dict[str, dict[str, Rule]] = {}
+    rules_by_batch: dict[str, dict[str, Rule]] = {}
     for path in paths:
         named = families.of_path(path)
         if named is not None:
             place, member = named
-            rules = found.setdefault(member.batch, {})
+            rules = rules_by_batch.setdefault(member.batch, {})
             rule = Rule(
                 literal(place), "remove", member.batch, member.word.mark, _why(member), word=member.word.text
             )
             rules.setdefault(place, rule)
-    return replace(manifest, batches=tuple(_with_rules(batch, found) for batch in manifest.batches))
+    return replace(manifest, batches=tuple(_with_rules(batch, rules_by_batch) for batch in manifest.batches))
 
 
-def _with_rules(batch: Batch, found: Mapping[str, Mapping[str, Rule]]) -> Batch:
-    rules = found.get(batch.id)
+def _with_rules(batch: Batch, rules_by_batch: Mapping[str, Mapping[str, Rule]]) -> Batch:
+    rules = rules_by_batch.get(batch.id)
     return (
         replace(batch, rules=(*(rules[place] for place in sorted(rules)), *batch.rules)) if rules else batch
     )

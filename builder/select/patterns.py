@@ -9,7 +9,7 @@ their literal folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -85,44 +85,38 @@ class PatternSet:
     def matching(self, path: str) -> list[int]:
         """The indices of the patterns that match, ascending."""
         names = path.split("/")
-        found: list[int] = []
+        indices: list[int] = []
         for name in dict.fromkeys(names):
-            found += self._names.get(name, ())
+            indices += self._names.get(name, ())
         for name in dict.fromkeys(names[:-1]):
-            found += self._folders.get(name, ())
+            indices += self._folders.get(name, ())
         end = 0
         while end <= len(path):
             folder = path[:end]
-            found += self._at.get(folder, ())
+            indices += self._at.get(folder, ())
             if end < len(path):
-                found += self._below.get(folder, ())
+                indices += self._below.get(folder, ())
             for index, fragment, match in self._wild.get(folder, ()):
                 # most paths lack the fragment, and looking for it costs less than matching
                 if fragment in path and match(path):
-                    found.append(index)
+                    indices.append(index)
             end = len(path) + 1 if end == len(path) else _next_slash(path, end)
-        return sorted(found)
+        return sorted(indices)
 
     def any(self, path: str) -> bool:
         """Whether one of them matches."""
         return bool(self.matching(path))
 
 
-def select_paths(patterns: Iterable[str], paths: Iterable[str]) -> list[str]:
-    """The paths that one of the patterns matches, in their order."""
-    wanted = PatternSet(tuple(patterns))
-    return [path for path in paths if wanted.any(path)]
-
-
 def _fragment(pattern: str, folder: str | None) -> str:
-    """The longest text that every path that matches must hold."""
+    """The longest text that every matching path must contain."""
     rest = pattern.strip("/").removeprefix(folder or "")
     return max(re.split(r"[*?/]+", rest.partition("[")[0]), key=len)
 
 
 def _next_slash(path: str, after: int) -> int:
-    found = path.find("/", after + 1)
-    return len(path) if found < 0 else found
+    slash = path.find("/", after + 1)
+    return len(path) if slash < 0 else slash
 
 
 def _join(names: list[str]) -> str:
@@ -167,4 +161,4 @@ def _name(glob: str) -> str:
 
 
 def _members(inner: str) -> str:
-    return re.sub(r"[^\w-]", lambda found: "\\" + found[0], inner)
+    return re.sub(r"[^\w-]", lambda match: "\\" + match[0], inner)

@@ -24,7 +24,7 @@ Verdict = Literal["keep", "remove", "prune", "reach", "follow"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens to one path, and by which rule; the last three verdicts are settled later."""
+    """The verdict on one path, and its rule; the last three verdicts are resolved later."""
 
     path: str
     verdict: Verdict
@@ -66,12 +66,12 @@ class Selection:
 
         `defining`: does the file at this path bind this name?
         """
-        left = {
+        unbound = {
             path: Decision(path, "reach", reach)
             for path, d in self.decisions.items()
             if d.rule.defines is not None and not defining(path, d.rule.defines)
         }
-        return replace(self, decisions={**self.decisions, **left}) if left else self
+        return replace(self, decisions={**self.decisions, **unbound}) if unbound else self
 
     def matches(self) -> Mapping[Rule, int]:
         """How many paths each rule matches, in the order of the rules."""
@@ -128,7 +128,7 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
 
 
 class _Unstated:
-    """What holds for a path of which no rule says anything."""
+    """The implicit rule for a path that no rule matches."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._packages = manifest.packages
@@ -160,7 +160,7 @@ def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], li
         elif index.is_folder(stem):
             rules.append(Rule(f"{stem}/", "keep", BASE, mark))
         else:
-            message = f"The model `{model}` is not in `{folder}/`."
+            message = f"The model `{model}` does not exist in `{folder}/`."
             hint = index.nearest(f"{stem}.py")
             problems.append(Problem("R001", message, mark, hint=hint))
     return tuple(rules), problems
@@ -219,7 +219,7 @@ def can_match(pattern: str, within: Sequence[str]) -> bool:
 
 
 def _overridden(rules: Sequence[Rule], matched: Mapping[str, tuple[int, ...]]) -> Iterator[Problem]:
-    """R002: a batch's keep is an exception to that batch's own rules, never to another's."""
+    """R002: a `keep` may override only the rules of its own batch."""
     pairs: dict[tuple[int, int], list[str]] = {}
     for path, numbers in matched.items():
         last = rules[numbers[-1]] if numbers else None

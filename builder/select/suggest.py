@@ -1,4 +1,4 @@
-"""What was probably meant: the nearest path for a pattern, and a verdict for a path that has none."""
+"""Suggestions: the nearest path for a pattern that matches nothing, and a rule for an undecided path."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Paths:
         return path in self._children
 
     def nearest(self, pattern: str) -> str | None:
-        """A hint that names the path that a pattern, which matches nothing, was probably to match."""
+        """A hint with the path that a pattern without matches was probably meant for."""
         wanted = pattern.strip("/")
         if not wanted.isascii() and self._other_form(wanted):
             return "the tree has this path in another Unicode form (composed or decomposed)"
@@ -53,12 +53,12 @@ class Paths:
     def _moved(self, wanted: str) -> str | None:
         """A file of the same name elsewhere, the one whose folders are most like those wanted."""
         name = wanted.rpartition("/")[2]
-        found = self._named.get(name, []) if name != "__init__.py" else []
+        candidates = self._named.get(name, []) if name != "__init__.py" else []
         folders = set(wanted.split("/"))
-        return max(found, key=lambda path: len(folders & set(path.split("/"))), default=None)
+        return max(candidates, key=lambda path: len(folders & set(path.split("/"))), default=None)
 
     def _descend(self, wanted: str, cutoff: float) -> str | None:
-        """Follows the names of a path, each to the child that is most like it."""
+        """Follow the names of a path, each to the most similar child."""
         folder = ""
         changed = False
         for name in wanted.split("/"):
@@ -115,7 +115,7 @@ def unclassified(open_paths: Sequence[str], decided: Mapping[str, Rule]) -> list
 
 
 def few(paths: Sequence[str]) -> str:
-    """The first three of some paths, for a sentence."""
+    """The first three paths and the count of the rest, for a message."""
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
     return ", ".join(f"`{path}`" for path in paths[:3]) + more
 
@@ -130,7 +130,7 @@ def _proposal(
     # at the root, what is deep inside other folders says nothing
     counts = beside.get(near) or (below.get(near) if near else None)
     if not counts:
-        hint = "nothing beside it is decided either: name it in `keep`, or in the `remove` of a batch"
+        hint = "no path beside it is decided either: add it to `keep`, or to the `remove` of a batch"
         return Unclassified(folder, tuple(paths), None, hint)
     rule, count = min(counts.items(), key=lambda item: (-item[1], item[0].mark, item[0].pattern))
     if folder.endswith("/"):
@@ -148,7 +148,7 @@ def _proposal(
 
 
 def _where(rule: Rule) -> str:
-    """Where a rule stands; what past upstreams need has a file of its own."""
+    """The place of a rule; rules for past upstreams are in another file."""
     return str(rule.mark) if rule.mark.file == HISTORY else f"line {rule.mark.line}"
 
 

@@ -93,7 +93,7 @@ def _unpack(data: bytes) -> bytes:
 
 def _members(raw: bytes, root: str) -> dict[str, _Member]:
     """Path below `root` -> member; only plain files and links that stay inside."""
-    found: dict[str, _Member] = {}
+    members: dict[str, _Member] = {}
     hard: dict[str, str] = {}
     reasons: list[str] = []
     count = 0
@@ -105,24 +105,24 @@ def _members(raw: bytes, root: str) -> dict[str, _Member]:
                     raise ArchiveError([f"it has more than {MAX_MEMBERS} members"])
                 path, why = _inside(info.name, root)
                 if why is None and not info.isdir():
-                    seen = path in found or path in hard
-                    why = "occurs twice" if seen else _take(raw, info, path, root, found, hard)
+                    seen = path in members or path in hard
+                    why = "occurs twice" if seen else _take(raw, info, path, root, members, hard)
                 if why is not None:
                     reasons.append(f"member {info.name[:200]!r} {why}")
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise ArchiveError([*reasons, f"it is not a tar file ({error})"]) from None
     for path, target in hard.items():
-        if target in found:
-            found[path] = found[target]
+        if target in members:
+            members[path] = members[target]
         else:
             reasons.append(f"member {path!r} is a hard link to {target!r}, which is no file of the archive")
-    folders = {path[:i] for path in found for i, char in enumerate(path) if char == "/"}
-    reasons += [f"member {path!r} is a file and a folder" for path in sorted(folders & found.keys())]
-    if not found and not reasons:
+    folders = {path[:i] for path in members for i, char in enumerate(path) if char == "/"}
+    reasons += [f"member {path!r} is a file and a folder" for path in sorted(folders & members.keys())]
+    if not members and not reasons:
         reasons.append(f"it has no files below {root}/")
     if reasons:
         raise ArchiveError(reasons)
-    return found
+    return members
 
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
@@ -148,7 +148,7 @@ def _take(
     info: tarfile.TarInfo,
     path: str,
     root: str,
-    found: dict[str, _Member],
+    members: dict[str, _Member],
     hard: dict[str, str],
 ) -> str | None:
     """Adds one member that is no folder; returns what is wrong with it."""
@@ -158,12 +158,12 @@ def _take(
         data = raw[info.offset_data : info.offset_data + info.size]
         if len(data) != info.size:
             return "is cut off"
-        found[path] = _Member(EXECUTABLE if info.mode & 0o100 else FILE, data)
+        members[path] = _Member(EXECUTABLE if info.mode & 0o100 else FILE, data)
         return None
     if info.type == tarfile.SYMTYPE:
         if not _stays(path, info.linkname):
             return f"is a link out of the tree, to {info.linkname[:200]!r}"
-        found[path] = _Member(SYMLINK, info.linkname.encode("utf-8", "surrogateescape"))
+        members[path] = _Member(SYMLINK, info.linkname.encode("utf-8", "surrogateescape"))
         return None
     if info.type == tarfile.LNKTYPE:
         target, why = _inside(info.linkname, root)

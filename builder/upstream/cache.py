@@ -1,8 +1,8 @@
-"""The builder's own folder: what was downloaded once, kept so that a kill at any point does no harm.
+"""The builder's cache folder of downloads; a kill at any point does no harm.
 
-    cache/upstream.git    bare clone; refs/builder/<commit> marks each commit that is there completely
+    cache/upstream.git    bare clone; refs/builder/<commit> marks each commit that is complete
     cache/sdist/          <project>-<version>-<sha256>.tar.gz
-    cache/tmp/            work in progress of whoever holds the lock; anything else there is left over
+    cache/tmp/            work in progress of the lock's owner; anything else is a leftover
 
 Readers take no lock: files appear by rename only. Writers hold `cache/lock`, which the system releases
 when the process ends, however it ends.
@@ -41,8 +41,8 @@ def default_cache() -> Path:
 def writing(cache: Path) -> Iterator[Path]:
     """The folder to write to, locked: the cache, or a temporary folder if the cache is read-only.
 
-    The temporary one is removed when the process ends. Raises BuildError E002 for a cache that can
-    neither be used nor is merely read-only.
+    The temporary folder is removed when the process ends. Raises BuildError E002 if the cache is unusable
+    for another reason than being read-only.
     """
     cache = cache.absolute()  # pip and git run in folders of their own
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from builder.errors import fail
 from builder.upstream import commits, git, spec
 from builder.upstream.cache import scratch, writing
-from builder.upstream.commits import Found
+from builder.upstream.commits import CommitMatch
 from builder.upstream.spec import Wanted
 
 #: Seconds after which a silent remote counts as unreachable.
@@ -25,7 +25,7 @@ def location(cache: Path) -> Path:
     return cache.absolute() / "upstream.git"
 
 
-def find(cache: Path, wanted: Wanted, offline: bool) -> Found | None:
+def find(cache: Path, wanted: Wanted, offline: bool) -> CommitMatch | None:
     """A commit that is completely in the clone, or None.
 
     A branch counts only when offline: online the remote knows where it is now. Raises GitError for a
@@ -34,53 +34,53 @@ def find(cache: Path, wanted: Wanted, offline: bool) -> Found | None:
     git_dir = location(cache)
     if not git_dir.is_dir():
         return None
-    found = commits.find(git_dir, wanted)
-    if found is None and wanted.kind == "commit" and _complete(git_dir, wanted.value):
+    match = commits.find(git_dir, wanted)
+    if match is None and wanted.kind == "commit" and _complete(git_dir, wanted.value):
         raise git.GitError(f"commit {wanted.value} is damaged")
-    if found is None or not _complete(git_dir, found.commit):
+    if match is None or not _complete(git_dir, match.commit):
         return None
-    if found.ref and found.ref.startswith("refs/remotes/") and not offline:
+    if match.ref and match.ref.startswith("refs/remotes/") and not offline:
         return None
-    return found
+    return match
 
 
 def _complete(git_dir: Path, commit: str) -> bool:
-    # objects may be there without the ref: those of a fetch that was killed, or of another commit
+    # objects may exist without the ref: from a killed fetch, or from another commit
     return bool(git.run(git_dir, "for-each-ref", "--", f"refs/builder/{commit}").strip())
 
 
-def fetch(cache: Path, repository: str, wanted: Wanted, near: Iterable[str] = ()) -> tuple[Path, Found]:
-    """Gets one commit from the remote into the clone; returns the clone and the commit.
+def fetch(cache: Path, repository: str, wanted: Wanted, near: Iterable[str] = ()) -> tuple[Path, CommitMatch]:
+    """Fetch one commit from the remote into the clone; returns the clone and the commit.
 
     The clone is a temporary one if the cache is read-only, and a fresh one if it was damaged. `near`
-    are names, beside those of the remote, that may have been meant. Raises GitError if the remote cannot be
-    reached, BuildError U002 if it does not have what is asked for.
+    are further names to suggest, besides those of the remote. Raises GitError if the remote is unreachable,
+    BuildError U002 if it does not have `wanted`.
     """
     if repository.startswith("-") or not repository.isprintable() or not repository:
-        raise git.GitError(f"{repository!r} is no address of a repository")
-    found = Found(wanted.value) if wanted.kind == "commit" else _look_up(repository, wanted, near)
+        raise git.GitError(f"{repository!r} is not the address of a repository")
+    match = CommitMatch(wanted.value) if wanted.kind == "commit" else _look_up(repository, wanted, near)
     with writing(cache) as folder:
         git_dir = location(folder)
         try:
-            _fetch_into(git_dir, folder, repository, wanted, found.commit)
+            _fetch_into(git_dir, folder, repository, wanted, match.commit)
         except git.GitError:
             if _sound(git_dir):
                 raise
             shutil.rmtree(git_dir, ignore_errors=True)
-            _fetch_into(git_dir, folder, repository, wanted, found.commit)
-        if found.ref is not None and found.ref.startswith(("refs/tags/", "refs/heads/")):
-            local = found.ref.replace("refs/heads/", "refs/remotes/origin/", 1)
-            git.run(git_dir, "update-ref", "--", local, found.commit)
-    return git_dir, found
+            _fetch_into(git_dir, folder, repository, wanted, match.commit)
+        if match.ref is not None and match.ref.startswith(("refs/tags/", "refs/heads/")):
+            local = match.ref.replace("refs/heads/", "refs/remotes/origin/", 1)
+            git.run(git_dir, "update-ref", "--", local, match.commit)
+    return git_dir, match
 
 
 def discard(cache: Path) -> None:
-    """Removes a damaged clone."""
+    """Remove a damaged clone."""
     with writing(cache) as folder:
         shutil.rmtree(location(folder), ignore_errors=True)
 
 
-def _look_up(repository: str, wanted: Wanted, near: Iterable[str]) -> Found:
+def _look_up(repository: str, wanted: Wanted, near: Iterable[str]) -> CommitMatch:
     exact = wanted.value.startswith("refs/") or wanted.value == "HEAD"
     ask = (
         ["--", repository, wanted.value, f"{wanted.value}^{{}}"]
@@ -98,20 +98,20 @@ def _look_up(repository: str, wanted: Wanted, near: Iterable[str]) -> Found:
         message = f"{wanted.spec!r} is ambiguous: {' and '.join(named)} are different commits."
         raise fail("U002", message, wanted.mark, hint="give the full name, refs/tags/... or refs/heads/...")
     for ref, commit in named.items():
-        return Found(commit, ref)
+        return CommitMatch(commit, ref)
     digits = spec.short(wanted.value)
     starts = sorted({oid for oid in tips.values() if digits and oid.startswith(digits)})
     if len(starts) == 1:
-        return Found(starts[0])
+        return CommitMatch(starts[0])
     if starts:
         raise fail(
             "U002", f"{wanted.spec!r} is ambiguous: it may be {', '.join(starts)}.", hint="give more digits"
         )
     if digits:
-        message = f"{wanted.spec!r} is no tip of the remote, and a remote cannot look up abbreviated commits."
+        message = f"{wanted.spec!r} is not a tip of the remote, which cannot look up abbreviated commits."
         raise fail("U002", message, wanted.mark, hint="give all 40 digits, or a mirror that has the commit")
     near = [*near, *(commits.short_ref(ref) for ref in tips)]
-    raise spec.unknown(wanted.spec, f"is no tag or branch of {repository}", wanted.mark, near=near)
+    raise spec.unknown(wanted.spec, f"is not a tag or branch of {repository}", wanted.mark, near=near)
 
 
 def _fetch_into(git_dir: Path, folder: Path, repository: str, wanted: Wanted, commit: str) -> None:
@@ -120,7 +120,7 @@ def _fetch_into(git_dir: Path, folder: Path, repository: str, wanted: Wanted, co
             # no template: hooks and descriptions of the system are not wanted
             git.run(None, "init", "--quiet", "--bare", "--template=", "--", str(temporary / "new"))
             (temporary / "new").rename(git_dir)
-    # we hold the cache's lock, so no git can be alive that owns these
+    # we hold the cache's lock, so no running git can own these
     for left_over in (
         *git_dir.glob("*.lock"),
         *git_dir.glob("refs/**/*.lock"),
@@ -132,7 +132,7 @@ def _fetch_into(git_dir: Path, folder: Path, repository: str, wanted: Wanted, co
 
 
 def _sound(git_dir: Path) -> bool:
-    """Whether everything that the refs need is there: tells a damaged clone from a remote that fails."""
+    """Whether everything reachable from the refs exists: tells a damaged clone from a failing remote."""
     try:
         git.run(git_dir, "fsck", "--connectivity-only", "--no-dangling", "--no-progress")
     except git.GitError:
@@ -159,7 +159,7 @@ def _fetch_commit(git_dir: Path, repository: str, wanted: Wanted, commit: str) -
         if _NOT_THERE.search(error.stderr):
             message = f"{wanted.spec!r}: {repository} has no commit {commit}."
             raise fail(
-                "U002", message, wanted.mark, hint="check the digits; the commit may be of a fork"
+                "U002", message, wanted.mark, hint="check the digits; the commit may belong to a fork"
             ) from None
         raise
     kind = git.types(git_dir, [commit]).get(commit)

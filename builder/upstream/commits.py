@@ -1,4 +1,4 @@
-"""Commits of a repository on this machine: found by name, and read."""
+"""Finds commits of a local repository by name, and reads them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ PROJECT = "python/pyproject.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CommitMatch:
     """A commit of one repository, and the ref that led to it, if one did."""
 
     commit: str
     ref: str | None = None
 
 
-def find(git_dir: Path, wanted: Wanted) -> Found | None:
-    """The commit that is asked for, or None if this repository does not have it.
+def find(git_dir: Path, wanted: Wanted) -> CommitMatch | None:
+    """The commit that `wanted` names, or None if this repository does not have it.
 
-    A tag or branch of that name comes before an abbreviated commit. Raises BuildError U002 for a name
-    that is certainly wrong (ambiguous, or a blob or a tree), GitError for a damaged repository.
+    A tag or branch takes precedence over an abbreviated commit. Raises BuildError U002 for a name
+    that is ambiguous, or names a blob or a tree; GitError for a damaged repository.
     """
     if wanted.kind == "commit":
         return _by_id(git_dir, wanted)
@@ -43,7 +43,7 @@ def find(git_dir: Path, wanted: Wanted) -> Found | None:
             hint="give the full name, refs/tags/... or refs/heads/...",
         )
     for ref, commit in refs.items():
-        return Found(commit, ref)
+        return CommitMatch(commit, ref)
     digits = spec.short(wanted.value)
     return _by_prefix(git_dir, wanted, digits) if digits else None
 
@@ -57,20 +57,20 @@ def ref_names(git_dir: Path) -> list[str]:
 
 
 def short_ref(ref: str) -> str:
-    """A ref without the folder that says what it is."""
+    """A ref without the prefix for its kind."""
     return re.sub(r"^refs/(tags|heads|remotes/origin)/", "", ref)
 
 
 def _refs_named(git_dir: Path, name: str) -> dict[str, str]:
     if name == "HEAD":
-        found = git.read_object(git_dir, "HEAD^{commit}")
-        return {"HEAD": found[0]} if found else {}
+        object_ = git.read_object(git_dir, "HEAD^{commit}")
+        return {"HEAD": object_[0]} if object_ else {}
     patterns = (
         [name]
         if name.startswith("refs/")
         else [f"refs/{kind}/{name}" for kind in ("tags", "heads", "remotes/origin")]
     )
-    # a branch of a clone and the remote's branch of the same name may differ: the local one is meant
+    # a local branch takes precedence over the remote's branch of the same name
     if not name.startswith("refs/") and name.startswith("origin/"):
         patterns.append(f"refs/remotes/{name}")
     out = git.run(git_dir, "for-each-ref", "--format=%(refname)", "--", *patterns)
@@ -79,24 +79,24 @@ def _refs_named(git_dir: Path, name: str) -> dict[str, str]:
     for ref in patterns:
         if ref not in have or (ref.startswith("refs/remotes/origin/") and refs):
             continue
-        found = git.read_object(git_dir, f"{ref}^{{commit}}")
-        if found is None:
-            raise fail("U002", f"{ref} does not lead to a commit.", hint="name a tag or branch of commits")
-        refs[ref] = found[0]
+        object_ = git.read_object(git_dir, f"{ref}^{{commit}}")
+        if object_ is None:
+            raise fail("U002", f"{ref} does not point to a commit.", hint="name a tag or branch of commits")
+        refs[ref] = object_[0]
     return refs
 
 
-def _by_id(git_dir: Path, wanted: Wanted) -> Found | None:
-    found = git.read_object(git_dir, wanted.value + "^{commit}")
-    if found is not None:
-        return Found(found[0])
+def _by_id(git_dir: Path, wanted: Wanted) -> CommitMatch | None:
+    commit = git.read_object(git_dir, wanted.value + "^{commit}")
+    if commit is not None:
+        return CommitMatch(commit[0])
     kind = git.types(git_dir, [wanted.value]).get(wanted.value)
     if kind in ("blob", "tree", "tag"):
         raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", wanted.mark, hint=_LOG)
     return None
 
 
-def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> Found | None:
+def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> CommitMatch | None:
     candidates = git.run(git_dir, "rev-parse", f"--disambiguate={digits}").decode().split()
     if not candidates:
         return None
@@ -105,7 +105,7 @@ def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> Found | None:
     tags = [git.read_object(git_dir, i + "^{commit}") for i in candidates if kinds.get(i) == "tag"]
     commits = sorted({*commits, *(tag[0] for tag in tags if tag)})
     if len(commits) == 1:
-        return Found(commits[0])
+        return CommitMatch(commits[0])
     if commits:
         listed = ", ".join(commits[:4]) + (", ..." if len(commits) > 4 else "")
         raise fail("U002", f"{wanted.spec!r} is ambiguous: it may be {listed}.", hint="give more digits")
@@ -128,11 +128,11 @@ class Commit:
 
 
 def read(git_dir: Path, commit: str) -> Commit:
-    """The commit's tree, time and version. Raises GitError when something of it is missing or damaged."""
-    found = git.read_object(git_dir, commit)
-    if found is None or found[1] != "commit":
+    """The commit's tree, time and version. Raises GitError if any of its objects is missing or damaged."""
+    object_ = git.read_object(git_dir, commit)
+    if object_ is None or object_[1] != "commit":
         raise git.GitError(f"commit {commit} is missing")
-    head = found[2].partition(b"\n\n")[0]
+    head = object_[2].partition(b"\n\n")[0]
     tree_id = re.search(rb"^tree ([0-9a-f]{40})$", head, re.M)
     time = re.search(rb"^committer .*> (\d+) [-+]\d+$", head, re.M)
     if tree_id is None or time is None:
@@ -144,7 +144,7 @@ def read(git_dir: Path, commit: str) -> Commit:
 
 
 def _version(git_dir: Path, tree: Tree) -> tuple[str | None, str]:
-    """What the commit itself says; tags would give another version wherever they are missing."""
+    """The version stated in the commit itself. Tags are not used: a clone may lack them."""
     project = _project(git_dir, tree)
     static = _at(project, "project", "version")
     if isinstance(static, str):
@@ -164,7 +164,7 @@ def _project(git_dir: Path, tree: Tree) -> Mapping[str, Any]:
 
 
 def project_table(data: bytes) -> Mapping[str, Any]:
-    """A pyproject.toml as plain values; empty when it cannot be read (the gates say so, not we)."""
+    """A pyproject.toml as plain values; empty if it is invalid, which the gates report."""
     try:
         text = data.decode("utf-8")
         if sys.version_info >= (3, 11):  # five times faster than tomlkit

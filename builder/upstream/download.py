@@ -125,9 +125,9 @@ def _failure(output: str, wanted: str = "an sdist") -> PipError:
         return PipError(f"the index does not have this release as {wanted}", releases)
     # the index that could not be reached is reported before "no matching distribution"
     for pattern in (r"connection broken by '(?:\w+\()?(.*)", r"^(?:ERROR|WARNING): (.*)", r"^(.*\S)\s*$"):
-        found = re.search(pattern, output, re.M)
-        if found:
-            return PipError("pip says: " + _shorten(found.group(1)))
+        match = re.search(pattern, output, re.M)
+        if match:
+            return PipError("pip says: " + _shorten(match.group(1)))
     return PipError("pip downloaded nothing and said nothing")
 
 

@@ -1,7 +1,7 @@
-"""git as a reader of objects: one way to start it, and the bulk reading of trees and blobs.
+"""Runs git, and reads trees and blobs in bulk.
 
-GitPython is not used here: it hands git the caller's whole environment (a GIT_DIR or GIT_CONFIG_COUNT
-in it would redirect us), it does not open a bare folder without a config file, it takes 60 ms to import,
+GitPython is not used here: it passes git the caller's whole environment (a GIT_DIR or GIT_CONFIG_COUNT
+in it would redirect git), it does not open a bare folder without a config file, it takes 60 ms to import,
 and its object reading is three times slower than two `cat-file` processes.
 """
 
@@ -20,14 +20,14 @@ from typing import IO
 from builder.errors import fail
 from builder.tree import Entry, Tree
 
-#: GIT_CONFIG_GLOBAL is obeyed from this version on; older ones would read the user's configuration.
+#: The first version that obeys GIT_CONFIG_GLOBAL; older ones would read the user's configuration.
 MINIMUM_GIT = (2, 32)
 
 #: Protocols that a remote may use; `ext::` would run a command.
 REMOTE_PROTOCOLS = "file:git:http:https:ssh"
 
 _CONFIG = (
-    "safe.directory=*",  # the mirror may belong to somebody else; we only read objects
+    "safe.directory=*",  # the mirror may belong to another user; git only reads objects from it
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.useReplaceRefs=false",
@@ -45,18 +45,18 @@ class GitError(Exception):
     def __init__(self, stderr: str, status: int = 1) -> None:
         lines = [line.strip() for line in stderr.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
-        #: the first complaint says what happened; what follows is advice
+        # the first error line says what happened; the lines after it are advice
         self.reason = re.sub(
-            r"^(fatal|error): ", "", (fatal or lines or [f"git ended with status {status}"])[0]
+            r"^(fatal|error): ", "", (fatal or lines or [f"git exited with status {status}"])[0]
         )
         self.stderr = stderr
         super().__init__(self.reason)
 
 
 def environment(protocols: str = "none") -> dict[str, str]:
-    """The environment for git: the caller's without any GIT_*, and nothing that is configured elsewhere.
+    """The environment for git: the caller's without any GIT_*, and without any configuration file.
 
-    `protocols` is what GIT_ALLOW_PROTOCOL lets through: with "none" not even the lazy fetch of a
+    `protocols` is the value of GIT_ALLOW_PROTOCOL: with "none" not even the lazy fetch of a
     partial clone reaches the network.
     """
     env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
@@ -79,7 +79,7 @@ def environment(protocols: str = "none") -> dict[str, str]:
 
 
 def command(git_dir: Path | None, args: Sequence[str]) -> list[str]:
-    """The command line of git on this repository, whatever folder we are in."""
+    """The command line of git for this repository, independent of the current folder."""
     where = [] if git_dir is None else [f"--git-dir={git_dir}"]
     return ["git", "--no-replace-objects", *(w for c in _CONFIG for w in ("-c", c)), *where, *args]
 
@@ -91,9 +91,9 @@ def run(
     protocols: str = "none",
     timeout: float | None = None,
 ) -> bytes:
-    """What `git ARGS` prints. Raises GitError when it fails, BuildError E003 without git.
+    """The stdout of `git ARGS`; `timeout` is in seconds.
 
-    `timeout` is in seconds.
+    Raises GitError when git fails or times out, BuildError E003 without git.
     """
     try:
         done = subprocess.run(
@@ -107,20 +107,20 @@ def run(
     except FileNotFoundError:
         raise fail("E003", "git is not installed.", hint="install git 2.32 or newer") from None
     except subprocess.TimeoutExpired:
-        raise GitError(f"git gave no answer within {timeout:.0f} seconds") from None
+        raise GitError(f"git did not finish within {timeout:.0f} seconds") from None
     if done.returncode:
         raise GitError(done.stderr.decode("utf-8", "replace"), done.returncode)
     return done.stdout
 
 
 def git_version() -> tuple[int, ...]:
-    """The version of git that is installed. Raises BuildError E003 without git."""
-    found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", run(None, "--version"))
-    return tuple(int(part) for part in found.groups() if part) if found else ()
+    """The version of the installed git. Raises BuildError E003 without git."""
+    match = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", run(None, "--version"))
+    return tuple(int(part) for part in match.groups() if part) if match else ()
 
 
 def git_dir_of(path: Path) -> Path | None:
-    """The git directory of a repository given by its folder or by itself; None if it is no repository."""
+    """The git directory of a repository, given its work tree or itself; None if it is not a repository."""
     try:
         path = path.expanduser().resolve()
         dot = path / ".git"
@@ -160,9 +160,9 @@ def types(git_dir: Path, ids: Sequence[str]) -> dict[str, str]:
 
 
 def list_tree(git_dir: Path, tree_id: str) -> Tree:
-    """All leaves below a tree object. Its id is computed again from them and must be the same.
+    """All files below a tree object. Raises GitError unless they hash to the id of the tree.
 
-    Names that are not UTF-8 keep their bytes as surrogates. Raises GitError.
+    Names that are not UTF-8 keep their bytes as surrogates.
     """
     out = run(git_dir, "ls-tree", "-r", "-z", "--full-tree", tree_id)
     entries: dict[str, Entry] = {}
@@ -176,7 +176,7 @@ def list_tree(git_dir: Path, tree_id: str) -> Tree:
         raise GitError(f"the tree {tree_id} holds {bad[0]!r}, which is not a plain path")
     tree = Tree(entries)
     if tree.id != tree_id:
-        raise GitError(f"the tree {tree_id} is damaged: its entries give {tree.id}")
+        raise GitError(f"the tree {tree_id} is damaged: its entries hash to {tree.id}")
     return tree
 
 
@@ -189,7 +189,7 @@ class GitBlobs:
     """The blobs of a repository, read by two `cat-file` processes at once.
 
     Every blob is checked against its id: that costs a tenth of the reading, and git itself does not
-    check what it reads from a pack. `repair` is called once when reading fails, then it is tried again.
+    check what it reads from a pack. When reading fails, `repair` is called once and reading is retried.
     """
 
     git_dir: Path
@@ -217,15 +217,15 @@ def read_blobs(git_dir: Path, ids: Sequence[str]) -> dict[str, bytes]:
     """
     if not ids:
         return {}
-    # small reads do not repay the second process
+    # a second process does not pay off for small reads
     middle = len(ids) // 2 if len(ids) > 64 else len(ids)
     halves = [part for part in (ids[:middle], ids[middle:]) if part]
-    found: list[dict[str, bytes]] = [{} for _ in halves]
+    blobs: list[dict[str, bytes]] = [{} for _ in halves]
     errors: list[BaseException] = []
 
     def work(index: int) -> None:
         try:
-            _read_part(git_dir, halves[index], found[index])
+            _read_part(git_dir, halves[index], blobs[index])
         except BaseException as error:
             errors.append(error)
 
@@ -237,7 +237,7 @@ def read_blobs(git_dir: Path, ids: Sequence[str]) -> dict[str, bytes]:
         thread.join()
     if errors:
         raise errors[0]
-    return {oid: data for part in found for oid, data in part.items()}
+    return {oid: data for part in blobs for oid, data in part.items()}
 
 
 def _read_part(git_dir: Path, ids: Sequence[str], into: dict[str, bytes]) -> None:
@@ -274,7 +274,7 @@ def _read_part(git_dir: Path, ids: Sequence[str], into: dict[str, bytes]) -> Non
             _check(oid, "blob", data)
             into[oid] = data
     finally:
-        process.kill()  # no effect once it has ended by itself
+        process.kill()  # no effect on a process that has exited
         feeder.join()
         process.stdout.close()
         process.wait()
@@ -286,7 +286,7 @@ def _feed(pipe: IO[bytes], ids: Sequence[str]) -> None:
     try:
         with pipe:
             pipe.write("".join(f"{i}\n" for i in ids).encode())
-    except (BrokenPipeError, ValueError):  # git has ended; the reader says why
+    except (BrokenPipeError, ValueError):  # git has exited; the reader reports why
         pass
 
 
@@ -294,4 +294,4 @@ def _check(oid: str, kind: str, data: bytes) -> None:
     digest = hashlib.sha1(f"{kind} {len(data)}\0".encode(), usedforsecurity=False)
     digest.update(data)
     if digest.hexdigest() != oid:
-        raise GitError(f"{kind} {oid} is damaged: its bytes do not have this id")
+        raise GitError(f"{kind} {oid} is damaged: its bytes hash to another id")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from builder.errors import fail
 from builder.manifest.model import Pin
@@ -25,7 +25,7 @@ class Blobs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where upstreams may be got from, in the order in which they are tried."""
+    """Where to get upstreams from, in the order in which they are tried."""
 
     mirror: Path | None  # a local git repository, bare or not
     cache: Path  # the builder's own folder: cached clone and sdists
@@ -36,16 +36,17 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """An upstream tree and how it was had."""
+    """An upstream tree and where it came from."""
 
-    spec: str  # what was asked for
+    spec: str  # as the user named it
     commit: str | None  # 40 hex digits; for an sdist a computed one, the same on every machine
     tree: Tree
-    origin: str  # one sentence: what it was got from
+    origin: str  # one sentence for people: where it came from
     time: int  # committer time in epoch seconds; for an sdist archive.SDIST_TIME
     version: str | None  # upstream's own version
     blobs: Blobs
     version_origin: str = ""  # what the version was read from
+    kind: Literal["git", "release"] = "git"  # release: imported from an sdist
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What `UPSTREAM` names, looked for in the mirror, then in the cached clone, then at the remote."""
+"""Resolves `UPSTREAM` to a commit or release: from the mirror, the cached clone, then the remote."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from builder.errors import BuildError, fail
 from builder.upstream import clone, commits, git, sdist
 from builder.upstream import spec as specs
-from builder.upstream.commits import Found
+from builder.upstream.commits import CommitMatch
 from builder.upstream.model import Sources, Upstream
 from builder.upstream.spec import Wanted
 
@@ -17,8 +17,8 @@ from builder.upstream.spec import Wanted
 def resolve(spec: str, where: Sources) -> Upstream:
     """The upstream that `spec` names; its tree is read, its blobs are not yet.
 
-    Raises BuildError U001 (cannot be had), U002 (names nothing), U003 (a download does not have its
-    digest), E002 (the cache cannot be used) or E003 (no git, no pip).
+    Raises BuildError: U001 if it is unavailable, U002 if it names nothing, U003 if a download does not have
+    its digest, E002 if the cache is unusable, E003 without git or pip.
     """
     wanted = specs.parse(spec, where.pins)
     if wanted.kind == "release":
@@ -31,13 +31,13 @@ def resolve(spec: str, where: Sources) -> Upstream:
 def _from_repository(wanted: Wanted, path: Path) -> Upstream:
     git_dir = _opened(path, wanted, "repository")
     try:
-        found = commits.find(git_dir, wanted)
-        if found is None:
+        match = commits.find(git_dir, wanted)
+        if match is None:
             near = commits.ref_names(git_dir)
             raise specs.unknown(wanted.value, f"is no commit, tag or branch of {path}", near=near)
-        return _upstream(wanted, git_dir, found, f"the repository {path}")
+        return _upstream(wanted, git_dir, match, f"the repository {path}")
     except git.GitError as error:
-        raise fail("U001", f"{wanted.spec!r} cannot be had from {path}: {error.reason}.") from None
+        raise fail("U001", f"{wanted.spec!r} cannot be read from {path}: {error.reason}.") from None
 
 
 def _opened(path: Path, wanted: Wanted, what: str) -> Path:
@@ -45,7 +45,7 @@ def _opened(path: Path, wanted: Wanted, what: str) -> Path:
     if git_dir is None:
         raise fail(
             "U001",
-            f"{wanted.spec!r} cannot be had: the {what} {path} is not a git repository.",
+            f"{wanted.spec!r} is unavailable: the {what} {path} is not a git repository.",
             wanted.mark,
             hint="give the folder of a clone, or of a bare repository",
         )
@@ -54,7 +54,7 @@ def _opened(path: Path, wanted: Wanted, what: str) -> Path:
 
 @dataclass(slots=True)
 class _Search:
-    """Why each place so far did not have it, and the names that they have instead."""
+    """Why each place tried so far failed, and the names that it does have, for suggestions."""
 
     tried: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -75,9 +75,9 @@ def _in_mirror(wanted: Wanted, where: Sources, search: _Search) -> Upstream | No
         return None
     git_dir = _opened(where.mirror, wanted, "mirror")
     try:
-        found = commits.find(git_dir, wanted)
-        if found is not None:
-            return _upstream(wanted, git_dir, found, f"the mirror {where.mirror}")
+        match = commits.find(git_dir, wanted)
+        if match is not None:
+            return _upstream(wanted, git_dir, match, f"the mirror {where.mirror}")
         search.tried.append(f"mirror: {where.mirror} does not have it")
         search.names += commits.ref_names(git_dir)
     except git.GitError as error:
@@ -88,9 +88,9 @@ def _in_mirror(wanted: Wanted, where: Sources, search: _Search) -> Upstream | No
 def _in_clone(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
     git_dir = clone.location(where.cache)
     try:
-        found = clone.find(where.cache, wanted, where.offline)
-        if found is not None:
-            return _upstream(wanted, git_dir, found, f"the cached clone {git_dir}", _repair(wanted, where))
+        match = clone.find(where.cache, wanted, where.offline)
+        if match is not None:
+            return _upstream(wanted, git_dir, match, f"the cached clone {git_dir}", _repair(wanted, where))
         search.tried.append(f"cache: {git_dir} does not have it")
         search.names += commits.ref_names(git_dir) if git_dir.is_dir() else []
     except git.GitError as error:
@@ -102,22 +102,22 @@ def _in_clone(wanted: Wanted, where: Sources, search: _Search) -> Upstream | Non
 
 def _at_remote(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
     if where.offline:
-        search.tried.append("remote: not asked (offline)")
+        search.tried.append("remote: skipped (offline)")
         return None
     try:
-        git_dir, found = clone.fetch(where.cache, where.repository, wanted, search.names)
-        repair = _repair(replace(wanted, kind="commit", value=found.commit), where)
-        return _upstream(wanted, git_dir, found, f"the remote {where.repository}", repair)
+        git_dir, match = clone.fetch(where.cache, where.repository, wanted, search.names)
+        repair = _repair(replace(wanted, kind="commit", value=match.commit), where)
+        return _upstream(wanted, git_dir, match, f"the remote {where.repository}", repair)
     except git.GitError as error:
         search.tried.append(f"remote: {where.repository}: {error.reason}")
     return None
 
 
 def _upstream(
-    wanted: Wanted, git_dir: Path, found: Found, place: str, repair: Callable[[], None] | None = None
+    wanted: Wanted, git_dir: Path, match: CommitMatch, place: str, repair: Callable[[], None] | None = None
 ) -> Upstream:
-    commit = commits.read(git_dir, found.commit)
-    via = f" ({commits.short_ref(found.ref)})" if found.ref else ""
+    commit = commits.read(git_dir, match.commit)
+    via = f" ({commits.short_ref(match.ref)})" if match.ref else ""
     return Upstream(
         spec=wanted.spec,
         commit=commit.id,
@@ -131,7 +131,7 @@ def _upstream(
 
 
 def _repair(wanted: Wanted, where: Sources) -> Callable[[], None] | None:
-    """Replaces a damaged cached clone by a fresh one with the same commit; None when offline."""
+    """A function that replaces a damaged cached clone by a fresh one with the commit; None when offline."""
     if where.offline:
         return None
 
@@ -158,5 +158,5 @@ def _unavailable(wanted: Wanted, where: Sources, search: _Search) -> BuildError:
         hints.append(f"`make dist UPSTREAM={releases[0].name}` needs only pip")
     if not where.offline and commits.is_release(wanted.value):
         hints.append(f"`make dist UPSTREAM=pypi:{wanted.value[1:]}` needs only pip")
-    message = f"{what}{named} cannot be had: {'; '.join(search.tried)}."
+    message = f"{what}{named} is unavailable: {'; '.join(search.tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints) or "fetch it into the mirror")

@@ -17,7 +17,7 @@ PROJECT = "sglang"
 def resolve(wanted: Wanted, where: Sources) -> Upstream:
     """A release as an upstream: from the cache, else through pip.
 
-    Raises BuildError U001 (cannot be had), U002 (no such release), U003 (not the pinned digest).
+    Raises BuildError: U001 if it is unavailable, U002 if there is no such release, U003 for a wrong digest.
     """
     data, sha256, place = _bytes(wanted, where)
     version = wanted.value
@@ -38,13 +38,14 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
         version=version,
         blobs=MemoryBlobs(imported.contents),
         version_origin=f"release {version}",
+        kind="release",
     )
 
 
 def kept(cache_folder: Path) -> list[str]:
     """Versions of the releases that the cache has, sorted by name."""
-    found = (_NAME.fullmatch(path.name) for path in _folder(cache_folder).glob("*.tar.gz"))
-    return sorted({match.group(1) for match in found if match})
+    names = (_NAME.fullmatch(path.name) for path in _folder(cache_folder).glob("*.tar.gz"))
+    return sorted({match.group(1) for match in names if match})
 
 
 _NAME = re.compile(re.escape(PROJECT) + r"-([^-]+)(?:-([0-9a-f]{64}))?\.tar\.gz")
@@ -57,17 +58,17 @@ def _folder(cache_folder: Path) -> Path:
 def _bytes(wanted: Wanted, where: Sources) -> tuple[bytes, str, str]:
     """(bytes, sha256, where from)."""
     tried: list[str] = []
-    found = _cached(wanted, where.cache, tried)
-    if found is not None:
-        return *found, "from the cache"
+    cached = _cached(wanted, where.cache, tried)
+    if cached is not None:
+        return *cached, "from the cache"
     if where.offline:
-        tried.append("package index: not asked (offline)")
+        tried.append("package index: skipped (offline)")
         raise _unavailable(wanted, where, tried)
     with cache.writing(where.cache) as folder:
-        # another builder may have got it while we waited for the lock
-        found = _cached(wanted, folder, [])
-        if found is not None:
-            return *found, "from the cache"
+        # another builder may have downloaded it while we waited for the lock
+        cached = _cached(wanted, folder, [])
+        if cached is not None:
+            return *cached, "from the cache"
         try:
             with cache.scratch(folder) as temporary:
                 data = download.sdist(PROJECT, wanted.value, temporary)
@@ -86,15 +87,15 @@ def _bytes(wanted: Wanted, where: Sources) -> tuple[bytes, str, str]:
                 f"The sdist of {PROJECT} {wanted.value} has sha256 {sha256}, and the pin {wanted.pin!r} "
                 f"says {wanted.sha256}.",
                 wanted.mark,
-                hint="the download was altered, or the pin is wrong; nothing of it was kept",
+                hint="the download was altered, or the pin is wrong; the download was discarded",
             )
         cache.store(folder, f"sdist/{PROJECT}-{wanted.value}-{sha256}.tar.gz", data)
         return data, sha256, "from the package index, through pip"
 
 
 def _cached(wanted: Wanted, folder: Path, tried: list[str]) -> tuple[bytes, str] | None:
-    """A sound copy in the cache. A file without a digest in its name was put there by a person: it
-    counts like a download."""
+    """A sound copy in the cache. A file without a digest in its name was put there by hand; it is treated
+    like a download."""
     seen = False
     for path in sorted(_folder(folder).glob(f"{PROJECT}-{wanted.value}*.tar.gz")):
         name = _NAME.fullmatch(path.name)
@@ -130,5 +131,5 @@ def _unavailable(wanted: Wanted, where: Sources, tried: list[str]) -> BuildError
         hints.append(
             "or build a commit of a clone, `SGLANG_MIRROR=/path/to/sglang.git make dist UPSTREAM=<sha>`"
         )
-    message = f"Release {wanted.value} of {PROJECT} cannot be had: {'; '.join(tried)}."
+    message = f"Release {wanted.value} of {PROJECT} is unavailable: {'; '.join(tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints))

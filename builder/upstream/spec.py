@@ -1,4 +1,4 @@
-"""What `UPSTREAM` may say: a pin, a release, a commit, a ref, or a ref of another repository."""
+"""Parses `UPSTREAM`: a pin, a release, a commit, a ref, or a ref of another repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from builder.manifest.model import Pin
 
 MINIMUM_DIGITS = 7
 
-#: git's own rules for a ref name (git-check-ref-format), as what must not occur
+#: what git-check-ref-format forbids in a ref name
 _NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|^[-/.@]$|^[-/.]|[/.]$")
 
 FORMS = (
@@ -25,7 +25,7 @@ FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a spec asks for.
+    """A parsed spec.
 
     kind     value
     commit   7 to 40 lower-case hex digits
@@ -43,7 +43,7 @@ class Wanted:
 
 
 def parse(spec: str, pins: Mapping[str, Pin]) -> Wanted:
-    """What `spec` asks for; nothing is looked up. Raises BuildError U002."""
+    """Parse `spec` without looking anything up. Raises BuildError U002."""
     if not spec or not spec.isprintable() or spec != spec.strip() or spec.startswith("-"):
         raise unknown(spec, "is not a name for an upstream", near=pins)
     if spec in pins:
@@ -107,8 +107,8 @@ def _elsewhere(spec: str, pins: Mapping[str, Pin]) -> Wanted:
         place = Path(path).expanduser()
     except (OSError, RuntimeError):
         raise unknown(spec, "is not a path", near=pins) from None
-    found = _revision(spec, ref, pins)
-    return Wanted(spec, found.kind, found.value, place)
+    revision = _revision(spec, ref, pins)
+    return Wanted(spec, revision.kind, revision.value, place)
 
 
 def _revision(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:

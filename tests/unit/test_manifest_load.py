@@ -195,7 +195,7 @@ def test_a_number_that_is_not_finite_is_refused(text: str) -> None:
         f"facts: {{options: [{{names: [x], absent: [{text}]}}]}}",
     ):
         (problem,) = problems(HEAD + line + "\nbatches: []\n")
-        assert (problem.code, problem.message) == ("M004", f"`{text}` is no finite number.")
+        assert (problem.code, problem.message) == ("M004", f"`{text}` is not a finite number.")
         assert problem.mark == Mark("manifest.yaml", NEXT, line.index(text) + 1)
 
 

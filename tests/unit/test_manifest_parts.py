@@ -178,7 +178,7 @@ def test_the_faults_of_all_files_are_told_in_one_run() -> None:
 
 def test_a_key_that_belongs_to_another_file_is_told_where_it_goes() -> None:
     (moved,) = problems(HEAD + "batches: []\nscope: {kept: []}\n")
-    assert moved.message == "The key `scope` does not stand here."
+    assert moved.message == "The key `scope` does not belong here."
     assert moved.hint == f"write it in {ROWS}"
     (reason,) = problems(HEAD + BATCHES, parts(history="batches: [{id: one, why: x}]\n"))
     assert reason.hint == "write it in manifest.yaml"
@@ -199,7 +199,7 @@ def test_an_overlay_that_only_edits_elsewhere_name_is_not_told_as_unused() -> No
 def test_a_part_of_the_manifest_is_no_overlay() -> None:
     (problem,) = problems(HEAD + BATCHES, {ONE: f"patches: [{{from: {ONE}, why: x}}]\n".encode()})
     assert (problem.code, problem.mark) == ("M008", Mark(ONE, 1, 18))
-    assert "a part of the manifest" in problem.message
+    assert "part of the manifest itself" in problem.message
 
 
 def test_a_contradiction_between_files_names_the_other_file() -> None:

@@ -52,7 +52,7 @@ def test_a_name_that_is_imported_already_is_a_problem() -> None:
     data, (problem,), records = add(b"from x import f\n", "pkg.m.f")
     assert (data, records) == (b"from x import f\n", [])
     assert problem.code == "R004"
-    assert problem.message == "a.py imports `f` already."
+    assert problem.message == "a.py already imports `f`."
     assert add(b"import os\n", "m.f", "n.f")[1][0].code == "R004"
 
 

@@ -63,7 +63,7 @@ class TestDefinitions:
         [problem] = self.placed(b"def (:\n").problems
         assert "no one" in problem.message
         [problem] = place([self.HELD], OVERLAYS, {}, {}).problems
-        assert problem.message == "a.py replaces one of it, and upstream has no such file."
+        assert problem.message == "a.py should replace one of it, but upstream has no such file."
 
     def test_where_it_may_be_missing_upstreams_file_stays(self) -> None:
         placed = self.placed(b"x = 1\n", replace(self.HELD, optional="later"))

@@ -126,7 +126,7 @@ def test_an_offset_is_refused_and_the_true_place_is_named() -> None:
     result = run(hunk(GOOD, "@@ -4,3 +4,3 @@"))
     [problem] = result.problems
     assert "f.txt:4 is `line 4`, and the patch expects `line 3`" in problem.message
-    assert problem.hint == "The text of the hunk stands at line 3; offsets are not taken."
+    assert problem.hint == "The text of the hunk is at line 3; offsets are not accepted."
     assert problem.upstream == Mark("f.txt", 4) and problem.mark == Mark(PATCH.overlay, 4)
     assert "     4  line 4" in (problem.excerpt or "")
 
@@ -217,7 +217,7 @@ GIT = "diff --git a/{0} b/{1}\n"
         ('--- "a/f.txt"\n+++ "b/f.txt"\n@@ -3 +3 @@\n-line 3\n+x\n', "quoted"),
         ("--- /dev/null\n+++ /dev/null\n@@ -3 +3 @@\n-line 3\n+x\n", "/dev/null"),
         ("--- a/f.txt\n+++ b/f.txt\n", "no hunk"),
-        (GIT.format("f.txt", "f.txt") + "index 1..2 100644\n", "nothing is said"),
+        (GIT.format("f.txt", "f.txt") + "index 1..2 100644\n", "has no changes for"),
         ("", "no file"),
         ("just prose\n", "no file"),
     ],

@@ -41,7 +41,7 @@ def said(rule: str, head: str = VERSIONED) -> list[tuple[str, str]]:
     [
         ("{path: docs/, since: x1}", "is not written as it should be"),
         ("{path: docs/, since: 1.0.0-what-is-this}", "is not a version"),
-        ("{path: docs/, since: 1.1.0, until: 1.0.0}", "no version lies between"),
+        ("{path: docs/, since: 1.1.0, until: 1.0.0}", "is an empty range"),
         ("{path: docs/, since: 1.3.0}", "no pin lies in this range"),
         ("{path: docs/, until: 0.9.0}", "no pin lies in this range"),
         ("{path: docs/, since: 1.0.1, until: 1.0.2}", "no pin lies in this range"),
@@ -250,7 +250,7 @@ def test_only_a_pin_outside_of_its_range_must_not_have_what_it_names(world: Worl
     (problem,) = problem_of(manifest, About("1.1", "seed"))
     assert problem.code == "R011" and problem.mark is not None
     assert problem.message.endswith("says `since: 1.6`, and it matches at the pin seed (1.1) too.")
-    assert problem.hint == "write `since: 1.1`, or leave `since` away"
+    assert problem.hint == "write `since: 1.1`, or remove `since`"
 
 
 def test_with_a_batch_off_no_range_is_shown_untrue(world: World) -> None:
@@ -262,6 +262,6 @@ def test_with_a_batch_off_no_range_is_shown_untrue(world: World) -> None:
 
 def test_a_release_is_known_by_its_version_and_any_other_commit_is_not(world: World) -> None:
     manifest = load(world.manifest)
-    release = Upstream("pypi:1.5", "1" * 40, Tree({}), "release 1.5 of acme", 0, "1.5", MemoryBlobs({}))
+    release = Upstream("pypi:1.5", "1" * 40, Tree({}), "acme 1.5", 0, "1.5", MemoryBlobs({}), kind="release")
     assert about(release, manifest) == About("1.5", None, "release")
-    assert about(replace(release, spec="main", origin="a mirror"), manifest) == About(None, None, "git")
+    assert about(replace(release, spec="main", kind="git"), manifest) == About(None, None, "git")

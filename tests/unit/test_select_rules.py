@@ -165,7 +165,7 @@ def test_an_unclassified_file_beside_decided_ones_is_proposed_by_name() -> None:
 
 def test_an_unclassified_folder_at_the_root_is_not_judged_by_what_lies_deep_elsewhere() -> None:
     (problem,) = chosen("keep: [python/]\nbatches: []\n", "new/a", "new/b").problems
-    assert "nothing beside it is decided" in (problem.hint or "")
+    assert "no path beside it is decided" in (problem.hint or "")
 
 
 def test_each_rule_counts_what_it_matches_and_what_it_alone_decides() -> None:

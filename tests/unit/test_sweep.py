@@ -106,7 +106,7 @@ def test_a_sweep_goes_on_where_it_was_interrupted_and_gives_the_same(later: Late
     rows = lines.read_text("utf-8").splitlines(keepends=True)
     lines.write_text("".join(rows[:2]) + rows[2][:30], "utf-8")
     done = later.world.good("sweep", "seed..main")
-    assert "4 commits, 2 of them known" in done.stderr
+    assert "4 commits, 2 of them tried before" in done.stderr
     again = sweep(later)
     assert again["first_failures"] == whole["first_failures"]
     assert again["survived"] == whole["survived"]
@@ -115,7 +115,7 @@ def test_a_sweep_goes_on_where_it_was_interrupted_and_gives_the_same(later: Late
 def test_a_changed_manifest_is_tried_anew(later: Later) -> None:
     sweep(later)
     later.world.change("    why: AWK is not part", "    why: AWK is never part")
-    assert "4 commits, 0 of them known" in later.world.good("sweep", "seed..main").stderr
+    assert "4 commits, 0 of them tried before" in later.world.good("sweep", "seed..main").stderr
 
 
 def test_two_at_a_time_give_what_one_gives(later: Later) -> None:

@@ -336,7 +336,7 @@ def test_an_unreachable_upstream_names_every_place_and_what_works_offline(repo: 
         assert place in found.message
     assert "make dist UPSTREAM=release" in (found.hint or "")
     alone = problem("1" * 40, replace(where, offline=True))
-    assert "not asked (offline)" in alone.message
+    assert "skipped (offline)" in alone.message
     assert "SGLANG_MIRROR=" in (alone.hint or "")
 
 

@@ -1,0 +1,63 @@
+"""What `dist` does for an output that is not known to be up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from builder.cli import options, output, stages
+from builder.emit import write
+from builder.pipeline import build, lockfile, request_key, tools
+from builder.pipeline.git_branch import write_branch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from builder.cli.dist import Job
+    from builder.cli.options import Request
+    from builder.upstream.model import Upstream
+
+
+def build_output(request: Request, job: Job, digest: str) -> None:
+    """Build the distribution into `job.out`, unless it is there already; `digest` is that of the request.
+
+    Raises BuildError.
+    """
+    upstream = options.resolve(request)
+    versions = tools.versions()
+    if job.may_skip and _is_current(request, upstream, versions, job.out):
+        output.note(f"{job.out} is up to date")
+        return
+    write.check(job.out)
+    _build(request, upstream, versions, job, digest)
+
+
+def _is_current(request: Request, upstream: Upstream, versions: dict[str, str], out: Path) -> bool:
+    """Whether OUT holds this build, and the lock agrees with it. Raises BuildError when the lock does not."""
+    if not write.unchanged(out, build.key(upstream, request.manifest, request.without, versions)):
+        return False
+    proof = lockfile.proof_of(out)
+    if proof is None:
+        return False
+    lockfile.confirm(request.root, request.upstream, proof, request.without)
+    return True
+
+
+def _build(request: Request, upstream: Upstream, versions: dict[str, str], job: Job, digest: str) -> None:
+    manifest, without = request.manifest, request.without
+    done = (stages.cut_upstream if job.proves else stages.cut_with_cache)(request, upstream)
+    after = stages.verify_output(request, done, twice=job.proves)
+    output.stage("packing")
+    result, figures, proof = build.assemble(done, after, upstream, manifest, without, versions)
+    # before anything is written: an output that contradicts the lock must not replace the old one
+    drift = None if job.update_lock else lockfile.confirm(request.root, request.upstream, proof, without)
+    output.stage("writing")
+    write.write(job.out, result, asked=digest if request_key.settled(request.upstream, manifest) else "")
+    if job.update_lock:
+        drift = lockfile.record(request.root, request.upstream, proof, without)
+    if job.branch and job.repo:
+        tip = write_branch(job.repo, job.branch, done, figures, upstream, manifest)
+        output.note(f"branch  {job.branch} {tip}")
+    for line in ([drift] if drift else []) + build.summary(result, figures, job.out):
+        output.note(line)
+    if output.form() == "json":
+        output.data(build.described(result))

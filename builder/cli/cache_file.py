@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from builder.pipeline.run import Recalled
 
 #: Limits for each kind of entry, about ten upstreams; the oldest are dropped first.
-MAX_ENTRIES = {"summaries": 16_000, "told": 8, "folds": 4_000, "tops": 8_000}
+MAX_ENTRIES = {"summaries": 16_000, "told": 8, "folds": 4_000, "tops": 8_000, "specializations": 6}
 _PREFIX = "recalled-"
 
 
@@ -49,7 +49,9 @@ def _version() -> str:
 
 def _sizes(found: Recalled) -> list[object]:
     """Changes with every addition; entries that are used again move to the end."""
-    return [next(reversed(part), None) if name == "told" else len(part) for name, part in _parts(found)]
+    return [
+        next(reversed(part), None) if MAX_ENTRIES[name] < 10 else len(part) for name, part in _parts(found)
+    ]
 
 
 def _parts(found: Recalled) -> list[tuple[str, dict[object, object]]]:

@@ -14,6 +14,7 @@ from builder.pipeline import unresolved_uses
 from builder.pipeline.empty_modules import empty_modules
 from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.run import Run
+from builder.pipeline.specialization_memo import digest_of, recall_or_run
 from builder.pipeline.unreached import narrowed, output_summaries
 from builder.select.patterns import PatternSet
 from builder.specialize.evaluating.facts import Facts
@@ -66,7 +67,7 @@ def reduce(
     known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
     reported: set[tuple[str, str, str]] = set()
     for number in range(1, _MAX_PASSES + 1):
-        specialized, followed = specialize_once(output, pruned, setting, run.memo)
+        specialized, followed = specialize_once(output, pruned, setting, run)
         run.stop(_unresolved(specialized, reported, pruned, setting, output))
         run.stop(followed.problems)
         total = total.then(specialized)
@@ -107,26 +108,68 @@ def _place(use: Leftover) -> tuple[str, str, str]:
 
 
 def specialize_once(
-    files: Snapshot, pruned: Pruned, setting: Setting, memo: Memo = NO_MEMO
+    files: Snapshot, pruned: Pruned, setting: Setting, run: Run | None = None
 ) -> tuple[Specialized, lockstep.Followed]:
-    """What follows from the facts and from what is gone: in Python, then in native code."""
+    """What follows from the facts and from what is gone: in Python, then in native code.
+
+    `run`: the run whose memory may be used.
+    """
+    recalled = run.recalled if run else None
+    specialized = recall_or_run(
+        _digest(files, pruned, setting) if recalled else "",
+        recalled.specializations if recalled else None,
+        lambda: _specialize(files, pruned, setting, run.memo if run else NO_MEMO),
+    )
+    batches = {p: r.batch for p, r in pruned.removed.items()}
+    return specialized, lockstep.follow(files.replace(specialized.files), setting.upstream, batches)
+
+
+def _specialize(files: Snapshot, pruned: Pruned, setting: Setting, memo: Memo) -> Specialized:
     upstream, manifest, opaque = setting.upstream, setting.manifest, setting.opaque
     readable = [p for p in python_paths(files) if p not in opaque]
     before = [p for p in python_paths(upstream) if not is_test(p) and p not in opaque]
-    modules = python_modules(upstream, manifest.packages)
     program = Program(
         files={p: files[p] for p in python_modules(readable, manifest.packages)},
         upstream={p: upstream[p] for p in python_modules(before, manifest.packages)},
         names=python_modules({*readable, *before}, manifest.packages),
-        removed={modules[p]: str(r.mark) for p, r in pruned.removed.items() if p in modules},
-        extra=[files[p] for p in files if p.endswith("pyproject.toml") or p in opaque],
+        removed=_removed_modules(pruned, setting),
+        extra=[files[p] for p in _other_texts(files, setting)],
     )
     policy = Policy(
         facts=setting.facts,
         may_prune=PatternSet(manifest.symbols_pruned).any,
         frozen=setting.ours,
-        stays=frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub"),
+        stays=_stubs(manifest),
     )
-    specialized = specialize(program, policy, memo)
-    batches = {p: r.batch for p, r in pruned.removed.items()}
-    return specialized, lockstep.follow(files.replace(specialized.files), upstream, batches)
+    return specialize(program, policy, memo)
+
+
+def _digest(files: Snapshot, pruned: Pruned, setting: Setting) -> str:
+    """A digest of all that `_specialize` reads."""
+    manifest = setting.manifest
+    python = python_modules(python_paths(files), manifest.packages)
+    return digest_of(
+        setting.upstream.tree.id,
+        [(path, files.tree[path].blob) for path in sorted({*python, *_other_texts(files, setting)})],
+        manifest.packages,
+        manifest.symbols_pruned,
+        _removed_modules(pruned, setting),
+        _stubs(manifest),
+        setting.facts,
+        setting.ours,
+        setting.opaque,
+    )
+
+
+def _removed_modules(pruned: Pruned, setting: Setting) -> frozenset[str]:
+    modules = python_modules(setting.upstream, setting.manifest.packages)
+    return frozenset(modules[path] for path in pruned.removed if path in modules)
+
+
+def _other_texts(files: Snapshot, setting: Setting) -> list[str]:
+    """Files that may name symbols and are not specialized."""
+    return [path for path in files if path.endswith("pyproject.toml") or path in setting.opaque]
+
+
+def _stubs(manifest: Manifest) -> frozenset[str]:
+    return frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub")

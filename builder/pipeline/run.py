@@ -26,13 +26,15 @@ Comparison = tuple[Surface, tuple[native.Finding, ...]]
 class Recalled:
     """What cuts found that is true of the same files again.
 
-    Summaries, what upstream offers, what folding a file gave, what a file binds at its top level.
+    Summaries, what upstream offers, what folding a file gave, what a file binds at its top level,
+    whole specializations.
     """
 
     summaries: dict[tuple[str, str, int], Summary] = field(default_factory=dict)
     told: dict[str, Comparison] = field(default_factory=dict)
     folds: dict[str, FoldRecord] = field(default_factory=dict)
     tops: dict[str, ModuleBindings] = field(default_factory=dict)
+    specializations: dict[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,6 @@ def agrees(before: Module, ops: Iterable[Op], after: Module, formatted: bool = F
     return _Comparison(before, after, oracle.untouched, formatted).same(after.tree, wanted)
 
 
-def same_program(left: Module, right: Module) -> bool:
-    """Are two texts the same program? Statements with equal bytes are not compared further."""
-    return _Comparison(left, right, None, formatted=True).same(right.tree, left.tree)
-
-
 class _Sparse(Oracle):
     """The oracle, leaving every statement that spans no operation as the very same node."""
 

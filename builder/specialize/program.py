@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fold_cache import Recall
@@ -15,14 +15,14 @@ class Program:
     """The Python to specialize, and what is around it.
 
     `files`: path -> bytes of the kept files, overlays applied; `upstream`: the same files and the removed
-    ones as upstream has them; `names`: path -> module for all of both; `removed`: module -> why it is gone;
+    ones as upstream has them; `names`: path -> module for all of both; `removed`: modules that are gone;
     `extra`: other texts that may name symbols.
     """
 
     files: Mapping[str, bytes]
     upstream: Mapping[str, bytes]
     names: Mapping[str, str]
-    removed: Mapping[str, str] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
     extra: Iterable[bytes] = ()
 
 

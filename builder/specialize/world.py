@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -110,7 +110,7 @@ class SpecializerWorld:
         self,
         files: Mapping[str, bytes],
         names: Mapping[str, str],
-        removed: Mapping[str, str],
+        removed: Collection[str],
         facts: Facts,
         memory: Memory,
         units: dict[str, Unit],

@@ -41,7 +41,7 @@ def specialized(files: Mapping[str, str]) -> Specialized:
             files={path: text.encode() for path, text in files.items()},
             upstream={path: text.encode() for path, text in {**files, **GONE}.items()},
             names=names,
-            removed={_module(path): "a rule" for path in GONE},
+            removed=frozenset(map(_module, GONE)),
         )
         return specialize(program, whole.Policy(KNOWN, may_prune=lambda path: True))
 

@@ -52,7 +52,7 @@ def run(
         files={p: d if before.get(p) != d else before[p] for p, d in kept.items() if p not in gone},
         upstream=before,
         names={p: module_of(p) for p in {*before, *kept}},
-        removed={module_of(p): "manifest.yaml:1:1" for p in gone},
+        removed=frozenset(module_of(p) for p in gone),
         extra=extra,
     )
     return specialize(program, Policy(facts, may_prune, frozen, stays), Memo(recall, tops))

@@ -94,7 +94,7 @@ def test_the_same_text_binds_other_names_in_another_package() -> None:
         files = {place: b"from . import a\n", "pkg/a.py": b"", "pkg/sub/a.py": b""}
         names = {path: module_of(path) for path in files if path != "pkg/sub/a.py" or "__init__" in place}
         kept_files = {path: files[path] for path in names}
-        world = SpecializerWorld(kept_files, names, {}, Facts(), Memory(), {}, {}, BindingsCache(kept))
+        world = SpecializerWorld(kept_files, names, (), Facts(), Memory(), {}, {}, BindingsCache(kept))
         assert world.canonical("pkg.sub", "a") == target
 
 
@@ -108,7 +108,7 @@ def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.
     asked = ("a", "e", "h", "i", "j")
 
     def answers() -> list[Any]:
-        world = SpecializerWorld(files, names, {}, Facts(), Memory(), {}, {}, BindingsCache(kept))
+        world = SpecializerWorld(files, names, (), Facts(), Memory(), {}, {}, BindingsCache(kept))
         return [world.canonical("pkg.x", name) for name in asked]
 
     first = answers()

@@ -1,0 +1,93 @@
+"""A whole specialization is recalled where nothing that it depends on changed, and only there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_reached import BASIC, HEAD, stated, upstream
+
+from builder.errors import Mark
+from builder.manifest.model import Option
+from builder.pipeline import reduce
+from builder.pipeline.cut import Cut, cut
+from builder.pipeline.run import Recalled
+from builder.pipeline.specialization_memo import digest_of
+from builder.specialize.evaluating.facts import Facts, KnownValue
+
+FILES = {
+    **BASIC,
+    "main.py": "from pkg.models.registry import load\nfrom pkg.tool import fast\n\nload('one')\nfast()\n",
+    "tool.py": (
+        "from pkg.here import is_far, is_near\n\n\ndef fast():\n    if is_far():\n        return far()\n"
+        "    return near() if is_near() else None\n\n\n"
+        "def far():\n    return 1\n\n\ndef near():\n    return 2\n"
+    ),
+    "here.py": "def is_far():\n    return probe()\n\n\ndef is_near():\n    return probe()\n",
+    "extra.py": "import pkg.tool\n",
+}
+FAR = "facts: {predicates: {pkg.here.is_far: false}}\n"
+BATCHES = "batches:\n  - {id: a, why: w, remove: [python/pkg/extra.py]}\n"
+#: texts of the manifest after its roots
+MANIFESTS = [
+    FAR + BATCHES,
+    "# a comment\n" + FAR + BATCHES,
+    FAR + BATCHES.replace("why: w", "why: another reason"),
+    FAR.replace("false", "true") + BATCHES,
+    "facts: {predicates: {pkg.here.is_near: false}}\n" + BATCHES,
+    "prune_symbols: [python/pkg/]\n" + FAR + BATCHES,
+    FAR + "keep: [python/pkg/extra.py]\nbatches: []\n",
+]
+
+
+def run(rest: str, recalled: Recalled | None) -> Cut:
+    return cut(upstream(FILES), stated(rest, HEAD), lambda _: None, recalled)
+
+
+def everything(done: Cut) -> tuple[object, ...]:
+    found = done.specialized
+    return (
+        done.output.tree.id, done.decided.removed, found.lost, found.leftovers, found.uncertain, found.rounds,
+    )  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(MANIFESTS), min_size=2, max_size=6))
+def test_what_is_recalled_is_what_specializing_gives(manifests: list[str]) -> None:
+    recalled = Recalled()
+    for rest in manifests:
+        assert everything(run(rest, recalled)) == everything(run(rest, None))
+
+
+@pytest.mark.parametrize("rest", MANIFESTS[:3])
+def test_a_comment_or_a_reason_specializes_nothing(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recalled = Recalled()
+    run(MANIFESTS[0], recalled)
+    monkeypatch.setattr(reduce, "specialize", lambda *_: pytest.fail("specialized again"))
+    run(rest, recalled)
+
+
+@pytest.mark.parametrize("rest", MANIFESTS[3:])
+def test_any_other_change_specializes(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recalled = Recalled()
+    run(MANIFESTS[0], recalled)
+    calls: list[object] = []
+    real = reduce.specialize
+    monkeypatch.setattr(reduce, "specialize", lambda *given: (calls.append(given), real(*given))[1])
+    run(rest, recalled)
+    assert calls
+
+
+def test_a_result_belongs_to_whoever_recalls_it() -> None:
+    recalled = Recalled()
+    first = run(MANIFESTS[0], recalled)
+    first.specialized.lost["changed"] = "by its owner"
+    assert "changed" not in run(MANIFESTS[0], recalled).specialized.lost
+
+
+def test_a_digest_is_of_what_is_stated_and_not_of_where() -> None:
+    def facts(line: int, value: object) -> Facts:
+        option = Option(("x",), ("y",), Mark("manifest.yaml", line, 1), "a")
+        return Facts(predicates={"p.is_x": KnownValue(value)}, options=(option,), pure=frozenset(["a", "b"]))  # type: ignore[arg-type]
+
+    assert digest_of(facts(1, True)) == digest_of(facts(2, True))
+    assert len({digest_of(facts(1, value)) for value in (True, False, 1, 0, None, "1")}) == 6

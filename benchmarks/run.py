@@ -1,4 +1,5 @@
-"""Times of the builder as multiples of `git archive PIN | tar x`, measured in one run on one machine.
+"""Times of the builder as multiples of `git archive PIN | tar x` (on the clock) and of reading and parsing
+alone (in processor time), measured in one run on one machine.
 
     SGLANG_MIRROR=/path/to/sglang.git python benchmarks/run.py [--runs 5] [--pin seed] [--json] [--stages]
 
@@ -124,11 +125,14 @@ def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Calla
 
     following = successor(mirror, commit)
 
-    def dist(number: int, upstream: str = pin, *more: str) -> Taken:
-        environment = {**plain, "BUILDER_CACHE": str(scratch / f"cache-{number}")}
+    def dist(number: int, upstream: str = pin, *more: str, project: Path = ROOT) -> Taken:
+        environment = {**plain, "BUILDER_CACHE": str(scratch / f"cache-{number}"), "PYTHONPATH": str(ROOT)}
         out = scratch / f"dist-{number}"
         command = [sys.executable, "-m", "builder", "dist", upstream, "--out", str(out), *more]
-        return timed(command, environment)
+        return timed([*command, "--manifest", str(project / "manifest.yaml")], environment)
+
+    def edited(kind: str) -> Callable[[int], Taken]:
+        return lambda number: dist(number, project=edited_project(scratch / f"{kind}-{number}", kind))
 
     return {
         "git archive | tar x": floor,
@@ -138,8 +142,34 @@ def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Calla
         # the same run number: the output and what was found out are there already
         "dist, nothing changed": dist,
         "dist, a batch off": lambda number: dist(number, pin, "--without", "awq"),
+        "dist, a comment edited": edited("comment"),
+        "dist, a path rule edited": edited("rule"),
+        "dist, a fact edited": edited("fact"),
         "dist, next commit": lambda number: dist(number, following),
     }
+
+
+#: kind of edit -> a text of the manifest, and what it becomes
+EDITS = {
+    "comment": ("\nname: ", "\n# a comment\nname: "),
+    "rule": (" docs/platforms/,", ""),
+    "fact": ("        sglang.srt.layers.quantization.fp8_kernel.is_fp8_fnuz: false\n", ""),
+}
+
+
+def edited_project(folder: Path, kind: str) -> Path:
+    """A copy of the manifest and all that belongs to it, with one edit."""
+    for name in ("overlays", "schema", "docs/scope.yaml", "manifest.lock", "LICENSE", "NOTICE"):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
+        copy(ROOT / name, target)
+    old, new = EDITS[kind]
+    text = (ROOT / "manifest.yaml").read_text()
+    if text.count(old) != 1:
+        sys.exit(f"the manifest has {text.count(old)} times what the {kind} edit changes: {old!r}")
+    (folder / "manifest.yaml").write_text(text.replace(old, new))
+    return folder
 
 
 def successor(mirror: Path, commit: str) -> str:
@@ -199,18 +229,19 @@ def main() -> None:
         name: Taken(*(median(getattr(t, field) for t in runs) for field in ("wall", "cpu", "memory")))
         for name, runs in taken.items()
     }
-    base = rows["git archive | tar x"]
+    base, parsed = rows["git archive | tar x"], rows["read and parse alone"]
     if asked.json:
         figures = {
-            name: {"wall_s": r.wall, "cpu_s": r.cpu, "peak_mb": r.memory, "ratio": r.wall / base.wall}
+            name: {"wall_s": r.wall, "cpu_s": r.cpu, "peak_mb": r.memory, "ratio": r.cpu / parsed.cpu}
             for name, r in rows.items()
         }
         print(json.dumps({"commit": commit, "runs": asked.runs, "cases": figures, "stages_cpu_s": spent}))
         return
     print(f"{commit}, medians of {asked.runs}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print(f"{'':24}{'wall s':>8}{'cpu s':>8}{'MB':>6}{'x floor':>9}")
+    print(f"{'':26}{'wall s':>8}{'cpu s':>8}{'MB':>6}{'x floor':>9}{'x parse':>9}")
     for name, row in rows.items():
-        print(f"{name:24}{row.wall:8.2f}{row.cpu:8.2f}{row.memory:6.0f}{row.wall / base.wall:9.1f}")
+        floor, parse = row.wall / base.wall, row.cpu / parsed.cpu
+        print(f"{name:26}{row.wall:8.2f}{row.cpu:8.2f}{row.memory:6.0f}{floor:9.1f}{parse:9.1f}")
     for name, seconds in spent.items():
         print(f"  {name:22}{'':8}{seconds:8.2f}")
 

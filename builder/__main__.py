@@ -12,20 +12,30 @@ def _run() -> int:
     return 0
 
 
-if __name__ == "__main__":
+def _leave(status: int) -> None:
+    """Exit without freeing every object of a large heap one by one, which takes seconds.
+
+    Where worker processes may wait for their end, the interpreter shuts down as usual.
+    """
     import atexit
     import os
     import sys
+    import threading
 
+    if threading.active_count() == 1 and "multiprocessing" not in sys.modules:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                if stream is not None:
+                    stream.flush()
+            except OSError:
+                status = status or 1
+        os._exit(status)
+    raise SystemExit(status)
+
+
+if __name__ == "__main__":
     try:
-        status = _run()
+        _leave(_run())
     except KeyboardInterrupt:  # before anything was begun
-        status = 130
-    # the interpreter would free every object of a large heap one by one, which takes seconds
-    atexit._run_exitfuncs()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        status = status or 141
-    os._exit(status)
+        raise SystemExit(130) from None

@@ -18,9 +18,9 @@ from manifest_text import HEAD, REPOSITORY, manifest, places, problems, schema
 from builder.errors import BuildError, Mark
 from builder.manifest.load import load, parse, switch_off
 from builder.manifest.model import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
+from builder.pipeline.specialization_memo import digest_of
 from builder.report import render
 from builder.specialize.evaluating.facts import Facts
-from builder.specialize.fold_cache import digest
 
 #: HEAD has 11 lines: what follows it starts on line 12.
 NEXT = HEAD.count("\n") + 1
@@ -173,7 +173,7 @@ def test_a_fact_has_the_number_that_it_states(kind: str, text: str, value: objec
 def test_numbers_that_are_not_equal_in_kind_are_different_facts() -> None:
     digests = set()
     for text in ("1", "1.0", "true", '"1.0"', "truthy"):
-        digests.add(digest(Facts.of(manifest(f"facts: {{predicates: {{a.f: {text}}}}}\nbatches: []\n"))))
+        digests.add(digest_of(Facts.of(manifest(f"facts: {{predicates: {{a.f: {text}}}}}\nbatches: []\n"))))
     assert len(digests) == 5
     text = "facts: {predicates: {a.f: 1}}\n" + BATCH + "    facts: {predicates: {a.f: 1.0}}\n"
     assert [p.code for p in problems(HEAD + text)] == ["M011"]

@@ -14,7 +14,7 @@ from builder.manifest.model import Manifest
 from builder.native import gate as native
 from builder.parallel import Future, submit
 from builder.pipeline.prune import python_modules
-from builder.pipeline.run import Comparison, Recalled, Run
+from builder.pipeline.run import Comparison, Run
 from builder.pipeline.surfaces import staying_python, surface_files
 from builder.select.rules import Selection
 from builder.surface.extract import surface
@@ -43,7 +43,7 @@ class PendingComparison:
         """The comparison, remembered for later runs together with the summaries of all of upstream."""
         compared = self._future.result()
         if run.recalled:
-            _remember(run.recalled, run.upstream, {**staying, **compared.removed})
+            run.recalled.remember(known_of(run.upstream, {**staying, **compared.removed}))
             run.recalled.told[self._key] = (compared.surface, compared.findings)
         return compared
 
@@ -72,9 +72,3 @@ def _compare(
         summaries(upstream.restrict(removed), manifest.packages, known),
         *(earlier or (surface(files, manifest.packages), native.check(upstream))),
     )
-
-
-def _remember(recalled: Recalled, upstream: Snapshot, everything: Mapping[str, Summary]) -> None:
-    for key, summary in known_of(upstream, everything).items():
-        recalled.summaries.pop(key, None)  # the latest used are kept longest
-        recalled.summaries[key] = summary

@@ -64,7 +64,8 @@ def reduce(
     """
     output, total = files, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
-    known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
+    earlier = run.recalled.summaries if run.recalled else {}
+    known: dict[tuple[str, str, int], Summary] = {**earlier, **known_of(setting.upstream, staying)}
     reported: set[tuple[str, str, str]] = set()
     for number in range(1, _MAX_PASSES + 1):
         specialized, followed = specialize_once(output, pruned, setting, run)
@@ -78,6 +79,8 @@ def reduce(
         output = output.replace(dict.fromkeys(empty))
         summarized = output_summaries(output, setting.manifest, known)
         known |= known_of(output, summarized)
+        if run.recalled:
+            run.recalled.remember(known_of(output, summarized))
         if number == _MAX_PASSES:
             break
         fewer = narrowed(output, summarized, pruned, setting.manifest, setting.upstream)

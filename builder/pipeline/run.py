@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from builder.errors import BuildError, Problem
-from builder.graph.modules import Summary
+from builder.graph.modules import Summary, SummaryCache
 from builder.manifest.model import Manifest
 from builder.native import gate as native
 from builder.pipeline.prune import partial_paths
@@ -35,6 +35,12 @@ class Recalled:
     folds: dict[str, FoldRecord] = field(default_factory=dict)
     tops: dict[str, ModuleBindings] = field(default_factory=dict)
     specializations: dict[str, bytes] = field(default_factory=dict)
+
+    def remember(self, summaries: SummaryCache) -> None:
+        """Keep summaries for later cuts; the latest used are kept longest."""
+        for key, summary in summaries.items():
+            self.summaries.pop(key, None)
+            self.summaries[key] = summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,7 @@ docs: $(STAMP)
 	$(BUILDER) scope > docs/scope.md
 	$(BIN)/python benchmarks/closure.py --render
 	$(BIN)/python benchmarks/gains.py --render
+	$(BIN)/python benchmarks/speed.py
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -152,7 +152,7 @@ def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Calla
 #: kind of edit -> a text of the manifest, and what it becomes
 EDITS = {
     "comment": ("\nname: ", "\n# a comment\nname: "),
-    "rule": (" docs/platforms/,", ""),
+    "rule": (" docs/platforms/,", " docs/platforms/, docs/get_started/,"),
     "fact": ("        sglang.srt.layers.quantization.fp8_kernel.is_fp8_fnuz: false\n", ""),
 }
 
@@ -235,7 +235,8 @@ def main() -> None:
             name: {"wall_s": r.wall, "cpu_s": r.cpu, "peak_mb": r.memory, "ratio": r.cpu / parsed.cpu}
             for name, r in rows.items()
         }
-        print(json.dumps({"commit": commit, "runs": asked.runs, "cases": figures, "stages_cpu_s": spent}))
+        report = {"commit": commit, "runs": asked.runs, "cores": os.cpu_count(), "cases": figures}
+        print(json.dumps({**report, "stages_cpu_s": spent}, indent=1))
         return
     print(f"{commit}, medians of {asked.runs}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"{'':26}{'wall s':>8}{'cpu s':>8}{'MB':>6}{'x floor':>9}{'x parse':>9}")

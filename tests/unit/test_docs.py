@@ -140,6 +140,12 @@ def test_the_manifest_that_the_readme_shows_is_the_manifest() -> None:
         assert f"\n  - id: {batch}\n" in read("manifest.yaml")
 
 
+def test_the_page_on_speed_is_that_of_its_figures() -> None:
+    from benchmarks.speed import page
+
+    assert read("docs/speed.md") == page(json.loads(read("docs/speed.json")))
+
+
 @pytest.mark.skipif(not (ROOT / "manifest.lock").exists(), reason="no pin is proven yet")
 def test_the_transcript_of_the_readme_is_of_the_proven_pin() -> None:
     pin = json.loads(read("manifest.lock"))["pins"]["seed"]

@@ -103,7 +103,8 @@ def _may_be_in_code(pattern: re.Pattern[str], text: str) -> bool:
     """Whether a match may stand elsewhere than in a comment; tokenizing a file is slow."""
     for match in re.finditer(rf"(?<![A-Za-z0-9]){pattern.pattern}(?![A-Za-z0-9])", text, re.IGNORECASE):
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].partition("#")
-        if not before[1] or "'" in before[0] or '"' in before[0]:
+        # a quote before the sign, or a string of several lines that ends after it, and it begins no comment
+        if not before[1] or "'" in before[0] or '"' in before[0] or "'''" in before[2] or '"""' in before[2]:
             return True
     return False
 

@@ -15,7 +15,7 @@ from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.follow import followed
 from builder.pipeline.starts import Starts, edges_of, entrances, programs
-from builder.select.rules import Selection, select
+from builder.select.rules import Selection, reach_rule, select
 from builder.tree import Snapshot
 
 UNREACHED = "no root reaches it"
@@ -72,7 +72,7 @@ def prune(
 
     `staying`: the summaries of the Python that no rule removes, and `index` over it.
     """
-    selection = selection.narrowed(_defining(staying), unreached_rule(manifest))
+    selection = selection.narrowed(_defining(staying), reach_rule(manifest))
     verdict = {path: decision.verdict for path, decision in selection.decisions.items()}
     models = _models(manifest, index, verdict)
     needed = _needed(manifest, {*selection.prunable, *models}, index)

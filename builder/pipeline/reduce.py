@@ -10,7 +10,7 @@ from builder.graph.modules import Summary, SummaryCache, known_of, python_paths
 from builder.graph.names import is_test
 from builder.manifest.model import Manifest
 from builder.native import lockstep
-from builder.pipeline import unresolved_uses
+from builder.pipeline import tools, unresolved_uses
 from builder.pipeline.empty_modules import empty_modules
 from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.run import Run
@@ -148,10 +148,11 @@ def _specialize(files: Snapshot, pruned: Pruned, setting: Setting, memo: Memo) -
 
 
 def _digest(files: Snapshot, pruned: Pruned, setting: Setting) -> str:
-    """A digest of all that `_specialize` reads."""
+    """A digest of all that `_specialize` reads, and of the formatter that lays its result out."""
     manifest = setting.manifest
     python = python_modules(python_paths(files), manifest.packages)
     return digest_of(
+        tools.versions(),
         setting.upstream.tree.id,
         [(path, files.tree[path].blob) for path in sorted({*python, *_other_texts(files, setting)})],
         manifest.packages,

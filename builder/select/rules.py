@@ -127,6 +127,11 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
     return Selection(rules, decisions, matched, tuple(groups), tuple(problems))
 
 
+def reach_rule(manifest: Manifest) -> Rule:
+    """The rule for a module about which reachability decides."""
+    return Rule("a root reaches it", "reach", BASE, manifest.mark("roots"))
+
+
 class _Unstated:
     """The implicit rule for a path that no rule matches."""
 
@@ -136,7 +141,7 @@ class _Unstated:
         self._given_back = manifest.given_back
         self._patterns = PatternSet([rule.pattern for rule in manifest.given_back])
         roots = manifest.mark("roots")
-        self._reach = Rule("a root reaches it", "reach", BASE, roots)
+        self._reach = reach_rule(manifest)
         self._follow = Rule("it follows the modules beside it", "follow", BASE, roots)
 
     def rule(self, path: str) -> Rule | None:

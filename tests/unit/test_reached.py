@@ -175,6 +175,8 @@ def test_of_the_files_that_a_rule_prunes_those_that_define_nothing_of_the_kind_g
         path.rpartition("/")[2]: rule.verdict for path, rule in decided.removed.items() if "configs" in path
     }
     assert gone == {"unused.py": "reach", "other.py": "prune"}
+    kept = decided.selection.decisions["python/pkg/configs/engine.py"].rule
+    assert kept.pattern == "a root reaches it"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from test_reached import BASIC, HEAD, stated, upstream
 
 from builder.errors import Mark
 from builder.manifest.model import Option
-from builder.pipeline import reduce
+from builder.pipeline import reduce, tools
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.run import Recalled
 from builder.pipeline.specialization_memo import digest_of
@@ -74,6 +74,17 @@ def test_any_other_change_specializes(rest: str, monkeypatch: pytest.MonkeyPatch
     real = reduce.specialize
     monkeypatch.setattr(reduce, "specialize", lambda *given: (calls.append(given), real(*given))[1])
     run(rest, recalled)
+    assert calls
+
+
+def test_another_formatter_specializes(monkeypatch: pytest.MonkeyPatch) -> None:
+    recalled = Recalled()
+    run(MANIFESTS[0], recalled)
+    monkeypatch.setattr(tools, "versions", lambda: {"ruff": "another"})
+    calls: list[object] = []
+    real = reduce.specialize
+    monkeypatch.setattr(reduce, "specialize", lambda *given: (calls.append(given), real(*given))[1])
+    run(MANIFESTS[0], recalled)
     assert calls
 
 

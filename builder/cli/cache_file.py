@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from builder.pipeline.run import Recalled
 
 #: Limits for each kind of entry, about ten upstreams; the oldest are dropped first.
-MAX_ENTRIES = {"summaries": 16_000, "told": 8, "folds": 4_000, "tops": 8_000, "specializations": 6}
+MAX_ENTRIES = {"summaries": 16_000, "told": 8, "folds": 8_000, "tops": 8_000, "specializations": 6}
 _PREFIX = "recalled-"
 
 

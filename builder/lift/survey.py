@@ -29,6 +29,7 @@ from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import About, about, excused
 from builder.pipeline.surfaces import staying_python, surface_files
+from builder.report import MAX_PLACES
 from builder.select.families import with_paths
 from builder.surface.extract import surface as offers
 from builder.tree import Snapshot
@@ -142,7 +143,7 @@ def _causes(done: Trial, lost: Sequence[Lost], new: Snapshot, history: History) 
     """For problems about a line of upstream, the commit that wrote the line, if it came on the way."""
     explained = {item.problem for item in lost}
     causes: dict[Problem, Commit] = {}
-    for problem in done.problems:
+    for problem in (each for one in done.problems for each in (one, *one.also[:MAX_PLACES])):
         place = problem.upstream
         if place is None or problem in explained or place.file not in new:
             continue

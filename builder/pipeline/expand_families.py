@@ -149,38 +149,36 @@ class _Expansion:
         lowered = data.lower()
         if not any(needle.encode() in lowered for needle in self._families.needles):
             return
-        for match in set(_STRING.findall(data)):
-            name = match.decode()
-            member = self._member(name)
-            if member is None:
-                continue
-            if _VARIABLE.fullmatch(name):
-                self._variable(name, member)
-            elif name.startswith("--"):
+        for name, member in self._named(_STRING, data):
+            if name.startswith("--"):
                 self._values.setdefault(("add_argument", name), member)
                 self._parsed(path, member, name[2:].replace("-", "_"))
             elif name not in self._fields or name == member.word.text:
                 self._values.setdefault(("*", name), member)
-        for match in set(_ATTRIBUTE.findall(data)):
-            name = match.decode()
-            member = self._member(name)
-            if member is None:
-                continue
-            if _VARIABLE.fullmatch(name):
-                self._variable(name, member)
-            elif _QUESTION.match(name):
+        for name, member in self._named(_ATTRIBUTE, data):
+            if _QUESTION.match(name):
                 self._fact("value", member, f"*.{name}", False)
             elif name in self._stored and name not in self._methods:
                 self._fact("value", member, f"*.{name}", None)
 
         for owner, match in set(_LOOKED_UP.findall(data)):
-            member = self._member(match.decode())
-            if member is not None and owner != b"self":
-                self._fact("attribute", member, f"{owner.decode()}.{match.decode()}", False)
+            attribute = self._member(match.decode())
+            if attribute is not None and owner != b"self":
+                self._fact("attribute", attribute, f"{owner.decode()}.{match.decode()}", False)
         for asked, match in set(_AVAILABLE.findall(data)):
-            member = self._member(match.decode())
-            if member is not None:
-                self._fact("predicate", member, asked.decode(), False)
+            argument = self._member(match.decode())
+            if argument is not None:
+                self._fact("predicate", argument, asked.decode(), False)
+
+    def _named(self, pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[str, Member]]:
+        """The names of families that a pattern finds in a text; environment variables are stated here."""
+        for match in set(pattern.findall(data)):
+            name = match.decode()
+            member = self._member(name)
+            if member is not None and _VARIABLE.fullmatch(name):
+                self._variable(name, member)
+            elif member is not None:
+                yield name, member
 
     def _parsed(self, path: str, member: Member, name: str) -> None:
         """A flag leaves: what it would have filled is false, and leaves where the flag is declared."""

@@ -65,3 +65,16 @@ def places(
     return [
         (p.code, p.mark.line, p.mark.column) for p in problems(text, overlays, others) if p.mark is not None
     ]
+
+
+#: HEAD has 11 lines: what follows it starts on line 12.
+NEXT = HEAD.count("\n") + 1
+BATCH = "batches:\n  - id: one\n    why: because\n"
+
+
+def batch(lines: str) -> str:
+    return HEAD + BATCH + "".join(f"    {line}\n" for line in lines.splitlines())
+
+
+def at(column: int, line: int = 3) -> tuple[int, int]:
+    return (NEXT + line, column)

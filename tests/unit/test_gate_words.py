@@ -1,0 +1,91 @@
+"""G007 looks at the code of a file, and at a file only if its text may hold a word in code."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.errors import Mark
+from builder.gates.words import _may_be_in_code, _may_hold, _names, _pattern, _runs
+from builder.manifest.model import Word
+
+HERE = Mark("manifest.yaml", 1, 1)
+NPU = Word("npu", HERE)
+PATTERN = _pattern([NPU])
+
+PIECES = [
+    "npu",
+    "is_npu",
+    "NPU",
+    "'npu'",
+    '"',
+    "'",
+    '"""',
+    "#",
+    "\n",
+    " ",
+    "x",
+    "=",
+    "(",
+    ")",
+    "# npu",
+    "npu_stream",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x = npu\n", ["npu"]),
+        ("x = is_npu()  # npu\n", ["is_npu"]),
+        ("x = 1  # npu\n", []),
+        ("x = '#npu' or 'npu'\n", ["'npu'"]),
+        ("x = '''\n# npu''' or npu\n", ["npu"]),
+        ('"""speaks of\n# npu\n"""\n', []),
+        ("npu_stream = 1\n", []),
+    ],
+)
+def test_names_and_short_strings_of_code_are_found(text: str, found: list[str]) -> None:
+    tokens = [name for _, name, _ in _names(PATTERN, text.encode())]
+    assert tokens == [name.strip("'") for name in found]
+
+
+def test_a_word_in_comments_alone_is_not_in_code() -> None:
+    assert not _may_be_in_code(PATTERN, "x = 1  # npu\n# is_npu\n")
+    assert _may_be_in_code(PATTERN, "x = 1  # npu\nx = npu\n")
+
+
+def test_a_string_that_holds_the_sign_of_a_comment_may_be_code() -> None:
+    assert _may_be_in_code(PATTERN, "x = '#' + npu\n")
+    assert _may_be_in_code(PATTERN, "x = '''\n# ''' + npu\n")
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14))
+def test_the_shortcuts_never_hide_a_name(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    found = list(_tokenized(PATTERN, text))
+    if found:
+        assert _may_be_in_code(PATTERN, text)
+        assert _may_hold(_runs(text.encode()), NPU)
+    assert [name for _, name, _ in _names(PATTERN, text.encode())] == found
+
+
+def _tokenized(pattern: re.Pattern[str], text: str) -> list[str]:
+    """The names that the tokens of a whole text give."""
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in (tokenize.NAME, tokenize.STRING):
+                name = token.string
+                if token.type == tokenize.STRING:
+                    name = name.lstrip("rRbBuUfF").strip("\"'")
+                if pattern.fullmatch(name):
+                    found.append(name)
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    return found

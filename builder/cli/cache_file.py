@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder import memo
+from builder.errors import BuildError
 
 if TYPE_CHECKING:
     from builder.pipeline.run import Recalled
@@ -40,8 +41,8 @@ create table if not exists entries (
 
 @contextmanager
 def recalled(cache: Path | None) -> Iterator[Recalled]:
-    """The stored results; what the block adds is stored when it ends, also by an error: a result holds
-    whatever comes after it."""
+    """The stored results; what the block adds is stored when it ends, also with problems: what holds for a
+    file does not depend on what is wrong elsewhere."""
     from builder.pipeline.run import Recalled
     from builder.upstream.cache import default_cache
 
@@ -49,8 +50,10 @@ def recalled(cache: Path | None) -> Iterator[Recalled]:
     try:
         with memo.using(file):
             yield Recalled.of(file)
-    finally:
+    except BuildError:
         file.save()
+        raise
+    file.save()
 
 
 def _builder() -> bytes:
@@ -130,7 +133,7 @@ class CacheFile:
     def _reader(self) -> sqlite3.Connection:
         process = os.getpid()
         if process not in self._readers:
-            uri = f"{self._path.absolute().as_uri()}?mode=ro"
+            uri = f"{self._path.absolute().as_uri()}?mode=rw"  # to roll back what a killed builder began
             self._readers[process] = sqlite3.connect(uri, _PATIENCE, uri=True)
         return self._readers[process]
 

@@ -7,15 +7,17 @@ results only to the builder that made them.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import pickle
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Q = TypeVar("Q")
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -53,32 +55,80 @@ def using(store: Store | None) -> Iterator[None]:
         _store = before
 
 
-def remembered(function: Callable[P, T]) -> Callable[P, T]:
-    """Make a pure function remember its results.
+def recall(kind: str, given: tuple[object, ...], make: Callable[[], T]) -> T:
+    """What `make` gave for equal `given`, or what it gives now; what it raises is not remembered.
 
-    Its arguments must be values that `digest` takes, and its results must be picklable.
+    `given` are values that `digest` takes, all that the result depends on; `kind` says what the result is.
     """
+    store = _store
+    if store is None:
+        return make()
+    key = digest(*given)
+    data = store.get(kind, key)
+    if data is not None:
+        found: T = pickle.loads(data)
+        return found
+    made = make()
+    store.put(kind, key, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
+    return made
+
+
+def recall_each(
+    kind: str, given: Sequence[tuple[object, ...]], make: Callable[[Sequence[int]], Sequence[T]]
+) -> list[T]:
+    """Like `recall` for several results, of which `make` gives those with the numbers that it gets."""
+    store = _store
+    if store is None:
+        return list(make(range(len(given))))
+    keys = [digest(*one) for one in given]
+    known = {number: data for number, key in enumerate(keys) if (data := store.get(kind, key)) is not None}
+    found: dict[int, T] = {number: pickle.loads(data) for number, data in known.items()}
+    todo = [number for number in range(len(given)) if number not in found]
+    for number, one in zip(todo, make(todo) if todo else (), strict=True):
+        found[number] = one
+        store.put(kind, keys[number], pickle.dumps(one, pickle.HIGHEST_PROTOCOL))
+    return [found[number] for number in range(len(given))]
+
+
+def recall_while(
+    kind: str,
+    given: tuple[object, ...],
+    answer: Callable[[Q], object],
+    make: Callable[[], tuple[Mapping[Q, object], T]],
+) -> T:
+    """Like `recall` for a result that also rests on answers to questions.
+
+    `make` gives the questions with their answers, and the result, which holds while `answer` says the same.
+    """
+    store = _store
+    if store is None:
+        return make()[1]
+    key = digest(*given)
+    data = store.get(kind, key)
+    if data is not None:
+        answers, found = pickle.loads(data)
+        if all(answer(question) == said for question, said in answers.items()):
+            kept: T = found
+            return kept
+    answers, made = make()
+    store.put(kind, key, pickle.dumps((dict(answers), made), pickle.HIGHEST_PROTOCOL))
+    return made
+
+
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a pure function remember its results, by arguments that `digest` takes."""
     kind = f"{function.__module__}.{function.__qualname__}"
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        store = _store
-        if store is None:
-            return function(*args, **kwargs)
-        key = digest(args, tuple(sorted(kwargs.items())))
-        data = store.get(kind, key)
-        if data is not None:
-            found: T = pickle.loads(data)
-            return found
-        made = function(*args, **kwargs)
-        store.put(kind, key, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
-        return made
+        given = (args, tuple(sorted(kwargs.items())))
+        return recall(kind, given, lambda: function(*args, **kwargs))
 
     return call
 
 
 def digest(*values: object) -> bytes:
-    """sha256 of values: bytes, text, numbers, None, and tuples of these.
+    """sha256 of values: bytes, text, numbers, None, and tuples, lists, mappings and dataclasses of these.
 
     Raises TypeError for any other value.
     """
@@ -96,10 +146,18 @@ def _feed(update: Callable[[bytes], None], value: object) -> None:
         update(b"s%d:" % len(raw) + raw)
     elif value is None or isinstance(value, (bool, int, float)):
         update(f"{type(value).__name__}:{value!r};".encode())
-    elif isinstance(value, tuple):
-        update(b"t%d:" % len(value))
+    elif isinstance(value, (tuple, list)):
+        update(b"%s%d:" % (b"t" if isinstance(value, tuple) else b"l", len(value)))
         for item in value:
             _feed(update, item)
+    elif isinstance(value, Mapping):
+        update(b"m%d:" % len(value))
+        for pair in value.items():
+            _feed(update, pair)
+    elif dataclasses.is_dataclass(value):
+        update(f"d{type(value).__qualname__}:".encode())
+        for field in dataclasses.fields(value):
+            _feed(update, getattr(value, field.name))
     else:
         raise TypeError(f"a {type(value).__name__} has no digest")
 

@@ -57,10 +57,11 @@ def recalled(cache: Path | None) -> Iterator[Recalled]:
 
 
 def _builder() -> bytes:
-    """A digest of the builder and of the Python that runs it."""
+    """A digest of the builder, its tools, and the Python that runs it."""
     from builder.pipeline.request_key import own_digest
+    from builder.pipeline.tools import versions
 
-    return memo.digest(own_digest(), sys.implementation.cache_tag, sys.hexversion)
+    return memo.digest(own_digest(), versions(), sys.implementation.cache_tag, sys.hexversion)
 
 
 class CacheFile:

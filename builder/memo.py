@@ -205,6 +205,9 @@ class Shelf(MutableMapping[K, V]):
     def __delitem__(self, key: K) -> None:
         self._deleted.add(key)
 
+    def __bool__(self) -> bool:
+        return True  # it may hold what nobody has asked for
+
     def __iter__(self) -> Iterator[K]:
         return (key for key in self._used if key not in self._deleted)
 

@@ -65,7 +65,7 @@ def test_values_have_equal_digests_only_where_they_are_the_same(one: object, oth
 
 
 def test_a_value_without_a_digest_is_refused() -> None:
-    for value in ({}, [], {1}, object()):
+    for value in ({1}, object(), b"x".decode):
         with pytest.raises(TypeError, match="has no digest"):
             digest(value)
 
@@ -75,6 +75,7 @@ def test_a_shelf_reads_what_is_asked_for_and_forgets_nothing_by_itself() -> None
     shelf: Shelf[str, list[int]] = Shelf(store, "kind")
     shelf["a"] = [1]
     later: Shelf[str, list[int]] = Shelf(store, "kind")
+    assert later  # though nothing was asked for
     assert "b" not in later
     assert later["a"] is later["a"]
     assert dict(later) == {"a": [1]}

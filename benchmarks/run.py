@@ -131,6 +131,10 @@ def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Calla
         command = [sys.executable, "-m", "builder", "dist", upstream, "--out", str(out), *more]
         return timed([*command, "--manifest", str(project / "manifest.yaml")], environment)
 
+    def ask(number: int, *words: str) -> Taken:
+        environment = {**plain, "BUILDER_CACHE": str(scratch / f"cache-{number}")}
+        return timed([sys.executable, "-m", "builder", *words], environment)
+
     def edited(kind: str) -> Callable[[int], Taken]:
         return lambda number: dist(number, project=edited_project(scratch / f"{kind}-{number}", kind))
 
@@ -141,17 +145,25 @@ def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Calla
         "dist, cold": dist,
         # the same run number: the output and what was found out are there already
         "dist, nothing changed": dist,
+        "why, after a build": lambda number: ask(number, "why", _ASKED, "--upstream", pin),
+        "plan, after a build": lambda number: ask(
+            number, "plan", pin, "--out", str(scratch / f"dist-{number}")
+        ),
         "dist, a batch off": lambda number: dist(number, pin, "--without", "awq"),
         "dist, a comment edited": edited("comment"),
+        "dist, a reason edited": edited("reason"),
         "dist, a path rule edited": edited("rule"),
         "dist, a fact edited": edited("fact"),
         "dist, next commit": lambda number: dist(number, following),
     }
 
 
+#: What `why` is asked about.
+_ASKED = "python/sglang/srt/server_args.py"
 #: kind of edit -> a text of the manifest, and what it becomes
 EDITS = {
     "comment": ("\nname: ", "\n# a comment\nname: "),
+    "reason": ("why: MindSpore models run on Ascend only.", "why: MindSpore runs on Ascend only."),
     "rule": (" docs/platforms/,", " docs/platforms/, docs/get_started/,"),
     "fact": ("        sglang.srt.layers.quantization.fp8_kernel.is_fp8_fnuz: false\n", ""),
 }

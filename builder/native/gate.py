@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
+from builder.memo import remembered
 from builder.native import layout
 from builder.native.lockstep import ROOT
 from builder.native.symbols import bindings, defined, symbols
@@ -124,14 +125,19 @@ def _python(files: Mapping[str, bytes], root: str, library: str) -> Iterator[Fin
     for path in sorted(files):
         if not path.endswith(".py") or needle not in files[path]:
             continue
-        try:
-            tree = parse(files[path], path).tree
-        except (SyntaxError, ValueError):
-            continue  # G001 reports it
-        for name, line in sorted(set(_calls(tree, library))):
+        for name, line in _called(files[path], path, library):
             if name not in registered:
                 message = f"{path} uses torch.ops.{library}.{name}, which nothing registers."
                 yield Finding("operator", path, name, line, message)
+
+
+@remembered
+def _called(data: bytes, path: str, library: str) -> list[tuple[str, int]]:
+    try:
+        tree = parse(data, path).tree
+    except (SyntaxError, ValueError):
+        return []  # G001 reports it
+    return sorted(set(_calls(tree, library)))
 
 
 def _calls(tree: ast.Module, library: str) -> Iterator[tuple[str, int]]:

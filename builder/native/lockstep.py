@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
+from builder.memo import remembered
 from builder.native import cpp, layout
 from builder.native.symbols import Binding, bindings, defined, symbols
 from builder.native.text import TextEdit, apply, blank, decode, encode
@@ -67,7 +68,8 @@ def follow(
             consequences,
         )
     remaining = {
-        p: encode(apply(cpp.scan(decode(kept[p])), cuts.get(p, []))) for p in layout.natives(kept, root)
+        p: encode(apply(cpp.scan(decode(kept[p])), cuts[p])) if p in cuts else kept[p]
+        for p in layout.natives(kept, root)
     }
     declared, wrong = _declarations(kept, remaining, upstream, lost_functions, root)
     problems += wrong
@@ -229,16 +231,25 @@ def _declarations(
 def _uses(files: Mapping[str, bytes], names: set[str]) -> dict[str, Mark]:
     """The first use of each name outside the declarations of functions."""
     first_uses: dict[str, Mark] = {}
+    listed = tuple(sorted(names))
     for path in sorted(files):
-        text = decode(files[path])
-        if not any(name in text for name in names):
-            continue
+        for name, line in _lines_of_uses(files[path], listed).items():
+            first_uses.setdefault(name, Mark(path, line))
+    return first_uses
+
+
+@remembered
+def _lines_of_uses(data: bytes, names: tuple[str, ...]) -> dict[str, int]:
+    """The line of the first use of each name that a text uses outside the declarations of functions."""
+    text = decode(data)
+    lines: dict[str, int] = {}
+    if any(name in text for name in names):
         spans = [(f.start, f.end) for f in symbols(text).functions if not f.defined]
         code = blank(cpp.scan(text).code, spans)
         for match in re.finditer(r"[A-Za-z_]\w*", code, re.ASCII):
-            if match.group() in names and match.group() not in first_uses:
-                first_uses[match.group()] = Mark(path, text.count("\n", 0, match.start()) + 1)
-    return first_uses
+            if match.group() in names and match.group() not in lines:
+                lines[match.group()] = text.count("\n", 0, match.start()) + 1
+    return lines
 
 
 def _still_used(name: str, where: Mark, batch: str) -> Problem:

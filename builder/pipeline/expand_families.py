@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from builder.errors import Problem
 from builder.graph.names import path_of
 from builder.graph.resolve import Index
 from builder.manifest.model import Absent, Batch, Fact, FactKind, Manifest, Option
+from builder.memo import remembered
 from builder.select.families import Families, Member
 from builder.tree import Snapshot
 
@@ -25,6 +27,35 @@ _STRING = re.compile(rb"[\"']((?:--)?[A-Za-z_][\w:-]*)[\"']")
 _ATTRIBUTE = re.compile(rb"\.([A-Za-z_]\w*)")
 _LOOKED_UP = re.compile(rb"\b(?:hasattr|getattr)\(\s*([A-Za-z_][\w.]*)\s*,\s*[\"']([A-Za-z_]\w*)[\"']")
 _AVAILABLE = re.compile(rb"\b((?:[A-Za-z_]\w*\.)+([A-Za-z_]\w*)\.is_available)\b")
+
+
+class _Names(NamedTuple):
+    """Names in a text that may be of families, sorted."""
+
+    strings: tuple[str, ...]
+    attributes: tuple[str, ...]
+    looked_up: tuple[tuple[str, str], ...]  # object, attribute
+    available: tuple[tuple[str, str], ...]  # what is called, the part of it that may be of a family
+
+
+@remembered
+def _names_in(data: bytes, needles: tuple[str, ...]) -> _Names | None:
+    """The names in a text that hold a needle; None when there are none."""
+    lowered = data.lower()
+    if not any(needle.encode() in lowered for needle in needles):
+        return None
+
+    def found(pattern: re.Pattern[bytes], name: int = 0) -> Any:
+        matches = {match if isinstance(match, tuple) else (match,) for match in pattern.findall(data)}
+        texts = (tuple(part.decode() for part in match) for match in matches)
+        return sorted(one for one in texts if any(needle in one[name].lower() for needle in needles))
+
+    return _Names(
+        tuple(name for (name,) in found(_STRING)),
+        tuple(name for (name,) in found(_ATTRIBUTE)),
+        tuple(found(_LOOKED_UP, 1)),
+        tuple(found(_AVAILABLE, 1)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,34 +177,33 @@ class _Expansion:
 
     def text(self, path: str, data: bytes) -> None:
         """Strings and attributes in the text of a file."""
-        lowered = data.lower()
-        if not any(needle.encode() in lowered for needle in self._families.needles):
+        found = _names_in(data, self._families.needles)
+        if found is None:
             return
-        for name, member in self._named(_STRING, data):
+        for name, member in self._named(found.strings):
             if name.startswith("--"):
                 self._values.setdefault(("add_argument", name), member)
                 self._parsed(path, member, name[2:].replace("-", "_"))
             elif name not in self._fields or name == member.word.text:
                 self._values.setdefault(("*", name), member)
-        for name, member in self._named(_ATTRIBUTE, data):
+        for name, member in self._named(found.attributes):
             if _QUESTION.match(name):
                 self._fact("value", member, f"*.{name}", False)
             elif name in self._stored and name not in self._methods:
                 self._fact("value", member, f"*.{name}", None)
 
-        for owner, match in set(_LOOKED_UP.findall(data)):
-            attribute = self._member(match.decode())
-            if attribute is not None and owner != b"self":
-                self._fact("attribute", attribute, f"{owner.decode()}.{match.decode()}", False)
-        for asked, match in set(_AVAILABLE.findall(data)):
-            argument = self._member(match.decode())
+        for owner, name in found.looked_up:
+            attribute = self._member(name)
+            if attribute is not None and owner != "self":
+                self._fact("attribute", attribute, f"{owner}.{name}", False)
+        for asked, name in found.available:
+            argument = self._member(name)
             if argument is not None:
-                self._fact("predicate", argument, asked.decode(), False)
+                self._fact("predicate", argument, asked, False)
 
-    def _named(self, pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[str, Member]]:
-        """The names of families that a pattern finds in a text; environment variables are stated here."""
-        for match in set(pattern.findall(data)):
-            name = match.decode()
+    def _named(self, names: Iterable[str]) -> Iterator[tuple[str, Member]]:
+        """Those of the names that are of families; environment variables are stated here."""
+        for name in names:
             member = self._member(name)
             if member is not None and _VARIABLE.fullmatch(name):
                 self._variable(name, member)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.errors import Mark
-from builder.manifest.model import Manifest
+from builder.manifest.model import Batch, Manifest
 
 #: The fields of a manifest that hold its texts, and what follows from these alone.
 FROM_TEXT = frozenset(["texts", "digest", "statements", "marks", "overlays"])
@@ -48,7 +48,8 @@ def places(manifest: Manifest) -> Places:
     whys: dict[Mark, str] = {}
     overlays = [(path, hashlib.sha256(data).hexdigest()) for path, data in manifest.overlays.items()]
     at = [(path, numbers[mark]) for path, mark in manifest.marks.items()]
-    parts = (_plain(values, numbers, whys), at, overlays)
+    quoted = any(file.tables for batch in manifest.batches for file in batch.files)
+    parts = (_plain(values, numbers, whys, quoted), at, overlays)
     stated = _digest(parts)
     return Places(
         marks, whys, stated, _digest((stated, sorted((numbers[m], why) for m, why in whys.items())))
@@ -73,8 +74,10 @@ def _marks(value: Any) -> Iterator[Mark]:
             yield from _marks(item)
 
 
-def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str]) -> Any:
+def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str], quoted: bool) -> Any:
     """A value with numbers for places, and without the reasons, which `whys` receives.
+
+    `quoted`: the output quotes the reasons of batches in its tables, so they are part of what is stated.
 
     Equal ones have the same `repr`. A reason that is not the only one at its place is part of what is stated.
     """
@@ -82,17 +85,19 @@ def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str]) -> An
         return "mark", numbers[value]
     if dataclasses.is_dataclass(value):
         why, mark = getattr(value, "why", None), getattr(value, "mark", None)
-        own = isinstance(why, str) and isinstance(mark, Mark) and whys.setdefault(mark, why) == why
+        own = False
+        if isinstance(why, str) and isinstance(mark, Mark) and not (quoted and isinstance(value, Batch)):
+            own = whys.setdefault(mark, why) == why
         return [
             type(value).__name__,
             *(
-                (field.name, "why" if own and field.name == "why" else _plain(item, numbers, whys))
+                (field.name, "why" if own and field.name == "why" else _plain(item, numbers, whys, quoted))
                 for field in dataclasses.fields(value)
                 for item in [getattr(value, field.name)]
             ),
         ]
     if isinstance(value, Mapping):
-        return [(key, _plain(item, numbers, whys)) for key, item in value.items()]
+        return [(key, _plain(item, numbers, whys, quoted)) for key, item in value.items()]
     if isinstance(value, tuple):
-        return [_plain(item, numbers, whys) for item in value]
+        return [_plain(item, numbers, whys, quoted) for item in value]
     return value

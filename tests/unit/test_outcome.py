@@ -54,6 +54,7 @@ CHANGES = [
     ),
     ("absent: [fancy]}", "absent: [fancy, wide]}"),
     ("label: small", "label: other"),
+    ("why: one model is kept", "why: one is enough"),  # the tables of what left quote it
 ]
 #: changes of upstream: a file, a text of it, and what stands there instead
 PATCHES = [
@@ -158,7 +159,7 @@ def fresh_cut(*_: Any, **__: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "step", [Step(), Step(comments=[LINES[0], LINES[-1]]), Step([0]), Step([1, 2], comments=LINES)], ids=str
+    "step", [Step(), Step(comments=[LINES[0], LINES[-1]]), Step([1, 2], comments=LINES)], ids=str
 )
 def test_a_comment_or_a_reason_cuts_nothing(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
@@ -182,6 +183,13 @@ def test_a_batch_that_is_off_and_another_upstream_are_asked_again(monkeypatch: p
     for step in (Step(without=["awk"]), Step(patches=[0]), Step()):
         everything(step, store)
     assert len(cuts) == 2
+
+
+def test_a_reason_that_the_output_quotes_is_stated() -> None:
+    store = MemoryStore()
+    everything(Step(), store)
+    (number,) = (n for n, (_, new) in enumerate(CHANGES) if new == "why: one is enough")
+    assert everything(Step((number,)), store) == everything(Step((number,)), MemoryStore())
 
 
 def test_another_formatter_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,8 @@ def places(manifest: Manifest) -> Places:
     whys: dict[Mark, str] = {}
     overlays = [(path, hashlib.sha256(data).hexdigest()) for path, data in manifest.overlays.items()]
     at = [(path, numbers[mark]) for path, mark in manifest.marks.items()]
-    parts = (_plain(values, numbers, whys), at, overlays)
+    files = [mark.file for mark in marks]  # a message may say in which of them a statement stands
+    parts = (_plain(values, numbers, whys), at, files, overlays)
     stated = _digest(parts)
     return Places(
         marks, whys, stated, _digest((stated, sorted((numbers[m], why) for m, why in whys.items())))

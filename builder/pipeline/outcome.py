@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from builder import memo
 from builder.analysis.indexed_tree import IndexedTree
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
@@ -42,8 +43,9 @@ def prove(upstream: Upstream, manifest: Manifest, about: About, stage: Stage) ->
 
     Raises BuildError with the problems of the first stage that has any.
     """
-    done, after = _cut(snapshot(upstream), manifest, about, stage, None, twice=True)
-    return Outcome(done, after, measure(done, manifest))
+    with memo.using(None):
+        done, after = _cut(snapshot(upstream), manifest, about, stage, None, twice=True)
+        return Outcome(done, after, measure(done, manifest))
 
 
 def recall_or_make(

@@ -84,8 +84,8 @@ class _Attribution:
         names = rb"\b(?:%s)\b" % b"|".join(sorted(wanted))
         for path, rule in sorted(self.cut.decided.removed.items()):
             if path.endswith(".py") and not is_test(path):
-                for name in _matches(names, self.cut.upstream[path]):
-                    for number in wanted.pop(name, ()):
+                for found in _matches(names, self.cut.upstream[path]):
+                    for number in wanted.pop(found, ()):
                         self.attribute(number, (Reason(rule.batch, rule.stated, rule.mark),))
 
     def read(self) -> None:

@@ -29,14 +29,12 @@ NAME = "results.sqlite3"
 MAX_BYTES = 400_000_000
 #: How long to wait for another builder that saves (seconds).
 _PATIENCE = 10.0
-_SCHEMA = """
-create table if not exists entries (
-    key blob primary key, -- of builder, kind and key
-    used integer not null, -- the number of the run that used it last
-    size integer not null,
-    value blob not null -- a digest of key and result, then the result
+_SCHEMA = (
+    # `key` is of builder, kind and key; `value` is a digest of key and result, then the result
+    "create table if not exists results (key blob primary key, value blob not null)",
+    # apart, because an update rewrites a row; `used` is the number of the run that used it last
+    "create table if not exists uses (key blob primary key, used integer, size integer) without rowid",
 )
-"""
 
 
 @contextmanager
@@ -84,7 +82,7 @@ class CacheFile:
             return None
         name = self._name(kind, key)
         try:
-            row = self._reader().execute("select value from entries where key = ?", (name,)).fetchone()
+            row = self._reader().execute("select value from results where key = ?", (name,)).fetchone()
         except sqlite3.Error as error:
             self._give_up(error)
             return None
@@ -118,14 +116,14 @@ class CacheFile:
                 writer.execute("commit")
 
     def _write(self, writer: sqlite3.Connection) -> None:
-        writer.execute(_SCHEMA)
-        (run,) = writer.execute("select coalesce(max(used), 0) + 1 from entries").fetchone()
-        rows = []
+        for statement in _SCHEMA:
+            writer.execute(statement)
+        (run,) = writer.execute("select coalesce(max(used), 0) + 1 from uses").fetchone()
         for (kind, key), data in self._added.items():
             name = self._name(kind, key)
-            rows.append((name, run, len(data), _check(name, data) + data))
-        writer.executemany("insert or replace into entries values (?, ?, ?, ?)", rows)
-        writer.executemany("update entries set used = ? where key = ?", [(run, one) for one in self._used])
+            writer.execute("insert or replace into results values (?, ?)", (name, _check(name, data) + data))
+            writer.execute("insert or replace into uses values (?, ?, ?)", (name, run, len(data)))
+        writer.executemany("update uses set used = ? where key = ?", [(run, one) for one in self._used])
         _shrink(writer)
 
     def _name(self, kind: str, key: bytes) -> bytes:
@@ -158,13 +156,12 @@ def _check(name: bytes, data: bytes) -> bytes:
 
 def _shrink(writer: sqlite3.Connection) -> None:
     """Delete what was not used for longest until the rest fits."""
-    (total,) = writer.execute("select sum(size) from entries").fetchone()
-    if total <= MAX_BYTES:
-        return
+    (total,) = writer.execute("select coalesce(sum(size), 0) from uses").fetchone()
     oldest = []
-    for key, size in writer.execute("select key, size from entries order by used, rowid"):
+    for key, size in writer.execute("select key, size from uses order by used"):
         if total <= MAX_BYTES:
             break
         oldest.append((key,))
         total -= size
-    writer.executemany("delete from entries where key = ?", oldest)
+    for table in ("results", "uses"):
+        writer.executemany(f"delete from {table} where key = ?", oldest)

@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from builder.cli import options, output
+from builder.cli.cache_file import recalled
 from builder.errors import BuildError
-from builder.manifest.model import Manifest
 from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
+from builder.pipeline.outcome import recalled_cut
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import About, about, excused
 from builder.report import as_dict, ordered
@@ -32,7 +33,7 @@ def command(names: bool, **shared: Any) -> None:
     within = partial_paths(upstream.tree)
     manifest = with_paths(excused(request.manifest, known, within), upstream.tree)
     selection = select(upstream.tree, manifest, within=within)
-    families = _families(upstream, request.manifest, known) if names else {}
+    families = _families(request, upstream, known) if names else {}
     matches, radius = selection.matches(), selection.radius()
     if output.form() == "json":
         rows = [
@@ -69,5 +70,10 @@ def command(names: bool, **shared: Any) -> None:
         raise BuildError(selection.problems)
 
 
-def _families(upstream: Upstream, manifest: Manifest, known: About) -> Mapping[str, FamilyMatches]:
-    return cut(snapshot(upstream), manifest, lambda problems: None, about=known).families
+def _families(request: options.Request, upstream: Upstream, known: About) -> Mapping[str, FamilyMatches]:
+    """What the words of the batches match, whatever problems the cut has."""
+    with recalled(request.cache) as recall:
+        done = recalled_cut(upstream, request.manifest, known, recall)
+        if done is None:
+            done = cut(snapshot(upstream), request.manifest, lambda problems: None, recall, known)
+        return done.families

@@ -49,7 +49,8 @@ def places(manifest: Manifest) -> Places:
     overlays = [(path, hashlib.sha256(data).hexdigest()) for path, data in manifest.overlays.items()]
     at = [(path, numbers[mark]) for path, mark in manifest.marks.items()]
     quoted = any(file.tables for batch in manifest.batches for file in batch.files)
-    parts = (_plain(values, numbers, whys, quoted), at, overlays)
+    files = [mark.file for mark in marks]  # a message may say in which of them a statement stands
+    parts = (_plain(values, numbers, whys, quoted), at, files, overlays)
     stated = _digest(parts)
     return Places(
         marks, whys, stated, _digest((stated, sorted((numbers[m], why) for m, why in whys.items())))

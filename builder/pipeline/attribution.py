@@ -17,6 +17,7 @@ from builder.emit.ledger import Reason
 from builder.errors import Mark
 from builder.graph.names import absolute, is_test, module_of, package_of, path_of
 from builder.manifest.model import Manifest
+from builder.memo import remembered
 from builder.pipeline.cut import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
 
@@ -80,11 +81,11 @@ class _Attribution:
                     wanted[name.encode()].append(number)
         if not wanted:
             return
-        names = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(wanted)))
+        names = rb"\b(?:%s)\b" % b"|".join(sorted(wanted))
         for path, rule in sorted(self.cut.decided.removed.items()):
             if path.endswith(".py") and not is_test(path):
-                for name in names.findall(self.cut.upstream[path]):
-                    for number in wanted.pop(name, ()):
+                for found in _matches(names, self.cut.upstream[path]):
+                    for number in wanted.pop(found, ()):
                         self.attribute(number, (Reason(rule.batch, rule.stated, rule.mark),))
 
     def read(self) -> None:
@@ -210,6 +211,12 @@ class _Attribution:
                 lines[place.path][why[0]] += place.block.lines
                 lines[place.path].update(dict.fromkeys(why[1:], 0))
         return {path: _sorted(found) for path, found in lines.items()}
+
+
+@remembered
+def _matches(pattern: bytes, data: bytes) -> tuple[bytes, ...]:
+    """What a pattern matches in a text, each text once, in order."""
+    return tuple(dict.fromkeys(re.findall(pattern, data)))
 
 
 def _sorted(lines_of: Counter[Reason]) -> Reasons:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
+from builder import memo
 from builder.analysis.indexed_tree import IndexedTree
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
@@ -41,8 +43,9 @@ def prove(upstream: Upstream, manifest: Manifest, about: About, stage: Stage) ->
 
     Raises BuildError with the problems of the first stage that has any.
     """
-    done, after = _cut(snapshot(upstream), manifest, about, stage, None, twice=True)
-    return Outcome(done, after, measure(done, manifest))
+    with memo.using(None):
+        done, after = _cut(snapshot(upstream), manifest, about, stage, None, twice=True)
+        return Outcome(done, after, measure(done, manifest))
 
 
 def recall_or_make(
@@ -50,30 +53,51 @@ def recall_or_make(
 ) -> Outcome:
     """The outcome, as it is remembered or made now. Raises BuildError with the problems of the first stage
     that has any."""
-    where = places(manifest)
-    packing = Packing(manifest, where, deferred(upstream))
-    key = digest_of(tools.versions(), upstream.tree.id, about, where.stated)
-    # the sentences of the figures quote reasons
-    figures_key = digest_of(key, where.reasons)
-
-    packed = recall.outcomes.get(key)
-    if packed is not None:
-        done, after = packing.unpack(packed)
-    else:
-        done, after = _cut(snapshot(upstream), manifest, about, stage, recall)
-        _keep(recall, key, packing.pack((done, after)))
-    packed = recall.outcomes.get(figures_key)
-    if packed is not None:
-        figures = packing.unpack(packed)
-    else:
+    entries = _Entries.of(upstream, manifest, about, recall)
+    known = entries.get(entries.key)
+    if known is None:
+        known = _cut(snapshot(upstream), manifest, about, stage, recall)
+        entries.keep(entries.key, known)
+    done, after = known
+    figures = entries.get(entries.figures_key)
+    if figures is None:
         figures = measure(done, manifest)
-        _keep(recall, figures_key, packing.pack(figures))
+        entries.keep(entries.figures_key, figures)
     return Outcome(done, after, figures)
 
 
-def _keep(recall: Recalled, key: str, packed: bytes | None) -> None:
-    if packed is not None:
-        recall.outcomes[key] = packed
+def recalled_cut(upstream: Upstream, manifest: Manifest, about: About, recall: Recalled) -> Cut | None:
+    """The cut, if it is remembered."""
+    entries = _Entries.of(upstream, manifest, about, recall)
+    known = entries.get(entries.key)
+    return known[0] if known is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """What is remembered of one outcome: the cut with its index, and the figures, whose sentences quote
+    reasons."""
+
+    key: str
+    figures_key: str
+    _packing: Packing
+    _recall: Recalled
+
+    @classmethod
+    def of(cls, upstream: Upstream, manifest: Manifest, about: About, recall: Recalled) -> _Entries:
+        where = places(manifest)
+        key = digest_of(tools.versions(), upstream.tree.id, about, where.stated)
+        packing = Packing(manifest, where, deferred(upstream))
+        return cls(key, digest_of(key, where.reasons), packing, recall)
+
+    def get(self, key: str) -> Any:
+        packed = self._recall.outcomes.get(key)
+        return self._packing.unpack(packed) if packed is not None else None
+
+    def keep(self, key: str, value: object) -> None:
+        packed = self._packing.pack(value)
+        if packed is not None:
+            self._recall.outcomes[key] = packed
 
 
 def _cut(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.cli import cache_file
@@ -68,6 +68,7 @@ def test_results_belong_to_the_builder_and_to_the_kind_that_made_them(tmp_path: 
     assert read(path, "a", builder=b"a third") == read(path, "a", kind="another") == [None]
 
 
+@settings(max_examples=max(30, settings().max_examples // 10))
 @given(st.integers(0, 2**32), st.sampled_from(["cut", "flip", "zero", "empty", "other"]))
 def test_a_damaged_file_gives_no_false_result_and_the_next_save_heals_it(
     tmp_path_factory: pytest.TempPathFactory, seed: int, damage: str

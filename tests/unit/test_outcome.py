@@ -201,6 +201,14 @@ def test_another_formatter_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> No
         everything(Step(), store)
 
 
+def test_a_proof_uses_nothing_that_is_remembered() -> None:
+    store = MemoryStore()
+    upstream, manifest = Step().upstream(), Step().manifest()
+    with memo.using(store):
+        outcome.prove(upstream, manifest, about(upstream, manifest), quiet)
+    assert not store.added()
+
+
 def test_an_outcome_is_read_without_the_bytes_of_upstream() -> None:
     store = MemoryStore()
     run(Step(), Recalled.of(store))

@@ -42,7 +42,7 @@ def trial(
     """
     within = partial_paths(upstream)
     asked = excused(manifest, about, within)
-    selection = chosen(upstream, with_paths(manifest, upstream.tree), within)
+    selection = chosen(upstream, with_paths(asked, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]
     relaxed = _replacing(_keeping(asked, open_paths), upstream)
     collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]

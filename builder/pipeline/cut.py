@@ -11,6 +11,7 @@ from builder.analysis.surface_diff import Surfaces
 from builder.graph.modules import SummaryCache, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
+from builder.manifest.switches import without
 from builder.native import gate as native
 from builder.native import lockstep
 from builder.overlay.record import Record
@@ -88,7 +89,7 @@ def cut(
     # follow the models: what a model that stays contradicts is withdrawn
     scoped = follow_models(asked, upstream, pruned)
     if scoped.off:
-        return cut(upstream, manifest.without(scoped.off), stop, recall, replace(about, pin=None))
+        return cut(upstream, without(manifest, scoped.off), stop, recall, replace(about, pin=None))
 
     expanded = expand(run, asked, scoped, pruned, staying, index)
 

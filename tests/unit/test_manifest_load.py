@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from manifest_text import HEAD, REPOSITORY, manifest, places, problems, schema
 
 from builder.errors import BuildError, Mark
-from builder.manifest.load import load, parse, switch_off
+from builder.manifest.load import load, parse
 from builder.manifest.model import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
+from builder.manifest.switches import switch_off
 from builder.pipeline.specialization_memo import digest_of
 from builder.report import render
 from builder.specialize.evaluating.facts import Facts

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from builder.cli import output
 from builder.cli.cache_file import recalled
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import Cut
+from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
 from builder.pipeline.verify import verify
@@ -22,7 +23,7 @@ def cut_upstream(request: Request, upstream: Upstream, recall: Recalled | None =
     """Cut an upstream, using nothing of earlier builds but `recall`. Raises BuildError."""
     output.stage("cutting")
     known = about(upstream, request.manifest, request.without)
-    return cut(snapshot(upstream), request.manifest, about=known, recall=recall)
+    return cut_to_fit(snapshot(upstream), request.manifest, about=known, recall=recall)
 
 
 def cut_with_cache(request: Request, upstream: Upstream) -> Cut:

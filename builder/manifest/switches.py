@@ -130,7 +130,9 @@ def _alone(manifest: Manifest, asked: Iterable[str], off: Iterable[str]) -> Iter
         if batch.id in off and missing:
             names = " and ".join(f"`{name}`" for name, _ in missing)
             message = f"The batch `{batch.id}` can be off only where {names} is off too."
-            both = [*asked, *(name for name in off_with(manifest, asked, with_needs=True) if name not in off)]
+            whole = off_with(manifest, asked, with_needs=True)
+            needed = {name for one in manifest.batches if one.id in whole for name, _ in one.needs}
+            both = [*asked, *(name for name in whole if name in needed and name not in off)]
             options = " ".join(f"--without {name}" for name in both)
             hint = f"add `--with-needs`, or write `{options}`"
             yield Problem("C002", message, missing[0][1], hint=hint)

@@ -15,6 +15,7 @@ import json
 import os
 import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
@@ -30,6 +31,7 @@ from builder.manifest.load import load  # noqa: E402
 from builder.manifest.model import BASE, Manifest  # noqa: E402
 from builder.manifest.switches import off_with, switch_off  # noqa: E402
 from builder.pipeline.given_back import cut_to_fit  # noqa: E402
+from builder.pipeline.lockfile import known  # noqa: E402
 from builder.pipeline.ranges import about  # noqa: E402
 from builder.pipeline.run import Recalled  # noqa: E402
 from builder.pipeline.verify import verify  # noqa: E402
@@ -54,22 +56,24 @@ class Pin:
         self.upstream = resolve(name, where)
         self.files = snapshot(self.upstream)
         self.recall = Recalled()
-        self.lines = self.without(()).lines
+        self.lines = 0
+        proof = known(ROOT).get(name)
+        self.lines = int(proof.figures["lines"]["after"]) if proof else self.without(())[0].lines
 
-    def without(self, ids: Sequence[str]) -> Switched:
-        """What the build gives; `lines` are those of the whole output until the first build is known."""
+    def without(self, ids: Sequence[str]) -> tuple[Switched, tuple[Problem, ...]]:
+        """What the build gives, against the proven output with all batches, and what stopped it."""
         off = off_with(self.manifest, ids, with_needs=True)
         asked = switch_off(self.manifest, off)
         try:
-            known = about(self.upstream, self.manifest, off)
-            done = cut_to_fit(self.files, asked, recall=self.recall, about=known)
+            said = about(self.upstream, self.manifest, off)
+            done = cut_to_fit(self.files, asked, recall=self.recall, about=said)
             verify(done, asked)
         except BuildError as error:
-            return Switched(off, 0, Counter(p.code for p in _all(error.problems)))
+            return Switched(off, 0, Counter(p.code for p in _all(error.problems))), error.problems
         finally:
             gc.collect()
         lines = figures.by_extension(figures.line_counts(done.output))[figures.CODE]
-        return Switched(off, lines - getattr(self, "lines", 0), {})
+        return Switched(off, lines - self.lines, {}), ()
 
 
 def _all(problems: Sequence[Problem]) -> list[Problem]:
@@ -91,14 +95,20 @@ def main() -> int:
     given = parser.parse_args()
     manifest = load(ROOT / "manifest.yaml")
     broken = 0
+    gc.disable()  # as the builder does; it collects between two builds
     for name in given.pins:
         pin = Pin(name, manifest)
         ids = given.batch or [b.id for b in manifest.batches if b.id != BASE]
         tried = pairs(manifest, given.pair) if given.pair else [(one,) for one in ids]
         for asked in tried:
-            found = pin.without(asked)
+            started = time.monotonic()
+            found, problems = pin.without(asked)
             broken += bool(found.codes)
-            print(name, "+".join(asked), dict(found.codes) or f"{found.lines:+,} lines", flush=True)
+            result = dict(found.codes) or f"{found.lines:+,} lines"
+            print(name, "+".join(asked), result, f"({time.monotonic() - started:.0f} s)", flush=True)
+            for problem in problems:
+                place = problem.upstream or problem.mark
+                print(f"  {problem.code} {problem.message} ({place})", flush=True)
             if not given.pair:
                 _keep(given.out, name, asked[0], found)
     return 1 if broken else 0

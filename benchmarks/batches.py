@@ -21,23 +21,22 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from builder.emit import figures, switch_figures
+from builder.emit.switch_figures import Switched
+from builder.errors import BuildError, Problem
+from builder.manifest.load import load
+from builder.manifest.model import BASE, Manifest
+from builder.manifest.switches import off_with, switch_off
+from builder.pipeline.given_back import cut_to_fit
+from builder.pipeline.lockfile import known
+from builder.pipeline.ranges import about
+from builder.pipeline.run import Recalled
+from builder.pipeline.verify import verify
+from builder.upstream.cache import default_cache
+from builder.upstream.model import Sources, snapshot
+from builder.upstream.resolve import resolve
 
-from builder.emit import figures, switch_figures  # noqa: E402
-from builder.emit.switch_figures import Switched  # noqa: E402
-from builder.errors import BuildError, Problem  # noqa: E402
-from builder.manifest.load import load  # noqa: E402
-from builder.manifest.model import BASE, Manifest  # noqa: E402
-from builder.manifest.switches import off_with, switch_off  # noqa: E402
-from builder.pipeline.given_back import cut_to_fit  # noqa: E402
-from builder.pipeline.lockfile import known  # noqa: E402
-from builder.pipeline.ranges import about  # noqa: E402
-from builder.pipeline.run import Recalled  # noqa: E402
-from builder.pipeline.verify import verify  # noqa: E402
-from builder.upstream.cache import default_cache  # noqa: E402
-from builder.upstream.model import Sources, snapshot  # noqa: E402
-from builder.upstream.resolve import resolve  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
 
 
 class Pin:

@@ -45,12 +45,17 @@ def _broken(done: Cut) -> Mapping[str, Rule]:
     back = {rule.mark: rule for rule in done.manifest.given_back}
     folders = tuple(f"{folder.rstrip('/')}/" for folder in done.manifest.packages.values())
     given = {
-        path: replace(back[decision.rule.mark], pattern=BROKEN, verdict="follow", batch=BASE)
+        path: back[decision.rule.mark]
         for path, decision in done.decided.selection.decisions.items()
         if decision.rule.mark in back and path in done.output and not path.startswith(folders)
     }
     if not given:
         return {}
     found = problems(done, output_world(done, done.manifest))
-    places = {p.upstream.file for one in found for p in (one, *one.also) if p.upstream is not None}
-    return {path: rule for path, rule in given.items() if path in places}
+    leaving: dict[str, Rule] = {}
+    for problem in (p for one in found for p in (one, *one.also)):
+        path = problem.upstream.file if problem.upstream else ""
+        if path in given and path not in leaving:
+            reason = f"{BROKEN} ({problem.code} {problem.message})"
+            leaving[path] = replace(given[path], pattern=reason, verdict="follow", batch=BASE)
+    return leaving

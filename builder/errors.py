@@ -39,6 +39,7 @@ CODES: dict[str, tuple[int, str]] = {
         "An item of the scope, or the history, refers to something that the manifest does not state.",
     ),
     "M013": (MANIFEST_INVALID, "A version range is empty, or no pin confirms it."),
+    "M014": (MANIFEST_INVALID, "Batches need or follow one another in a circle."),
     # rules against the upstream tree
     "R001": (RULE_BROKEN, "A pattern matches no path of the upstream tree."),
     "R002": (RULE_BROKEN, "One batch keeps what another batch removes."),
@@ -88,6 +89,7 @@ CODES: dict[str, tuple[int, str]] = {
     "E004": (ENVIRONMENT, "Another builder is writing to the same output."),
     "E070": (INTERNAL, "Internal error."),
     "C001": (USAGE, "The command line is invalid."),
+    "C002": (USAGE, "A batch that is switched off needs others off, too."),
 }
 
 

@@ -30,6 +30,9 @@ _MANIFEST = click.option(
 _WITHOUT = click.option(
     "--without", multiple=True, metavar="BATCH", help="Switch a batch off; may be repeated."
 )
+_WITH_NEEDS = click.option(
+    "--with-needs", is_flag=True, help="Also switch off what the batches of --without need off."
+)
 _FORMAT = click.option(
     "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
     help="How problems and data are printed.",
@@ -62,8 +65,8 @@ class Request:
 
 
 def manifest_options(function: Function) -> Function:
-    """--manifest, --without, --format."""
-    for option in (_FORMAT, _WITHOUT, _MANIFEST):
+    """--manifest, --without, --with-needs, --format."""
+    for option in (_FORMAT, _WITH_NEEDS, _WITHOUT, _MANIFEST):
         function = option(function)
     return function
 
@@ -90,10 +93,12 @@ def ask(
     mirror: Path | None = None,
     cache: Path | None = None,
     offline: bool = False,
+    with_needs: bool = False,
 ) -> Request:
     """Load the manifest, without the batches that are switched off. Raises BuildError."""
     from builder.errors import BuildError
-    from builder.manifest.load import load, read_texts, switch_off
+    from builder.manifest.load import load, read_texts
+    from builder.manifest.switches import switch_off
 
     output.choose(form)
     try:
@@ -104,11 +109,16 @@ def ask(
         raise
     for name, text in manifest.texts.items():
         output.remember(name, text)
+    batches = [batch.id for batch in manifest.batches]
     if without:
-        manifest = switch_off(manifest, without)
+        manifest = switch_off(manifest, without, with_needs)
+    on = {batch.id for batch in manifest.batches}
+    off = tuple(name for name in batches if name not in on)
+    if more := [name for name in off if name not in without]:
+        output.note(f"also off: {', '.join(more)}")
     return Request(
         manifest,
-        without,
+        off,
         upstream or manifest.upstream.default,
         mirror,
         cache,

@@ -12,9 +12,13 @@ import click
     "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
 )
 def command(manifest_path: Path) -> None:
-    """Generate docs/scope.md from the manifest and its lock; no upstream is needed."""
+    """Generate docs/scope.md from the manifest, its lock and docs/scope.json; no upstream is needed."""
+    from builder.emit import switch_figures
     from builder.emit.scope_page import scope_page
     from builder.manifest.load import load
     from builder.pipeline.lockfile import known
 
-    click.echo(scope_page(load(manifest_path), known(manifest_path.resolve().parent)), nl=False)
+    manifest, root = load(manifest_path), manifest_path.resolve().parent
+    figures = root / switch_figures.FILE
+    measured = switch_figures.read(figures.read_bytes() if figures.is_file() else b"")
+    click.echo(scope_page(manifest, known(root), measured), nl=False)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from builder.cli import output
 from builder.cli.cache_file import recalled
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import Cut
+from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.outcome import Outcome, prove, recall_or_make
 from builder.pipeline.ranges import about
 from builder.pipeline.verify import verify
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 def cut_upstream(request: Request, upstream: Upstream) -> Cut:
     """Cut an upstream, using nothing of earlier builds. Raises BuildError."""
     output.stage("cutting")
-    return cut(snapshot(upstream), request.manifest, about=about(upstream, request.manifest, request.without))
+    known = about(upstream, request.manifest, request.without)
+    return cut_to_fit(snapshot(upstream), request.manifest, about=known)
 
 
 def verify_output(request: Request, done: Cut) -> IndexedTree:

@@ -6,9 +6,12 @@ Made from the manifest and the figures that `manifest.lock` has of each proven p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from builder.emit import switch_figures
 from builder.emit.lock import Lock
+from builder.emit.switch_figures import Measured
 from builder.errors import CODES
 from builder.manifest.model import BASE, Batch, Item, Kept, Manifest
 from builder.manifest.scope import statements
@@ -24,6 +27,13 @@ can be switched off by its name (`--without`), or one of its statements. Evidenc
 proven pin did, what a gate asks of every build (the codes are in [errors.md](errors.md)), and the tests.
 `python -m builder why PATH` gives the same for one file, `REMOVED.md` beside an output for all of a batch.
 """
+_SWITCHES = """\
+`--without BATCH` builds the distribution without one decision. Some batches can be off only where others
+are off too (`needs off`): `--with-needs` switches these off as well. Others go along (`takes along`). A
+feature is a decision about what the distribution can do; housekeeping is what the rest entails, or concerns
+the repository alone. Lines are lines of code more than with all batches on, for all that is off together.
+`python benchmarks/batches.py` measures them.
+"""
 _TITLES = {
     "decisions": "Decisions",
     "removed": "Removed beside the batches",
@@ -33,11 +43,15 @@ _TITLES = {
 _ROWS = ("item", "decision", "rules", "evidence")
 
 
-def scope_page(manifest: Manifest, lock: Lock) -> str:
-    """The page. A batch that no proven pin has yet is shown without figures."""
+def scope_page(manifest: Manifest, lock: Lock, measured: Measured = MappingProxyType({})) -> str:
+    """The page. A batch that no proven pin has yet is shown without figures.
+
+    `measured`: what switching batches off gave.
+    """
     page = _Page(manifest, lock)
     parts = [_HEAD.format(name=manifest.name), *page.proven(), *page.section("decisions")]
-    parts += ["## Batches\n", _table(_ROWS, page.batches()), *page.section("removed")]
+    parts += ["## Batches\n", _table(_ROWS, page.batches()), *_switches(manifest, measured)]
+    parts += page.section("removed")
     parts += [*page.section("kept"), *page.section("guarantees"), *page.texts()]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
@@ -126,7 +140,7 @@ class _Page:
                 also = [f"{i.id}" for i in self.manifest.scope if batch.id in i.batches]
                 more = f" ({', '.join(also)})" if also else ""
                 yield (
-                    f'<a id="batch-{batch.id}"></a>{batch.id}{more}',
+                    f'<a id="batch-{batch.id}"></a>{batch.id}{more}{_kind(batch)}',
                     batch.why,
                     _states(batch),
                     _lines(sentences),
@@ -173,6 +187,18 @@ class _Page:
         yield _table(("pattern", "in", "made to hold by", "exceptions"), rows)
         if everywhere:
             yield f"Nowhere searched: {', '.join(f'`{path}`' for path in sorted(everywhere))}.\n"
+
+
+def _switches(manifest: Manifest, measured: Measured) -> Iterator[str]:
+    """What switching off each batch gives."""
+    yield "## Switching a batch off\n"
+    yield _SWITCHES
+    shown = {pin: measured[pin] for pin in manifest.upstream.pins if pin in measured}
+    yield _table(switch_figures.heads(shown), switch_figures.rows(manifest, shown))
+
+
+def _kind(batch: Batch) -> str:
+    return "" if batch.kind == "feature" else f"<br>{batch.kind}"
 
 
 def _states(batch: Batch) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from builder.analysis.distributions import provided_by, requirement_name
 from builder.analysis.externals import Uses, externals
 from builder.analysis.indexed_tree import IndexedTree
-from builder.analysis.projects import Project
+from builder.analysis.projects import Project, Requirement
 from builder.errors import Mark, Problem
-from builder.manifest.model import Manifest
+from builder.manifest.model import Manifest, TomlEdit
 
 
 def check(
@@ -17,7 +17,8 @@ def check(
 ) -> list[Problem]:
     """Requirements of one project that nothing imports, and imports that nothing required provides.
 
-    A requirement that nothing imports needs a reason in the manifest (`guarantees.dependencies`). An import
+    A requirement that nothing imports needs a reason in the manifest (`guarantees.dependencies`), unless a
+    batch that is off would have removed it. An import
     that may fail needs no requirement, and neither does one that upstream has without a requirement: what
     another distribution brings along, and what the user installs for an optional part.
     """
@@ -34,6 +35,8 @@ def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Proble
     for row in project.requirements:
         if row.name in used or row.name in kept_names or row.name == project.name:
             continue
+        if any(_removes(edit, row, project) for edit in manifest.toml_given_back):
+            continue
         extra = f" (extra {row.extra})" if row.extra else ""
         yield Problem(
             "G008",
@@ -41,6 +44,14 @@ def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Proble
             upstream=Mark(project.path),
             hint="remove it by a TOML edit, or say under guarantees.dependencies why it stays",
         )
+
+
+def _removes(edit: TomlEdit, row: Requirement, project: Project) -> bool:
+    """Would the edit take this requirement out, alone or with all of its extra?"""
+    where = f"project.optional-dependencies.{row.extra}" if row.extra else "project.dependencies"
+    return (edit.file, edit.op, edit.key) == (project.path, "remove", where) and (
+        edit.value is None or requirement_name(str(edit.value)) == row.name
+    )
 
 
 def _uncovered(project: Project, upstream: Project, was: Uses, now: Uses) -> Iterator[Problem]:

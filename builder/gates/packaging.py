@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.projects import RUNTIME_SUFFIXES, Project, projects
@@ -21,14 +22,14 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
 
     Data files are judged by the output alone (upstream's own wheel misses some when it is built
     without git), and so are dependencies that nothing imports; the rest is what upstream had right and
-    the output has not.
+    the output has not. What only an edit of a batch that is off would have put right is not asked for.
     """
     old = {p.path: p for p in projects(before.snapshot, manifest.packages)}
     new = projects(after.snapshot, manifest.packages)
     problems = list(dependencies.stated(new, manifest))
     for project in new:
         upstream = old.get(project.path)
-        problems += _data(project, upstream, before, after)
+        problems += _data(project, upstream, before, after, _given_back(project, manifest))
         problems += dependencies.check(project, upstream, before, after, manifest)
         if upstream is not None:
             problems += _scripts(project, upstream, before, after)
@@ -67,12 +68,21 @@ def _folders(project: Project, package: str) -> list[str]:
 
 
 def _data(
-    project: Project, upstream: Project | None, before: IndexedTree, after: IndexedTree
+    project: Project,
+    upstream: Project | None,
+    before: IndexedTree,
+    after: IndexedTree,
+    given_back: Mapping[str, tuple[str, ...]],
 ) -> Iterator[Problem]:
     if project.package_data is None:
         return
     matched = packaged(project, after.snapshot)
     carried = {p for rows in matched.values() for p in rows}
+    carried |= {
+        p
+        for rows in packaged(replace(project, package_data=given_back), after.snapshot).values()
+        for p in rows
+    }
     unpacked = [
         path
         for folder in sorted(project.packages.values())
@@ -103,6 +113,17 @@ def _data(
                 upstream=Mark(project.path),
                 hint="remove it by a TOML edit",
             )
+
+
+def _given_back(project: Project, manifest: Manifest) -> dict[str, tuple[str, ...]]:
+    """package -> the globs of package data that batches which are off would have added."""
+    prefix = "tool.setuptools.package-data."
+    found: dict[str, tuple[str, ...]] = {}
+    for edit in manifest.toml_given_back:
+        if edit.file == project.path and edit.op == "add" and edit.key.startswith(prefix):
+            package = edit.key.removeprefix(prefix)
+            found[package] = (*found.get(package, ()), str(edit.value))
+    return found
 
 
 def _referenced(paths: Sequence[str], snapshot: Snapshot, folders: Sequence[str]) -> list[str]:

@@ -9,7 +9,8 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Problem, by_cause
 from builder.manifest.model import BASE, Manifest, Rule, WholeFile
 from builder.overlay.files import place
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import Cut
+from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.prune import chosen, partial_paths
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.run import Recalled
@@ -42,7 +43,7 @@ def trial(
     """
     within = partial_paths(upstream)
     asked = excused(manifest, about, within)
-    selection = chosen(upstream, with_paths(manifest, upstream.tree), within)
+    selection = chosen(upstream, with_paths(asked, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]
     relaxed = _replacing(_keeping(asked, open_paths), upstream)
     collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]
@@ -50,7 +51,7 @@ def trial(
     done: Cut | None = None
     after: IndexedTree | None = None
     try:
-        done = cut(upstream, relaxed, collected.extend, recall, about)
+        done = cut_to_fit(upstream, relaxed, collected.extend, recall, about)
         after = output_world(done, relaxed)
         collected += problems(done, after)
     except BuildError as error:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
+from builder.errors import Mark
 from builder.manifest import scope
 from builder.manifest.documents import Documents
 from builder.manifest.findings import TRUTH, Findings
@@ -116,6 +117,9 @@ def _batch(view: View, findings: Findings) -> Batch:
         name,
         why,
         view.mark,
+        "housekeeping" if view.text("kind") == "housekeeping" else "feature",
+        _relation(view, "needs", findings),
+        _relation(view, "follows", findings),
         _models(view),
         words=tuple(_words(view)),
         spared=tuple(_spared(view, findings)),
@@ -138,6 +142,11 @@ def _batch(view: View, findings: Findings) -> Batch:
         toml=tuple(_toml(item, name, why, findings) for item in view.items("toml")),
         anchored=tuple(_anchored(item, name, why, findings) for item in view.items("anchored")),
     )
+
+
+def _relation(view: View, key: str, findings: Findings) -> tuple[tuple[str, Mark], ...]:
+    """The ids of batches that stand under `key`, each with its place."""
+    return tuple((findings.batch(item), item.mark) for item in view.alone().items(key))
 
 
 def _models(view: View) -> tuple[Models, ...]:

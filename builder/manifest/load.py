@@ -6,20 +6,19 @@ import contextlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from builder.errors import BuildError, Mark, Problem, fail
-from builder.manifest import checks, digests, spans
+from builder.errors import BuildError, Mark, fail
+from builder.manifest import checks, digests, spans, switches
 from builder.manifest import scope as items
 from builder.manifest.build import build
 from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
 from builder.manifest.findings import OVERLAYS, Findings
-from builder.manifest.model import BASE, Manifest
+from builder.manifest.model import Manifest
 from builder.manifest.nodes import MAX_BYTES
-from builder.spelling import nearest
 
 MAX_OVERLAY_BYTES = 16_000_000
 
@@ -75,6 +74,7 @@ def parse(
     problems += checks.contradictions(manifest)
     problems += checks.pruned(manifest)
     problems += spans.check(manifest)
+    problems += switches.check(manifest)
     if not misfits and read:
         # a misspelt key may name the overlay
         problems += checks.overlays_unused(findings.overlays, overlays, others)
@@ -102,23 +102,6 @@ def read_texts(path: Path) -> dict[str, str]:
     with contextlib.suppress(OSError):
         parts[path.name] = path.read_bytes() if path.is_file() else b""
     return {name: data.decode("utf-8", "replace") for name, data in parts.items()}
-
-
-def switch_off(manifest: Manifest, ids: Iterable[str]) -> Manifest:
-    """The manifest without these batches. Raises BuildError M006 for unknown ids."""
-    wanted = tuple(dict.fromkeys(ids))
-    known = [batch.id for batch in manifest.batches if batch.id != BASE]
-    problems = []
-    for name in wanted:
-        if name == BASE:
-            message = f"The batch `{BASE}` is the top level of the manifest and cannot be switched off."
-            problems.append(Problem("M006", message, Mark(manifest.file)))
-        elif name not in known:
-            message = f"There is no batch `{name}`."
-            problems.append(Problem("M006", message, Mark(manifest.file), hint=nearest(name, known)))
-    if problems:
-        raise BuildError(problems)
-    return manifest.without(wanted)
 
 
 def read_schema(root: Path) -> Mapping[str, Any]:

@@ -36,11 +36,13 @@ class Span:
     wherever it matches.
 
     `beyond`: describes the pin being built if it lies outside the range; filled in for one upstream.
+    `without`: batches of which one must be off, or the statement is withdrawn.
     """
 
     since: str | None = None
     until: str | None = None
     beyond: str | None = None
+    without: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.since is not None or self.until is not None
@@ -356,12 +358,16 @@ class Batch:
     """One decision: what is removed, edited and added, and why.
 
     `models`: where one of them stays, the whole batch is switched off. `words`: whatever is named by one
-    of them is part of it, but for what is `spared`.
+    of them is part of it, but for what is `spared`. `needs`: batches that must be off wherever this one
+    is; `follows`: batches of which one that is off takes this one with it.
     """
 
     id: str
     why: str
     mark: Mark
+    kind: Literal["feature", "housekeeping"] = "feature"
+    needs: tuple[tuple[str, Mark], ...] = ()
+    follows: tuple[tuple[str, Mark], ...] = ()
     models: tuple[Models, ...] = ()
     words: tuple[Word, ...] = ()
     spared: tuple[Spared, ...] = ()
@@ -505,6 +511,7 @@ class Manifest:
     kernel: Kernel | None = None
     scope: tuple[Item, ...] = ()
     given_back: tuple[Rule, ...] = ()  # rules of batches that are switched off
+    toml_given_back: tuple[TomlEdit, ...] = ()  # TOML edits of batches that are switched off
 
     @property
     def text(self) -> str:
@@ -514,21 +521,3 @@ class Manifest:
     def mark(self, *path: str | int) -> Mark:
         """Where the value at this path of manifest.yaml stands: `mark("roots", "modules", 0)`."""
         return self.marks.get(path) or (self.mark(*path[:-1]) if path else Mark(self.file))
-
-    def without(self, ids: tuple[str, ...]) -> Manifest:
-        """The manifest with these batches switched off, and without what rests on them."""
-        from dataclasses import replace
-
-        kernel = self.kernel
-        if kernel is not None:
-            kernel = replace(kernel, remove=tuple(r for r in kernel.remove if r.batch not in ids))
-
-        off = [b for b in self.batches if b.id in ids]
-        texts = tuple(t for t in self.guarantees.absent_text if not set(ids).intersection(t.batches))
-        return replace(
-            self,
-            batches=tuple(b for b in self.batches if b.id not in ids),
-            guarantees=replace(self.guarantees, absent_text=texts),
-            kernel=kernel,
-            given_back=(*self.given_back, *(r for b in off for r in b.rules if r.verdict == "remove")),
-        )

@@ -38,7 +38,8 @@ also stops the build. If it matches only some versions of upstream, state `since
 inclusive): it is applied wherever it matches, and must match inside the range. At a pin outside the range it
 must not match, which keeps the range true; where the version is unknown, as for a commit that is not a pin,
 it may. Releases contain only `python/`; statements about anything else may match nothing there. Any other
-reason to match nothing goes under `optional`.
+reason to match nothing goes under `optional`. What holds only where another batch is off says
+`without: BATCH`: it is withdrawn while that batch is on.
 
 In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each mapping in the list `a`.
 """

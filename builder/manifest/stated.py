@@ -65,10 +65,11 @@ def stated(manifest: Manifest) -> Iterator[Stated]:
 
 
 def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:
-    """The manifest with `change` applied to every statement, a statement's own models included."""
+    """The manifest with `change` applied to every statement, a statement's own models included; one that it
+    turns into None leaves."""
 
     def each(many: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(one(item) for item in many)
+        return tuple(new for item in many if (new := one(item)) is not None)
 
     def one(item: Any) -> Any:
         new = change(item)

@@ -100,8 +100,9 @@ class View:
         return tuple(one.word for one in self.several()) or ("",)
 
     def span(self) -> Span:
-        """The versions that this mapping is stated for."""
-        return Span(self.optional_text("since"), self.optional_text("until"))
+        """The versions and batches that this mapping is stated for."""
+        without = tuple(one.word for one in self.at("without").several() if one.word)
+        return Span(self.optional_text("since"), self.optional_text("until"), without=without)
 
     def texts(self, key: str) -> tuple[str, ...]:
         return tuple(item.data for item in self.items(key) if isinstance(item.data, str))

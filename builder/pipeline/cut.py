@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals, index_removals
 from builder.analysis.surface_diff import Surfaces
 from builder.graph.modules import SummaryCache, summaries
 from builder.graph.resolve import Index
-from builder.manifest.model import Manifest
+from builder.manifest.model import Manifest, Rule
+from builder.manifest.switches import without
 from builder.native import gate as native
 from builder.native import lockstep
 from builder.overlay.record import Record
@@ -64,11 +66,13 @@ def cut(
     stop: Stop | None = None,
     recall: Recalled | None = None,
     about: About = UNKNOWN,
+    leaving: Mapping[str, Rule] = MappingProxyType({}),
 ) -> Cut:
     """Take upstream through all stages between its tree and the output's.
 
     `recall`: what earlier cuts found out about the same files; what this one finds out is added. `about`:
     what is known of upstream besides its files; it decides what is a mistake, and nothing of the output.
+    `leaving`: paths outside the packages that leave though a rule keeps them, and why.
     Raises BuildError with all problems of the first stage that has any; with `stop` they are handed to it
     instead, stage by stage, and the cut goes on with what it has.
     """
@@ -81,14 +85,15 @@ def cut(
 
     # prune: where no rule decides, reach does
     known = recall.summaries if recall else {}
-    staying = summaries(upstream.restrict(staying_python(selection)), asked.packages, known)
+    paths = [path for path in staying_python(selection) if path not in leaving]
+    staying = summaries(upstream.restrict(paths), asked.packages, known)
     index = Index(staying, asked.packages)
-    pruned = prune(selection, asked, index, staying, upstream)
+    pruned = prune(selection, asked, index, staying, upstream).without(leaving)
 
     # follow the models: what a model that stays contradicts is withdrawn
     scoped = follow_models(asked, upstream, pruned)
     if scoped.off:
-        return cut(upstream, manifest.without(scoped.off), stop, recall, replace(about, pin=None))
+        return cut(upstream, without(manifest, scoped.off), stop, recall, replace(about, pin=None), leaving)
 
     expanded = expand(run, asked, scoped, pruned, staying, index)
 
@@ -112,7 +117,8 @@ def cut(
     output = reduced.output.replace(required.files)
 
     compared = pending.result(run, staying)
-    everything = {**staying, **compared.removed}
+    left = summaries(upstream.restrict(p for p in leaving if p.endswith(".py")), asked.packages, known)
+    everything = {**staying, **compared.removed, **left}
     before = IndexedTree(upstream, everything, Index(everything, asked.packages))
     decided = blamed(reduced.pruned, before.index, expanded.manifest)
     removals = index_removals(expanded.manifest, decided.removed, reduced.specialized.lost)

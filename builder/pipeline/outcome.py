@@ -15,7 +15,8 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.pipeline import tools
-from builder.pipeline.cut import Cut, cut
+from builder.pipeline.cut import Cut
+from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.measure import Figures, measure
 from builder.pipeline.packing import Packing
 from builder.pipeline.ranges import About
@@ -109,7 +110,7 @@ def _cut(
     twice: bool = False,
 ) -> tuple[Cut, IndexedTree]:
     stage("cutting")
-    done = _settled(cut(upstream, manifest, about=about, recall=recall))
+    done = _settled(cut_to_fit(upstream, manifest, about=about, recall=recall))
     stage("verifying")
     return done, verify(done, manifest, twice=twice)
 

@@ -76,11 +76,15 @@ def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest
     """The manifest as it is asked of one upstream.
 
     A statement gets a reason why it may match nothing where its versions are others, where nobody knows
-    the version, and where its place is in none of the folders `within` that a partial upstream holds.
+    the version, and where its place is in none of the folders `within` that a partial upstream holds. One
+    that holds only without batches that are all on leaves.
     """
     at = spans.version(known.version)
+    on = {batch.id for batch in manifest.batches}
 
     def asked(one: Any) -> Any:
+        if one.span.without and on.issuperset(one.span.without):
+            return None
         if within and _elsewhere(one, manifest, within):
             return _tolerant(one, _ELSEWHERE)
         if not one.span or (at is not None and spans.within(one.span, at)):

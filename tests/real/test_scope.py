@@ -10,8 +10,9 @@ import pytest
 
 from builder.errors import BuildError, Problem
 from builder.manifest.documents import SCOPE
-from builder.manifest.load import parse, read_overlays, read_schema, switch_off
+from builder.manifest.load import parse, read_overlays, read_schema
 from builder.manifest.model import Manifest
+from builder.manifest.switches import switch_off
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.verify import verify
 from builder.upstream.cache import default_cache

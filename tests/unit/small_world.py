@@ -407,6 +407,14 @@ batches:
       - {file: sgl-kernel/csrc/ext.cc, statement: 'note("hello"'}
       - {file: sgl-kernel/csrc/ext.cc, replace: version = 1, by: version = 2}
 
+  - id: spare
+    why: an example of a consequence
+    kind: housekeeping
+    needs: [fancy]
+    follows: [fancy]
+    facts:
+      pure: [{name: acme.layers.fancy.polish, without: [fancy, awk]}]
+
   - id: awk
     why: AWK is not part of this distribution
     remove: [python/acme/layers/awk.py]

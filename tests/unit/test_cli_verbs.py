@@ -42,6 +42,15 @@ def test_plan_says_three_until_the_output_is_there_and_zero_after(world: World) 
     assert world.run("plan").returncode == 3
 
 
+def test_a_batch_that_needs_others_off_says_so_and_takes_them_along_on_request(world: World) -> None:
+    alone = world.run("plan", "--without", "spare")
+    assert alone.returncode == 2 and codes(alone.stdout + alone.stderr) == ["C002"]
+    assert "--without spare --without fancy" in alone.stdout + alone.stderr
+    both = world.run("plan", "--without", "spare", "--with-needs")
+    assert both.returncode == 3 and "also off: fancy" in both.stderr
+    assert "also off: spare" in world.run("plan", "--without", "fancy").stderr
+
+
 def test_plan_shows_the_same_figures_as_the_build(world: World) -> None:
     planned = json.loads(world.run("plan", "--format", "json").stdout)
     world.good("dist")

@@ -14,10 +14,12 @@ from small_world import ROOT, small_world
 from builder import errors
 from builder.cli import READER_GONE, VERBS
 from builder.cli.explain import page
+from builder.emit import switch_figures
 from builder.emit.scope_page import scope_page
 from builder.manifest.documents import HISTORY
 from builder.manifest.load import load
 from builder.manifest.reference import markdown
+from builder.manifest.switches import off_with
 from builder.pipeline.lockfile import known
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,8 +42,19 @@ def test_the_page_of_errors_is_that_of_the_table() -> None:
     assert read("docs/errors.md") == page(), "run `make docs`"
 
 
-def test_the_page_of_the_scope_is_that_of_the_manifest_and_its_lock() -> None:
-    assert read("docs/scope.md") == scope_page(load(ROOT / "manifest.yaml"), known(ROOT)), "run `make docs`"
+def test_the_page_of_the_scope_is_that_of_the_manifest_its_lock_and_its_figures() -> None:
+    figures = switch_figures.read(read(switch_figures.FILE).encode())
+    page = scope_page(load(ROOT / "manifest.yaml"), known(ROOT), figures)
+    assert read("docs/scope.md") == page, "run `make docs`"
+
+
+def test_the_figures_of_batches_are_of_batches_and_of_what_goes_off_with_them() -> None:
+    manifest = load(ROOT / "manifest.yaml")
+    for batches in switch_figures.read(read(switch_figures.FILE).encode()).values():
+        for name, one in batches.items():
+            assert one.off == off_with(manifest, [name], with_needs=True), (
+                f"run benchmarks/batches.py: {name}"
+            )
 
 
 def test_every_batch_and_every_item_of_the_scope_is_a_row() -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 import pytest
 from gate_worlds import PACKAGES, manifest, snapshot
 
@@ -9,7 +12,7 @@ from builder.analysis.projects import projects
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import packaging
-from builder.manifest.model import Guarantees, KeptDependency
+from builder.manifest.model import Guarantees, KeptDependency, TomlEdit
 from builder.pipeline.ranges import mistakes
 
 HERE = Mark("manifest.yaml", 8, 5)
@@ -37,13 +40,16 @@ FILES = {
 
 
 def run(
-    changes: dict[str, str | None], kept: tuple[str, ...] = (), upstream: dict[str, str] | None = None
+    changes: dict[str, str | None],
+    kept: tuple[str, ...] = (),
+    upstream: dict[str, str] | None = None,
+    given_back: tuple[TomlEdit, ...] = (),
 ) -> list[Problem]:
     """The findings when upstream (FILES by default) is changed; ninja and `kept` stay without an import."""
     before = snapshot(upstream or FILES)
     after = before.replace({p: None if d is None else d.encode() for p, d in changes.items()})
     reasons = tuple(KeptDependency(n, "compiles at run time", HERE) for n in ("ninja", *kept))
-    stated = manifest(Guarantees(dependencies=reasons))
+    stated = replace(manifest(Guarantees(dependencies=reasons)), toml_given_back=given_back)
     return packaging.check(world(before, PACKAGES), world(after, PACKAGES), stated, Removals())
 
 
@@ -57,6 +63,30 @@ def test_a_dependency_that_nothing_imports_any_more_is_found() -> None:
         (True, False),
         (False, True),
     ]
+
+
+def edit(op: Literal["remove", "add"], key: str, value: str | None) -> TomlEdit:
+    return TomlEdit("python/pyproject.toml", op, key, value, HERE, "packaging", "why")
+
+
+def test_a_dependency_that_a_batch_which_is_off_would_have_removed_may_stay() -> None:
+    alone = edit("remove", "project.dependencies", "gguf")
+    assert ["extra trace" in p.message for p in run({"python/pkg/quant.py": None}, (), None, (alone,))] == [
+        True
+    ]
+    whole = edit("remove", "project.optional-dependencies.trace", None)
+    assert run({"python/pkg/quant.py": None}, (), None, (alone, whole)) == []
+    other = edit("remove", "project.optional-dependencies.trace", "gguf")
+    assert len(run({"python/pkg/quant.py": None}, (), None, (other,))) == 2
+
+
+def test_a_pattern_that_a_batch_which_is_off_would_have_added_is_not_asked_for() -> None:
+    main = FILES["python/pkg/main.py"] + "\n\nload('z.cuh')\n"
+    changes: dict[str, str | None] = {"python/pkg/main.py": main, "python/pkg/csrc/deep/z.cuh": ""}
+    assert len(run(changes)) == 1
+    key = "tool.setuptools.package-data.pkg"
+    assert run(changes, (), None, (edit("add", key, "csrc/*/*.cuh"),)) == []
+    assert len(run(changes, (), None, (edit("add", key, "csrc/*/*.h"),))) == 1
 
 
 def test_a_dependency_may_stay_for_a_reason() -> None:

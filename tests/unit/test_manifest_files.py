@@ -11,7 +11,8 @@ import pytest
 from manifest_text import HEAD, REPOSITORY, batch, manifest
 
 from builder.errors import BuildError
-from builder.manifest.load import load, switch_off
+from builder.manifest.load import load
+from builder.manifest.switches import switch_off
 from builder.report import render
 
 

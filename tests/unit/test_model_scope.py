@@ -9,6 +9,7 @@ from manifest_text import HEAD, manifest, problems
 
 from builder.errors import BuildError
 from builder.manifest.model import Manifest
+from builder.manifest.switches import without
 from builder.pipeline.cut import Cut, cut
 from builder.tree import Entry, Snapshot, Tree, blob_id
 
@@ -121,7 +122,7 @@ def test_a_model_that_another_one_needs_is_kept_like_it() -> None:
 
 
 def test_without_the_batch_that_closes_the_set_of_models_their_names_stay_and_not_they() -> None:
-    found = cut(upstream(), scoped().without(("others",)))
+    found = cut(upstream(), without(scoped(), ("others",)))
     assert b'print("two")' in found.output["python/pkg/main.py"]
     assert "python/pkg/models/two.py" not in found.output
     assert found.decided.removed["python/pkg/models/two.py"].batch == "base"

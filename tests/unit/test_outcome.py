@@ -15,9 +15,10 @@ from small_world import FILES, MANIFEST, OVERLAYS, PARSER
 
 from builder import memo
 from builder.errors import BuildError, Mark
-from builder.manifest.load import parse, switch_off
+from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
+from builder.manifest.switches import switch_off
 from builder.pipeline import build, outcome, tools
 from builder.pipeline.explanation import explain, sentences
 from builder.pipeline.outcome import Outcome, recall_or_make
@@ -165,7 +166,7 @@ def test_a_comment_or_a_reason_cuts_nothing(step: Step, monkeypatch: pytest.Monk
     store = MemoryStore()
     everything(Step(), store)
     cold = everything(step, MemoryStore())
-    monkeypatch.setattr(outcome, "cut", fresh_cut)
+    monkeypatch.setattr(outcome, "cut_to_fit", fresh_cut)
     assert everything(step, store) == cold
 
 
@@ -179,7 +180,9 @@ def test_a_batch_that_is_off_and_another_upstream_are_asked_again(monkeypatch: p
     everything(Step(), store)
     cuts: list[object] = []
     real: Callable[..., Any] = outcome.cut
-    monkeypatch.setattr(outcome, "cut", lambda *given, **more: (cuts.append(given), real(*given, **more))[1])
+    monkeypatch.setattr(
+        outcome, "cut_to_fit", lambda *given, **more: (cuts.append(given), real(*given, **more))[1]
+    )
     for step in (Step(without=["awk"]), Step(patches=[0]), Step()):
         everything(step, store)
     assert len(cuts) == 2
@@ -196,7 +199,7 @@ def test_another_formatter_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> No
     store = MemoryStore()
     everything(Step(), store)
     monkeypatch.setattr(tools, "versions", lambda: {"ruff": "another"})
-    monkeypatch.setattr(outcome, "cut", fresh_cut)
+    monkeypatch.setattr(outcome, "cut_to_fit", fresh_cut)
     with pytest.raises(BaseException, match="cut again"):
         everything(Step(), store)
 

@@ -13,8 +13,9 @@ from builder.cli import options
 from builder.emit import ledger
 from builder.errors import BuildError, Problem
 from builder.gates.idempotence import SHOWN, compare
-from builder.manifest.load import load, switch_off
+from builder.manifest.load import load
 from builder.manifest.model import Manifest
+from builder.manifest.switches import switch_off
 from builder.pipeline.cut import Cut, again, cut
 from builder.pipeline.explanation import explain
 from builder.pipeline.measure import measure

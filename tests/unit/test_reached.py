@@ -10,6 +10,7 @@ from manifest_text import HEAD, manifest, problems
 from builder.emit.ledger import rows
 from builder.graph.modules import summarise
 from builder.manifest.model import Manifest
+from builder.manifest.switches import without
 from builder.pipeline.cut import Cut, again, cut
 from builder.pipeline.follow import followed
 from builder.pipeline.reasons import reasons
@@ -254,7 +255,7 @@ def test_what_a_batch_removes_is_known_when_the_batch_is_off() -> None:
     rest = "batches: [{id: ci, why: w, remove: [/.github/, python/pkg/ci.py]}]\n"
     paths = [".github/x.yml", "python/pkg/ci.py", "python/pkg/models/one.py"]
     assert select(paths, manifest(rest)).removed == (".github/x.yml", "python/pkg/ci.py")
-    back = select(paths, manifest(rest).without(("ci",)))
+    back = select(paths, without(manifest(rest), ("ci",)))
     assert (back.problems, back.kept) == ((), (".github/x.yml", "python/pkg/models/one.py"))
     assert back.by_reach == ("python/pkg/ci.py",)
 

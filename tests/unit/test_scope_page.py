@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from test_emit_lock import PROOF
 
 from builder.emit.lock import figures_of
 from builder.emit.scope_page import scope_page
+from builder.emit.switch_figures import Switched, read, record
 from builder.errors import BuildError
 from builder.pipeline.cut import cut
 from builder.pipeline.verify import verify
@@ -80,6 +82,32 @@ def test_without_a_proven_pin_there_are_no_figures() -> None:
     page = scope_page(manifest(BATCHES, scope=SCOPE), {})
     assert "lines less" not in page and "at most 100 lines of code: seed is not proven" in page
     assert "seed has 80" in scope_page(manifest(BATCHES, scope=SCOPE), LOCK)
+
+
+def test_each_batch_has_a_row_that_says_what_switching_it_off_gives() -> None:
+    text = BATCHES.replace("why: Not the target.", "why: Not the target.\n    needs: [fork]") + (
+        "  - {id: fork, why: Of HIP., kind: housekeeping}\n  - {id: note, why: Of forks., follows: [fork]}\n"
+    )
+    measured = {
+        "seed": {
+            "hip": Switched(("hip", "fork", "note"), 1234, {}),
+            "fork": Switched(("fork",), 0, {"R008": 2}),
+        }
+    }
+    assert read(json.dumps(record(measured)).encode()) == measured
+    page = scope_page(manifest(text), {}, read(json.dumps(record(measured)).encode()))
+    assert row(page, "[hip](#batch-hip) |") == (
+        "| [hip](#batch-hip) | feature | [fork](#batch-fork) |  | builds, +1,234 lines |"
+    )
+    assert row(page, "[fork]").endswith(
+        "| housekeeping |  | [note](#batch-note) | does not build: R008 (2) |"
+    )
+    assert row(page, "[note]").endswith("| feature |  |  | not tried |")
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"pins": {"seed": {"hip": {"off": 1}}}}'])
+def test_figures_that_cannot_be_read_are_none(data: bytes) -> None:
+    assert read(data) == {}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,138 @@
+"""Batches that are switched off: which of them go together, and what is left of the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from builder.errors import BuildError, Mark, Problem
+from builder.manifest.model import BASE, Batch, Manifest
+from builder.manifest.stated import name_of, stated
+from builder.spelling import nearest
+
+
+def switch_off(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -> Manifest:
+    """The manifest without these batches, without those that follow them, and without what rests on them.
+
+    `with_needs`: also without what the batches need off. Raises BuildError: M006 for unknown ids, C002 for
+    batches that cannot be off alone.
+    """
+    wanted = tuple(dict.fromkeys(ids))
+    problems = list(_unknown(manifest, wanted))
+    if problems:
+        raise BuildError(problems)
+    off = off_with(manifest, wanted, with_needs)
+    problems = list(_alone(manifest, wanted, off))
+    if problems:
+        raise BuildError(problems)
+    return without(manifest, off)
+
+
+def off_with(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -> tuple[str, ...]:
+    """The given batches and those that follow one of them, in the order of the manifest.
+
+    `with_needs`: also those that one of them needs off.
+    """
+    off: set[str] = set()
+    waiting = list(ids)
+    while waiting:
+        name = waiting.pop()
+        if name in off:
+            continue
+        off.add(name)
+        for batch in manifest.batches:
+            if name in dict(batch.follows):
+                waiting.append(batch.id)
+            if with_needs and batch.id == name:
+                waiting += dict(batch.needs)
+    return tuple(batch.id for batch in manifest.batches if batch.id in off)
+
+
+def without(manifest: Manifest, ids: Iterable[str]) -> Manifest:
+    """The manifest without these batches, without those that follow them, and without what rests on them."""
+    ids = off_with(manifest, ids)
+    kernel = manifest.kernel
+    if kernel is not None:
+        kernel = replace(kernel, remove=tuple(r for r in kernel.remove if r.batch not in ids))
+    off = [b for b in manifest.batches if b.id in ids]
+    texts = tuple(t for t in manifest.guarantees.absent_text if not set(ids).intersection(t.batches))
+    return replace(
+        manifest,
+        batches=tuple(b for b in manifest.batches if b.id not in ids),
+        guarantees=replace(manifest.guarantees, absent_text=texts),
+        kernel=kernel,
+        given_back=(*manifest.given_back, *(r for b in off for r in b.rules if r.verdict == "remove")),
+        toml_given_back=(*manifest.toml_given_back, *(t for b in off for t in b.toml)),
+    )
+
+
+def check(manifest: Manifest) -> Iterator[Problem]:
+    """M014 for batches that need or follow themselves, directly or in a circle; M006 for a statement that
+    names no batch under `without`, M011 for one that names its own."""
+    batches = {batch.id: batch for batch in manifest.batches}
+    for key in ("needs", "follows"):
+        seen: set[frozenset[str]] = set()
+        for batch in manifest.batches:
+            circle = _circle(batch.id, key, batches)
+            if circle and frozenset(circle) not in seen:
+                seen.add(frozenset(circle))
+                mark = dict(_related(batch, key))[circle[1]]
+                names = " -> ".join(f"`{name}`" for name in circle)
+                message = f"The batch `{batch.id}` {key} itself."
+                if len(circle) > 2:
+                    message = f"The batch `{batch.id}` {key} itself in a circle: {names}."
+                yield Problem("M014", message, mark, hint=f"remove one of the names under `{key}`")
+    known = [name for name in batches if name != BASE]
+    for statement in {one.mark: one for one in stated(manifest)}.values():
+        for name in statement.span.without:
+            if name not in known:
+                message = f"There is no batch `{name}`, which `{name_of(statement)}` names under `without`."
+                yield Problem("M006", message, statement.mark, hint=nearest(name, known))
+            elif name == getattr(statement, "batch", None):
+                message = f"`{name_of(statement)}` holds only without `{name}`, which is its own batch."
+                yield Problem("M011", message, statement.mark, hint="move it to another batch, or delete it")
+
+
+def _related(batch: Batch, key: str) -> tuple[tuple[str, Mark], ...]:
+    return batch.needs if key == "needs" else batch.follows
+
+
+def _circle(start: str, key: str, batches: Mapping[str, Batch]) -> tuple[str, ...]:
+    """A shortest way from a batch over others back to it; () if there is none."""
+    ways: list[tuple[str, ...]] = [(start,)]
+    seen: set[str] = set()
+    while ways:
+        way = ways.pop(0)
+        for name, _ in _related(batches[way[-1]], key) if way[-1] in batches else ():
+            if name == start:
+                return (*way, name)
+            if name not in seen:
+                seen.add(name)
+                ways.append((*way, name))
+    return ()
+
+
+def _unknown(manifest: Manifest, ids: Iterable[str]) -> Iterator[Problem]:
+    known = [batch.id for batch in manifest.batches if batch.id != BASE]
+    for name in ids:
+        if name == BASE:
+            message = f"The batch `{BASE}` is the top level of the manifest and cannot be switched off."
+            yield Problem("M006", message, Mark(manifest.file))
+        elif name not in known:
+            message = f"There is no batch `{name}`."
+            yield Problem("M006", message, Mark(manifest.file), hint=nearest(name, known))
+
+
+def _alone(manifest: Manifest, asked: Iterable[str], off: Iterable[str]) -> Iterator[Problem]:
+    """C002 for each batch that is to be off while one that it needs off is on."""
+    for batch in manifest.batches:
+        missing = [(name, mark) for name, mark in batch.needs if name not in off]
+        if batch.id in off and missing:
+            names = " and ".join(f"`{name}`" for name, _ in missing)
+            message = f"The batch `{batch.id}` can be off only where {names} is off too."
+            whole = off_with(manifest, asked, with_needs=True)
+            needed = {name for one in manifest.batches if one.id in whole for name, _ in one.needs}
+            both = [*asked, *(name for name in whole if name in needed and name not in off)]
+            options = " ".join(f"--without {name}" for name in both)
+            hint = f"add `--with-needs`, or write `{options}`"
+            yield Problem("C002", message, missing[0][1], hint=hint)

@@ -1,0 +1,185 @@
+"""Batches that are switched off: which go together, which cannot be off alone, and what comes back."""
+
+from __future__ import annotations
+
+import pytest
+from gate_worlds import snapshot
+from hypothesis import given
+from hypothesis import strategies as st
+from manifest_text import HEAD, manifest, problems
+
+from builder.errors import BuildError
+from builder.manifest.model import Manifest
+from builder.manifest.switches import off_with, switch_off
+from builder.pipeline.cut import Cut, cut
+from builder.pipeline.given_back import BROKEN, cut_to_fit
+from builder.pipeline.verify import verify
+from builder.tree import Snapshot
+
+THREE = """\
+batches:
+  - {id: rocm, why: AMD.}
+  - {id: quark, why: A format of AMD., needs: [rocm]}
+  - {id: petit, why: A kernel for quark., needs: [quark]}
+  - {id: notes, why: What is said of quark., kind: housekeeping, follows: [quark, rocm]}
+"""
+
+
+def ids(it: Manifest) -> list[str]:
+    return [batch.id for batch in it.batches if batch.id != "base"]
+
+
+def test_a_batch_that_needs_another_off_cannot_be_off_alone() -> None:
+    with pytest.raises(BuildError) as caught:
+        switch_off(manifest(THREE), ["petit"])
+    (found,) = caught.value.problems
+    assert (found.code, found.exit_status) == ("C002", 2)
+    assert found.message == "The batch `petit` can be off only where `quark` is off too."
+    assert found.mark is not None and found.mark.line == HEAD.count("\n") + 4
+    assert found.hint == "add `--with-needs`, or write `--without petit --without rocm --without quark`"
+
+
+def test_what_a_batch_needs_off_is_switched_off_with_it_on_request() -> None:
+    assert ids(switch_off(manifest(THREE), ["petit"], with_needs=True)) == []
+    assert ids(switch_off(manifest(THREE), ["rocm", "quark", "petit"])) == []
+    assert ids(switch_off(manifest(THREE), ["notes"], with_needs=True)) == ["rocm", "quark", "petit"]
+
+
+def test_a_batch_goes_off_with_any_of_those_that_it_follows() -> None:
+    assert ids(switch_off(manifest(THREE), ["rocm"])) == ["quark", "petit"]
+    assert ids(switch_off(manifest(THREE), ["notes"])) == ["rocm", "quark", "petit"]
+
+
+def test_kinds_are_read_and_a_batch_is_a_feature_unless_it_says_otherwise() -> None:
+    assert [b.kind for b in manifest(THREE).batches[1:]] == ["feature", "feature", "feature", "housekeeping"]
+
+
+def test_batches_that_need_themselves_are_told_once_for_each_circle() -> None:
+    text = HEAD + (
+        "batches:\n"
+        "  - {id: a, why: A., needs: [a]}\n"
+        "  - {id: b, why: B., needs: [c]}\n"
+        "  - {id: c, why: C., needs: [d]}\n"
+        "  - {id: d, why: D., needs: [b]}\n"
+        "  - {id: e, why: E., follows: [e]}\n"
+    )
+    assert [(p.code, p.message) for p in problems(text)] == [
+        ("M014", "The batch `a` needs itself."),
+        ("M014", "The batch `b` needs itself in a circle: `b` -> `c` -> `d` -> `b`."),
+        ("M014", "The batch `e` follows itself."),
+    ]
+
+
+def test_relations_to_batches_that_do_not_exist_are_told_with_the_nearest_name() -> None:
+    text = HEAD + (
+        "batches:\n"
+        "  - {id: rocm, why: AMD.}\n"
+        "  - {id: quark, why: Q., needs: [rocn], follows: [rocmm],\n"
+        "     remove: [{path: a/, without: rcm}, {path: b/, without: [quark]}]}\n"
+    )
+    found = problems(text)
+    assert [(p.code, p.hint) for p in found] == [
+        ("M006", "did you mean `rocm`?"),
+        ("M006", "did you mean `rocm`?"),
+        ("M006", "did you mean `rocm`?"),
+        ("M011", "move it to another batch, or delete it"),
+    ]
+    assert "`a/`" in found[2].message and "`b/`" in found[3].message
+
+
+NAMES = [f"b{number}" for number in range(6)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES), st.booleans()), max_size=12),
+       st.lists(st.sampled_from(NAMES), max_size=3))  # fmt: skip
+def test_what_is_off_together_is_closed_and_no_larger_than_it_must_be(
+    links: list[tuple[str, str, bool]], asked: list[str]
+) -> None:
+    links = [(a, b, needs) for a, b, needs in links if a > b]  # no circles
+    rows = []
+    for name in NAMES:
+        needs = [b for a, b, n in links if a == name and n]
+        follows = [b for a, b, n in links if a == name and not n]
+        rows.append(f"  - {{id: {name}, why: A., needs: {needs}, follows: {follows}}}\n")
+    it = manifest("batches:\n" + "".join(rows).replace("'", ""))
+    off = set(off_with(it, asked, with_needs=True))
+    assert off >= set(asked)
+    assert all(b in off for a, b, needs in links if needs and a in off)
+    assert all(a in off for a, b, needs in links if not needs and b in off)
+    for extra in off - set(asked):
+        said = [b for a, b, n in links if a == extra and not n] + [a for a, b, n in links if b == extra and n]
+        assert off.intersection(said)
+    left = ids(switch_off(it, asked, with_needs=True))
+    assert left == [name for name in NAMES if name not in off]
+
+
+FILES = {
+    "python/pkg/__init__.py": "",
+    "python/pkg/main.py": "from pkg.speed import run\n\nrun()\n",
+    "python/pkg/speed.py": "BACKENDS = ['awq', 'plain']\n\n\ndef run():\n    return BACKENDS\n",
+    "python/pkg/awq.py": "BITS = 4\n",
+    "python/pkg/models/__init__.py": "",
+    "python/pkg/models/one.py": "EntryClass = None\n",
+    "bench/awq.py": "from pkg.awq import BITS\n\nprint(BITS)\n",
+    "bench/plain.py": "from pkg.speed import run\n\nrun()\n",
+    "bench/notes.txt": "awq\n",
+}
+BENCH = """\
+keep: [python/]
+batches:
+  - {id: bench, why: Not delivered., remove: [bench/]}
+  - id: awq
+    why: Not served.
+    remove: [python/pkg/awq.py]
+    edits:
+      - {drop_entry: "'awq'", in: pkg.speed.BACKENDS, without: bench}
+"""
+
+
+def tree(**changes: str) -> Snapshot:
+    return snapshot({**FILES, **changes})
+
+
+def without(*off: str) -> Cut:
+    asked = switch_off(manifest(BENCH), off)
+    done = cut_to_fit(tree(), asked)
+    verify(done, asked)
+    return done
+
+
+def test_a_file_given_back_outside_the_packages_leaves_where_it_uses_what_is_gone() -> None:
+    done = without("bench")
+    assert sorted(path for path in done.output if path.startswith("bench/")) == [
+        "bench/notes.txt",
+        "bench/plain.py",
+    ]
+    reason = done.decided.removed["bench/awq.py"].pattern
+    assert reason.startswith(f"{BROKEN} (G002 bench/awq.py:1: no module named pkg.awq")
+    # without the step that removes it, a gate stops the build
+    asked = switch_off(manifest(BENCH), ["bench"])
+    with pytest.raises(BuildError) as caught:
+        verify(cut(tree(), asked), asked)
+    assert {p.code for p in caught.value.problems} == {"G002"}
+
+
+def test_a_file_given_back_stays_where_what_it_uses_is_given_back_too() -> None:
+    done = without("bench", "awq")
+    assert {path for path in done.output if path.startswith("bench/")} == {
+        "bench/awq.py",
+        "bench/plain.py",
+        "bench/notes.txt",
+    }
+
+
+def test_a_statement_holds_only_without_the_batch_that_it_names() -> None:
+    assert b"'awq'" in without().output["python/pkg/speed.py"]
+    assert b"awq" not in without("bench").output["python/pkg/speed.py"]
+    assert b"'awq'" in without("bench", "awq").output["python/pkg/speed.py"]
+
+
+def test_a_statement_that_holds_without_a_batch_must_match_there() -> None:
+    text = BENCH.replace("'awq'\"", "'awk'\"")
+    cut(tree(), manifest(text))  # withdrawn, it is not asked for
+    with pytest.raises(BuildError) as caught:
+        cut(tree(), switch_off(manifest(text), ["bench"]))
+    assert [p.code for p in caught.value.problems] == ["R004"]

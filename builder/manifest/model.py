@@ -511,6 +511,7 @@ class Manifest:
     kernel: Kernel | None = None
     scope: tuple[Item, ...] = ()
     given_back: tuple[Rule, ...] = ()  # rules of batches that are switched off
+    words_given_back: tuple[Batch, ...] = ()  # batches that are switched off, of which only the words count
     toml_given_back: tuple[TomlEdit, ...] = ()  # TOML edits of batches that are switched off
 
     @property

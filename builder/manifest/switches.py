@@ -62,6 +62,7 @@ def without(manifest: Manifest, ids: Iterable[str]) -> Manifest:
         guarantees=replace(manifest.guarantees, absent_text=texts),
         kernel=kernel,
         given_back=(*manifest.given_back, *(r for b in off for r in b.rules if r.verdict == "remove")),
+        words_given_back=(*manifest.words_given_back, *(b for b in off if b.words)),
         toml_given_back=(*manifest.toml_given_back, *(t for b in off for t in b.toml)),
     )
 

@@ -98,13 +98,25 @@ class Families:
 def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
     """The manifest with a rule for each file and folder whose name has a word of a family.
 
-    They precede the batch's own rules, so that its `keep` overrides them.
+    They precede the batch's own rules, so that its `keep` overrides them. Those of batches that are off are
+    given back.
     """
-    families = Families(manifest.batches)
-    if not families:
+    if not any(batch.words for batch in (*manifest.batches, *manifest.words_given_back)):
         return manifest
+    paths = list(paths)
+    rules_by_batch = _rules(Families(manifest.batches), paths)
+    back = _rules(Families(manifest.words_given_back), paths)
+    return replace(
+        manifest,
+        batches=tuple(_with_rules(batch, rules_by_batch) for batch in manifest.batches),
+        given_back=(*manifest.given_back, *(rule for rules in back.values() for rule in rules.values())),
+    )
+
+
+def _rules(families: Families, paths: Iterable[str]) -> dict[str, dict[str, Rule]]:
+    """batch -> place -> the rule that removes what has a word of the batch in its name."""
     rules_by_batch: dict[str, dict[str, Rule]] = {}
-    for path in paths:
+    for path in paths if families else ():
         named = families.of_path(path)
         if named is not None:
             place, member = named
@@ -113,7 +125,7 @@ def with_paths(manifest: Manifest, paths: Iterable[str]) -> Manifest:
                 literal(place), "remove", member.batch, member.word.mark, _why(member), word=member.word.text
             )
             rules.setdefault(place, rule)
-    return replace(manifest, batches=tuple(_with_rules(batch, rules_by_batch) for batch in manifest.batches))
+    return rules_by_batch
 
 
 def _with_rules(batch: Batch, rules_by_batch: Mapping[str, Mapping[str, Rule]]) -> Batch:

@@ -183,3 +183,12 @@ def test_a_statement_that_holds_without_a_batch_must_match_there() -> None:
     with pytest.raises(BuildError) as caught:
         cut(tree(), switch_off(manifest(text), ["bench"]))
     assert [p.code for p in caught.value.problems] == ["R004"]
+
+
+def test_a_path_that_a_word_of_the_batch_removed_is_given_back_where_no_rule_keeps_it() -> None:
+    text = "keep: [python/]\nbatches:\n  - {id: gguf, why: Not served., words: [gguf]}\n"
+    files = snapshot({**FILES, "csrc/gguf/a.cu": "", "csrc/gguf_b.cu": ""})
+    files = files.restrict(path for path in files if not path.startswith("bench/"))
+    assert not any("gguf" in path for path in cut(files, manifest(text)).output)
+    back = cut_to_fit(files, switch_off(manifest(text), ["gguf"])).output
+    assert {"csrc/gguf/a.cu", "csrc/gguf_b.cu"} <= set(back)

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from inspect import cleandoc
 
 from builder.source.encoding import BOM, decoded, encoded
+from builder.source.parents import Parents
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _SPACE = b" \t\f\r\n\\"
@@ -80,22 +81,9 @@ class Module:
         return self.data[self.start(node) : self.end(node)].decode("utf-8", "surrogateescape")
 
     @cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
+    def parents(self) -> Parents:
         """The parent of every node but the module."""
-        found: dict[ast.AST, ast.AST] = {}
-        stack: list[ast.AST] = [self.tree]
-        while stack:
-            node = stack.pop()
-            for name in node._fields:
-                value = getattr(node, name, None)
-                if isinstance(value, ast.AST):
-                    found[value] = node
-                    stack.append(value)
-                elif isinstance(value, list):
-                    members = [item for item in value if isinstance(item, ast.AST)]
-                    found.update(dict.fromkeys(members, node))
-                    stack.extend(members)
-        return found
+        return Parents(self.tree)
 
     @cached_property
     def string_lines(self) -> frozenset[int]:

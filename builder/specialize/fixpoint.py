@@ -156,6 +156,7 @@ class _Fixpoint:
             self.replace(path, data)
             if imported or self.uncertain.get(path) or _writes(old) != _writes(data):
                 changed.add(path)
+        self.release()
         self.learn_methods()
         return changed
 
@@ -260,7 +261,9 @@ class _Fixpoint:
             self.broken.update(Leftover(item.path, *place, module) for place in item.broken)
         self.learn(r.folded for r in rounds)
         self.result.decided += sum(r.folded.decided for r in rounds)
-        return self.affected(self.apply(rounds))
+        changed = self.apply(rounds)
+        self.release()
+        return self.affected(changed)
 
     def rounds(self, dirty: Dirty) -> list[Round]:
         """What folding gives for each of these files, in order: recalled, or found out now."""
@@ -367,10 +370,17 @@ class _Fixpoint:
             changed.append(path)
         return changed
 
+    def release(self) -> None:
+        """Let go of the syntax trees of a round."""
+        self.cleaner.release()
+        for unit in self.units.values():
+            unit.release()
+
     def replace(self, path: str, data: bytes) -> None:
         """A file has new bytes; they are parsed when somebody asks."""
-        old, self.files[path] = self.files[path], data
-        self.cleaner.replace(path, self.units.pop(path, None), old, data)
+        self.files[path] = data
+        self.units.pop(path, None)
+        self.cleaner.replace(path, data)
         self.edits += 1
 
     def lose(self, names: Iterable[str], why: Mapping[str, str]) -> None:

@@ -10,7 +10,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeVar
 
 from builder.graph.names import imported_module, package_of
@@ -49,8 +48,12 @@ class Unit:
         """`module`: the same bytes, parsed already. Raises SyntaxError."""
         self.path = path
         self.name = name
-        self.module: Module = module if module is not None else parse(data, path)
-        self.cache: dict[str, object] = {}  # what others derive from this file, by their own key
+        self._raw = data
+        self._module: Module | None = module if module is not None else parse(data, path)
+        self._scopes: Scopes | None = None
+        #: what others derive from this file, by their own key: values without and with parts of the tree
+        self.cache: dict[str, object] = {}
+        self.tree_cache: dict[str, object] = {}
         # what leaves at the end of the round: statements and imported names, and the lines (first, last)
         # of statements that have their lines for themselves
         self.leaving: set[ast.AST] = set()
@@ -65,10 +68,30 @@ class Unit:
     def package(self) -> str:
         return package_of(self.path, self.name)
 
-    @cached_property
+    @property
+    def module(self) -> Module:
+        """The text with its syntax tree, which stays the same one until it is released."""
+        if self._module is None:
+            self._module = parse(self._raw, self.path)
+        return self._module
+
+    @property
     def scopes(self) -> Scopes:
-        data, starts = self.module.data, self.module.starts
-        return Scopes(self.module.tree, [bisect_right(starts, m.start()) for m in _DECLARES.finditer(data)])
+        """The scopes of the syntax tree."""
+        if self._scopes is None:
+            data, starts = self.module.data, self.module.starts
+            lines = [bisect_right(starts, match.start()) for match in _DECLARES.finditer(data)]
+            self._scopes = Scopes(self.module.tree, lines)
+        return self._scopes
+
+    def release(self) -> None:
+        """Let go of the syntax tree, which takes 40 times its text; whoever asks again has another one.
+
+        Nobody may hold nodes of it then. A file of which something leaves keeps its tree.
+        """
+        if not self.leaving and not self.hidden:
+            self._module = self._scopes = None
+            self.tree_cache.clear()
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which a node is evaluated."""

@@ -28,34 +28,49 @@ class Cleaned:
     dead: dict[str, str] = field(default_factory=dict)
 
 
-class Cleaner:
-    """Finds what is dead by us, round by round."""
+class _UpstreamUnits:
+    """Files as upstream has them."""
 
-    def __init__(self, program: Program, policy: Policy, words: IdentifierIndex, links: ImportIndex) -> None:
-        """`words`, `links`: the identifiers and imports of the program's files as they are now."""
-        self._before = program.upstream
+    def __init__(self, program: Program) -> None:
+        self._texts = program.upstream
         self._names = program.names
-        self._words = words
         self._units: dict[str, Unit | None] = {}
-        self._unused = Unused(self.before_unit, words, links)
-        self._dead = Dead(program, policy, self.before_unit, words, links)
 
-    def before_unit(self, path: str) -> Unit | None:
+    def unit(self, path: str) -> Unit | None:
         """A file as upstream has it; None when upstream lacks it or it is not Python."""
         if path not in self._units:
-            data = self._before.get(path)
+            data = self._texts.get(path)
             try:
                 self._units[path] = Unit(path, self._names[path], data) if data is not None else None
             except SyntaxError:
                 self._units[path] = None
         return self._units[path]
 
-    def replace(self, path: str, old: Unit | None, before: bytes, data: bytes) -> None:
-        """A kept file has new bytes; `before` are those it had, and `old` the same parsed, if it was."""
-        if old is not None and self._before.get(path) is before:
-            self._units.setdefault(path, old)
+    def release(self) -> None:
+        """Let go of the syntax trees; whoever asks again has them parsed again."""
+        self._units.clear()
+
+
+class Cleaner:
+    """Finds what is dead by us, round by round."""
+
+    def __init__(self, program: Program, policy: Policy, words: IdentifierIndex, links: ImportIndex) -> None:
+        """`words`, `links`: the identifiers and imports of the program's files as they are now."""
+        self._words = words
+        self._upstream = _UpstreamUnits(program)
+        self.before_unit = self._upstream.unit
+        self._unused = Unused(self.before_unit, words, links)
+        self._dead = Dead(program, policy, self.before_unit, words, links)
+
+    def replace(self, path: str, data: bytes) -> None:
+        """A kept file has new bytes."""
         counts = self._words.of(path)
         self._dead.replace(path, counts, self._words.replace(path, data), data)
+
+    def release(self) -> None:
+        """Let go of the syntax trees that only cleaning up needs."""
+        self._upstream.release()
+        self._dead.release()
 
     def kept_imports(self) -> Iterator[tuple[str, int, str]]:
         """Path, line and sentence of each import that nobody reads and that stays all the same."""

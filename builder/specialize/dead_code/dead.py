@@ -91,6 +91,10 @@ class Dead:
         self._fell.subtract(more)
         self._look(path, data)
 
+    def release(self) -> None:
+        """Let go of what was found out about the classes of a world, and of its syntax trees."""
+        self._classes = None
+
     def _look(self, path: str, data: bytes) -> None:
         self._formed.look(path, data)
         if path in self._frozen:
@@ -286,12 +290,12 @@ def _visible(unit: Unit, low: int, high: int) -> bytes:
 
 def definitions(unit: Unit) -> dict[str, list[Definition]]:
     """Functions, classes and constants of the module, and methods of its classes, by name."""
-    found: dict[str, list[Definition]] | None = unit.cache.get("definitions")  # type: ignore[assignment]
+    found: dict[str, list[Definition]] | None = unit.tree_cache.get("definitions")  # type: ignore[assignment]
     if found is None:
         found = {}
         for item in _definitions(unit, unit.module.tree.body, unit.scopes.root):
             found.setdefault(item.name, []).append(item)
-        unit.cache["definitions"] = found
+        unit.tree_cache["definitions"] = found
     return found
 
 

@@ -50,9 +50,9 @@ class Unused:
     def imports(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
         """Imported names that nobody reads any more, though upstream's file read them."""
         key = f"unread imports {unit.version}"
-        found: list[Bound] | None = unit.cache.get(key)  # type: ignore[assignment]
+        found: list[Bound] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = unit.cache[key] = list(self._unread(world, unit))
+            found = unit.tree_cache[key] = list(self._unread(world, unit))
         unread = [
             bound
             for bound in found
@@ -109,9 +109,9 @@ class Unused:
     def locals(self, unit: Unit) -> list[ast.stmt]:
         """Assignments of a constant to a local that nobody reads, though upstream's function did."""
         key = f"unread locals {unit.version}"
-        found: list[ast.stmt] | None = unit.cache.get(key)  # type: ignore[assignment]
+        found: list[ast.stmt] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = unit.cache[key] = list(self._unread_locals(unit))
+            found = unit.tree_cache[key] = list(self._unread_locals(unit))
         return [stmt for stmt in found if stmt not in unit.leaving]
 
     def _unread_locals(self, unit: Unit) -> Iterator[ast.stmt]:

@@ -63,9 +63,9 @@ def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str,
     from builder.emit import figures
     from builder.emit.wheel import build_wheel
     from builder.manifest.load import load
-    from builder.pipeline.build import measure as measured
     from builder.pipeline.build import version_of
     from builder.pipeline.cut import cut
+    from builder.pipeline.measure import measure as measured
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources, snapshot
     from builder.upstream.resolve import resolve

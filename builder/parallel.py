@@ -1,6 +1,7 @@
 """Runs work in a forked child process, which pickles the result and sends it back.
 
-The result never depends on the child: without `fork`, or if the child dies, this process does the work.
+The result never depends on the child: without `fork`, or if the child dies, this process does the work. What
+the child remembered comes back with its result.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
+
+from builder import memo
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -36,8 +39,11 @@ class Future(Generic[T]):
             status = 1
             try:
                 os.close(reading)
+                before = set(memo.added())
+                value = self._work()
+                remembered = {key: data for key, data in memo.added().items() if key not in before}
                 with os.fdopen(writing, "wb") as pipe:
-                    pipe.write(pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL))
+                    pipe.write(pickle.dumps((value, remembered), pickle.HIGHEST_PROTOCOL))
                 status = 0
             except BaseException:  # the parent does the work again, and raises it there
                 pass
@@ -56,7 +62,11 @@ class Future(Generic[T]):
                 data = pipe.read()
             _, status = os.waitpid(self._child, 0)
             # a child killed for lack of memory costs time, but does not fail the build
-            self._value = pickle.loads(data) if status == 0 else self._work()
+            if status == 0:
+                self._value, remembered = pickle.loads(data)
+                memo.add(remembered)
+            else:
+                self._value = self._work()
         elif self._value is None:
             self._value = self._work()
         return self._value

@@ -71,11 +71,11 @@ class Snapshot(Mapping[str, bytes]):
     def __init__(self, tree: Tree, contents: Mapping[str, bytes]) -> None:
         """`contents` maps blob ids to bytes and must hold every blob of `tree`."""
         self.tree = tree
-        self._contents = contents
+        self.contents = contents
 
     def __getitem__(self, path: str) -> bytes:
         entry = self.tree[path]
-        return b"" if entry.mode == GITLINK else self._contents[entry.blob]
+        return b"" if entry.mode == GITLINK else self.contents[entry.blob]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tree)
@@ -85,11 +85,11 @@ class Snapshot(Mapping[str, bytes]):
 
     def restrict(self, paths: Iterable[str]) -> Snapshot:
         """The same snapshot with only these paths."""
-        return Snapshot(Tree({p: self.tree[p] for p in paths}), self._contents)
+        return Snapshot(Tree({p: self.tree[p] for p in paths}), self.contents)
 
     def replace(self, files: Mapping[str, bytes | None], modes: Mapping[str, str] | None = None) -> Snapshot:
         """A snapshot with these files written (mode kept, 100644 for new ones) or, for None, removed."""
-        entries, contents = dict(self.tree), dict(self._contents)
+        entries, contents = dict(self.tree), dict(self.contents)
         for path, data in files.items():
             if data is None:
                 entries.pop(path, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from builder.cli import options, output, stages
+from builder.cli.cache_file import recalled
 from builder.emit import write
 from builder.pipeline import build, lockfile, request_key, tools
 from builder.pipeline.git_branch import write_branch
@@ -44,10 +45,15 @@ def _is_current(request: Request, upstream: Upstream, versions: dict[str, str], 
 
 def _build(request: Request, upstream: Upstream, versions: dict[str, str], job: Job, digest: str) -> None:
     manifest, without = request.manifest, request.without
-    done = (stages.cut_upstream if job.proves else stages.cut_with_cache)(request, upstream)
-    after = stages.verify_output(request, done, twice=job.proves)
-    output.stage("packing")
-    result, figures, proof = build.assemble(done, after, upstream, manifest, without, versions)
+    if job.proves:
+        done = stages.proven_outcome(request, upstream)
+        output.stage("packing")
+        result, proof = build.assemble(done, upstream, manifest, without, versions)
+    else:
+        with recalled(request.cache) as recall:
+            done = stages.recalled_outcome(request, upstream, recall)
+            output.stage("packing")
+            result, proof = build.assemble(done, upstream, manifest, without, versions)
     # before anything is written: an output that contradicts the lock must not replace the old one
     drift = None if job.update_lock else lockfile.confirm(request.root, request.upstream, proof, without)
     output.stage("writing")
@@ -55,9 +61,9 @@ def _build(request: Request, upstream: Upstream, versions: dict[str, str], job: 
     if job.update_lock:
         drift = lockfile.record(request.root, request.upstream, proof, without)
     if job.branch and job.repo:
-        tip = write_branch(job.repo, job.branch, done, figures, upstream, manifest)
+        tip = write_branch(job.repo, job.branch, done, upstream, manifest)
         output.note(f"branch  {job.branch} {tip}")
-    for line in ([drift] if drift else []) + build.summary(result, figures, job.out):
+    for line in ([drift] if drift else []) + build.summary(result, done.figures, job.out):
         output.note(line)
     if output.form() == "json":
         output.data(build.described(result))

@@ -1,7 +1,9 @@
-"""Results of earlier builds, kept in the cache folder.
+"""The results of earlier runs, kept in an SQLite file in the cache folder.
 
-The file can be deleted at any time, and only the version of the builder that wrote it reads it. A build
-that proves something (`lock`, `--paranoid`) does not use it.
+SQLite makes each save whole or not at all, lets several builders read and write at once, and reads single
+entries. On top of that, an entry belongs to the builder that made it, and is checked before it is used. The
+file can be deleted at any time: one that is missing, damaged or cannot be written costs only time. A build
+that proves something (`lock`, `--update-lock`, `--paranoid`) does not use it.
 """
 
 from __future__ import annotations
@@ -9,79 +11,160 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import pickle
+import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builder import memo
+from builder.errors import BuildError
+
 if TYPE_CHECKING:
     from builder.pipeline.run import Recalled
 
-#: Limits for each kind of entry, about ten upstreams; the oldest are dropped first.
-MAX_ENTRIES = {"summaries": 16_000, "told": 8, "folds": 8_000, "tops": 8_000, "specializations": 6}
-_PREFIX = "recalled-"
+NAME = "results.sqlite3"
+#: How large all entries may get; those that were not used for longest leave first.
+MAX_BYTES = 400_000_000
+#: How long to wait for another builder that saves (seconds).
+_PATIENCE = 10.0
+_SCHEMA = """
+create table if not exists entries (
+    key blob primary key, -- of builder, kind and key
+    used integer not null, -- the number of the run that used it last
+    size integer not null,
+    value blob not null -- a digest of key and result, then the result
+)
+"""
 
 
 @contextmanager
 def recalled(cache: Path | None) -> Iterator[Recalled]:
-    """The stored results; what the block adds is stored when it ends. A file that cannot be read or written
-    costs only time."""
+    """The stored results; what the block adds is stored when it ends, also with problems: what holds for a
+    file does not depend on what is wrong elsewhere."""
+    from builder.pipeline.run import Recalled
     from builder.upstream.cache import default_cache
 
-    folder = cache or default_cache()
-    path = folder / f"{_PREFIX}{_version()}"
-    found = _read(path)
-    before = _sizes(found)
-    yield found
-    if _sizes(found) != before:
-        with contextlib.suppress(OSError):
-            _write(path, found)
-
-
-def _version() -> str:
-    from builder.pipeline.request_key import own_digest
-
-    python = f"{sys.implementation.cache_tag}-{sys.hexversion:x}"
-    return hashlib.sha256(f"{own_digest()} {python}".encode()).hexdigest()[:16]
-
-
-def _sizes(found: Recalled) -> list[object]:
-    """Changes with every addition; entries that are used again move to the end."""
-    return [
-        next(reversed(part), None) if MAX_ENTRIES[name] < 10 else len(part) for name, part in _parts(found)
-    ]
-
-
-def _parts(found: Recalled) -> list[tuple[str, dict[object, object]]]:
-    return [(name, getattr(found, name)) for name in MAX_ENTRIES]
-
-
-def _read(path: Path) -> Recalled:
-    from builder.pipeline.run import Recalled
-
-    with contextlib.suppress(OSError, pickle.PickleError, EOFError, AttributeError, ImportError, ValueError):
-        data = path.read_bytes()
-        if hashlib.sha256(data[32:]).digest() == data[:32]:
-            found = pickle.loads(data[32:])
-            if isinstance(found, Recalled):
-                return found
-    return Recalled()
-
-
-def _write(path: Path, found: Recalled) -> None:
-    for name, part in _parts(found):
-        for key in list(part)[: -MAX_ENTRIES[name]]:
-            del part[key]
-    data = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for old in path.parent.glob(f"{_PREFIX}*"):  # of other versions of the builder
-        if old != path:
-            old.unlink(missing_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    file = CacheFile((cache or default_cache()) / NAME, _builder())
     try:
-        beside.write_bytes(hashlib.sha256(data).digest() + data)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+        with memo.using(file):
+            yield Recalled.of(file)
+    except BuildError:
+        file.save()
+        raise
+    file.save()
+
+
+def _builder() -> bytes:
+    """A digest of the builder, its tools, and the Python that runs it."""
+    from builder.pipeline.request_key import own_digest
+    from builder.pipeline.tools import versions
+
+    return memo.digest(own_digest(), versions(), sys.implementation.cache_tag, sys.hexversion)
+
+
+class CacheFile:
+    """Results by kind and key, of one builder. `put` keeps them in memory, `save` writes them."""
+
+    def __init__(self, path: Path, builder: bytes) -> None:
+        self._path = path
+        self._builder = builder
+        self._added: dict[tuple[str, bytes], bytes] = {}
+        self._used: set[bytes] = set()
+        # process -> its connection: one must not be used on both sides of a fork
+        self._readers: dict[int, sqlite3.Connection] = {}
+        self._readable = path.is_file()
+
+    def get(self, kind: str, key: bytes) -> bytes | None:
+        """The result under a key, or None; never one that was damaged or that another builder made."""
+        if (data := self._added.get((kind, key))) is not None:
+            return data
+        if not self._readable:
+            return None
+        name = self._name(kind, key)
+        try:
+            row = self._reader().execute("select value from entries where key = ?", (name,)).fetchone()
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return None
+        if row is None or not isinstance(row[0], bytes) or row[0][:32] != _check(name, row[0][32:]):
+            return None
+        self._used.add(name)
+        return row[0][32:]
+
+    def put(self, kind: str, key: bytes, data: bytes) -> None:
+        """Keep a result; `save` writes it."""
+        self._added[kind, key] = data
+
+    def added(self) -> memo.Entries:
+        """What this process has put."""
+        return self._added
+
+    def save(self) -> None:
+        """Write what was put, and forget what was not used for longest. What cannot be written is lost."""
+        self._close()
+        if not self._added:
+            return
+        with contextlib.suppress(OSError, sqlite3.Error):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            for old in self._path.parent.glob("recalled-*"):  # the form before this one
+                old.unlink(missing_ok=True)
+            with contextlib.closing(sqlite3.connect(self._path, _PATIENCE, isolation_level=None)) as writer:
+                # a file that a crash of the machine damages costs only time
+                writer.execute("pragma synchronous = off")
+                writer.execute("begin immediate")
+                self._write(writer)
+                writer.execute("commit")
+
+    def _write(self, writer: sqlite3.Connection) -> None:
+        writer.execute(_SCHEMA)
+        (run,) = writer.execute("select coalesce(max(used), 0) + 1 from entries").fetchone()
+        rows = []
+        for (kind, key), data in self._added.items():
+            name = self._name(kind, key)
+            rows.append((name, run, len(data), _check(name, data) + data))
+        writer.executemany("insert or replace into entries values (?, ?, ?, ?)", rows)
+        writer.executemany("update entries set used = ? where key = ?", [(run, one) for one in self._used])
+        _shrink(writer)
+
+    def _name(self, kind: str, key: bytes) -> bytes:
+        return memo.digest(self._builder, kind, key)
+
+    def _reader(self) -> sqlite3.Connection:
+        process = os.getpid()
+        if process not in self._readers:
+            uri = f"{self._path.absolute().as_uri()}?mode=rw"  # to roll back what a killed builder began
+            self._readers[process] = sqlite3.connect(uri, _PATIENCE, uri=True)
+        return self._readers[process]
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        """Read nothing more in this run; a file that is no database any more is deleted."""
+        self._close()
+        self._readable = False
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+
+    def _close(self) -> None:
+        if reader := self._readers.pop(os.getpid(), None):
+            with contextlib.suppress(sqlite3.Error):
+                reader.close()
+
+
+def _check(name: bytes, data: bytes) -> bytes:
+    return hashlib.sha256(name + data).digest()
+
+
+def _shrink(writer: sqlite3.Connection) -> None:
+    """Delete what was not used for longest until the rest fits."""
+    (total,) = writer.execute("select sum(size) from entries").fetchone()
+    if total <= MAX_BYTES:
+        return
+    oldest = []
+    for key, size in writer.execute("select key, size from entries order by used, rowid"):
+        if total <= MAX_BYTES:
+            break
+        oldest.append((key,))
+        total -= size
+    writer.executemany("delete from entries where key = ?", oldest)

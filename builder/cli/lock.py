@@ -26,10 +26,9 @@ def command(**shared: Any) -> None:
         one = replace(request, upstream=pin)
         try:
             upstream = options.resolve(one)
-            done = stages.cut_upstream(one, upstream)
-            after = stages.verify_output(one, done, twice=True)
+            done = stages.proven_outcome(one, upstream)
             output.stage("packing")
-            _, _, proof = build.assemble(done, after, upstream, one.manifest, one.without, tools.versions())
+            _, proof = build.assemble(done, upstream, one.manifest, one.without, tools.versions())
             output.note(record(one.root, pin, proof, one.without))
         except BuildError as error:  # go on: the other pins may succeed
             problems += error.problems

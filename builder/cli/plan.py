@@ -15,6 +15,7 @@ from builder.emit.build_json import batch_record
 from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
 from builder.errors import CHANGES_PENDING
 from builder.pipeline import build, tools
+from builder.pipeline.measure import Figures
 
 
 @click.command("plan")
@@ -32,21 +33,20 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     gc.disable()
     request = options.ask(**shared)
     upstream = options.resolve(request)
-    done = stages.cut_with_cache(request, upstream)
-    stages.verify_output(request, done)
-    figures = build.measure(done, request.manifest)
+    done = stages.recalled_outcome(request, upstream)
+    figures = done.figures
     key = build.key(upstream, request.manifest, request.without, tools.versions())
     pending = not write.unchanged(out, key)
     output.stage("")
     if output.form() == "json":
-        _as_json(figures, done.output.tree.id, pending, paths)
+        _as_json(figures, done.cut.output.tree.id, pending, paths)
     else:
         _as_table(figures, paths)
     if pending:
         sys.exit(CHANGES_PENDING)
 
 
-def _as_table(figures: build.Figures, paths: bool) -> None:
+def _as_table(figures: Figures, paths: bool) -> None:
     click.echo(f"{'batch':<24}{'removed':>9}{'edited':>8}{'added':>7}{'lines less':>11}")
     for batch in figures.batches:
         if batch.files_removed or batch.files_edited or batch.files_added:
@@ -64,7 +64,7 @@ def _as_table(figures: build.Figures, paths: bool) -> None:
             click.echo(f"{row.verdict:<8}{row.path}  [{row.reason.batch}: {row.reason.rule}]")
 
 
-def _as_json(figures: build.Figures, tree: str, pending: bool, paths: bool) -> None:
+def _as_json(figures: Figures, tree: str, pending: bool, paths: bool) -> None:
     document = {
         "output_tree": tree,
         "pending": pending,

@@ -7,34 +7,44 @@ from typing import TYPE_CHECKING
 from builder.cli import output
 from builder.cli.cache_file import recalled
 from builder.pipeline.cut import Cut, cut
+from builder.pipeline.outcome import Outcome, prove, recall_or_make
 from builder.pipeline.ranges import about
-from builder.pipeline.run import Recalled
 from builder.pipeline.verify import verify
 from builder.upstream.model import snapshot
 
 if TYPE_CHECKING:
     from builder.analysis.indexed_tree import IndexedTree
     from builder.cli.options import Request
+    from builder.pipeline.run import Recalled
     from builder.upstream.model import Upstream
 
 
-def cut_upstream(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Cut:
-    """Cut an upstream, using nothing of earlier builds but `recall`. Raises BuildError."""
+def cut_upstream(request: Request, upstream: Upstream) -> Cut:
+    """Cut an upstream, using nothing of earlier builds. Raises BuildError."""
     output.stage("cutting")
-    known = about(upstream, request.manifest, request.without)
-    return cut(snapshot(upstream), request.manifest, about=known, recall=recall)
+    return cut(snapshot(upstream), request.manifest, about=about(upstream, request.manifest, request.without))
 
 
-def cut_with_cache(request: Request, upstream: Upstream) -> Cut:
-    """Cut an upstream with what the cache folder holds of earlier builds, and add to it.
+def verify_output(request: Request, done: Cut) -> IndexedTree:
+    """Run every gate. Raises BuildError."""
+    output.stage("verifying")
+    return verify(done, request.manifest)
+
+
+def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
+    """Cut and verify an upstream, using nothing of earlier builds; the output is specialized once more.
 
     Raises BuildError.
     """
-    with recalled(request.cache) as recall:
-        return cut_upstream(request, upstream, recall)
+    known = about(upstream, request.manifest, request.without)
+    return prove(upstream, request.manifest, known, output.stage)
 
 
-def verify_output(request: Request, done: Cut, twice: bool = False) -> IndexedTree:
-    """Run every gate; `twice` also specializes the output once more. Raises BuildError."""
-    output.stage("verifying")
-    return verify(done, request.manifest, twice=twice)
+def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Outcome:
+    """Cut and verify an upstream with what earlier builds found out; `recall`: the results in use, by default
+    those of the cache folder. Raises BuildError."""
+    if recall is None:
+        with recalled(request.cache) as recall:
+            return recalled_outcome(request, upstream, recall)
+    known = about(upstream, request.manifest, request.without)
+    return recall_or_make(upstream, request.manifest, known, output.stage, recall)

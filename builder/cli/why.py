@@ -23,11 +23,11 @@ def command(what: str, **shared: Any) -> None:
     """
     gc.disable()
     request = options.ask(**shared)
-    done = stages.cut_with_cache(request, options.resolve(request))
+    done = stages.recalled_outcome(request, options.resolve(request))
     output.stage("")
     answer = explanation.explain(done, request.manifest, what)
     if answer is None:
-        near = explanation.near(done, request.manifest, what)
+        near = explanation.near(done.cut, request.manifest, what)
         raise fail(
             "C001",
             f"'{what}' is neither a path nor a name in the packages of upstream or of the output.",

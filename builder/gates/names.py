@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from builder.analysis.removals import Removals, because
 from builder.errors import Mark, Problem
 from builder.graph.modules import python_paths
 from builder.manifest.model import Manifest
+from builder.memo import recall_each
 from builder.source.encoding import readable
 
 RULES = "F821,F822,F811"
@@ -39,7 +40,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         return []
     files = {f"after/{p}": after.snapshot[p] for p in changed}
     files |= {f"before/{p}": before.snapshot[p] for p in changed if p in old}
-    all_findings = findings(files)
+    all_findings = sorted(_recalled(files), key=_place)
     known = {(f.path[7:], f.code, f.symbol) for f in all_findings if f.path.startswith("before/")}
     seen: set[tuple[str, str, str]] = set()
     problems: list[Problem] = []
@@ -87,6 +88,24 @@ def _problem(
     )
 
 
+def _recalled(files: Mapping[str, bytes]) -> list[Finding]:
+    """The findings about these files: ruff reads only those that it has not read in an earlier run."""
+    paths = list(files)
+
+    def make(numbers: Sequence[int]) -> list[list[Finding]]:
+        by_path: dict[str, list[Finding]] = {paths[number]: [] for number in numbers}
+        for finding in findings({path: files[path] for path in by_path}):
+            by_path[finding.path].append(finding)
+        return list(by_path.values())
+
+    each = recall_each("undefined names", [(path, files[path]) for path in paths], make)
+    return [finding for found in each for finding in found]
+
+
+def _place(finding: Finding) -> tuple[str, int, str, str]:
+    return finding.path, finding.line, finding.code, finding.symbol
+
+
 def findings(files: Mapping[str, bytes]) -> list[Finding]:
     """The findings of ruff about these files, sorted. It runs once, in a temporary folder.
 
@@ -117,4 +136,4 @@ def findings(files: Mapping[str, bytes]) -> list[Finding]:
             parsed.append(
                 Finding(path, row["code"], symbol[1] if symbol else row["message"], row["location"]["row"])
             )
-        return sorted(parsed, key=lambda f: (f.path, f.line, f.code, f.symbol))
+        return sorted(parsed, key=_place)

@@ -17,6 +17,7 @@ from builder.errors import Mark, Problem
 from builder.graph.modules import python_paths
 from builder.graph.names import module_of
 from builder.manifest.model import Batch, Manifest, Spared, Word
+from builder.memo import remembered
 from builder.select.patterns import PatternSet
 
 _HINT = "remove it by a rule or an edit, or except it under `except` with a reason"
@@ -74,15 +75,19 @@ def _may_hold(runs: frozenset[bytes], word: Word) -> bool:
     return runs.issuperset(parts) or b"".join(parts) in runs
 
 
-def _pattern(words: Iterable[Word]) -> re.Pattern[str]:
-    """The pattern of a name or short string that asks for one of the words."""
+def _pattern(words: Iterable[Word]) -> str:
+    """The pattern of a name or short string that asks for one of the words, in any case."""
     spellings = "|".join("[_-]?".join(map(re.escape, word.text.split("_"))) for word in words)
-    return re.compile(rf"{_ASKS}(?:{spellings})", re.IGNORECASE)
+    return rf"{_ASKS}(?:{spellings})"
 
 
-def _names(pattern: re.Pattern[str], data: bytes) -> Iterator[tuple[int, str, str]]:
-    """(line, name or string, the whole line)."""
-    text = data.decode("utf-8", "replace")
+@remembered
+def _names(asking: str, data: bytes) -> list[tuple[int, str, str]]:
+    """(line, name or string, the whole line) of each that the pattern matches."""
+    return list(_tokens(re.compile(asking, re.IGNORECASE), data.decode("utf-8", "replace")))
+
+
+def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str, str]]:
     if not _may_be_in_code(pattern, text):
         return
     try:

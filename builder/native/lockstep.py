@@ -67,7 +67,8 @@ def follow(
             consequences,
         )
     remaining = {
-        p: encode(apply(cpp.scan(decode(kept[p])), cuts.get(p, []))) for p in layout.natives(kept, root)
+        p: encode(apply(cpp.scan(decode(kept[p])), cuts[p])) if p in cuts else kept[p]
+        for p in layout.natives(kept, root)
     }
     declared, wrong = _declarations(kept, remaining, upstream, lost_functions, root)
     problems += wrong

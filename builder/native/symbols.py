@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from builder.memo import remembered
 from builder.native.cpp import plain, scan
 from builder.native.text import Scanned
 
@@ -70,6 +71,7 @@ class Symbols:
 
 
 @lru_cache(maxsize=2048)
+@remembered
 def symbols(text: str) -> Symbols:
     """The functions and namespaces of a text."""
     code = plain(text)
@@ -113,8 +115,11 @@ def defined(text: str) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def bindings(text: str) -> tuple[Binding, ...]:
     """The operators that a text registers, in order."""
-    if "TORCH_LIBRARY" not in text:
-        return ()
+    return _bindings(text) if "TORCH_LIBRARY" in text else ()
+
+
+@remembered
+def _bindings(text: str) -> tuple[Binding, ...]:
     scanned, code = scan(text), plain(text)
     operators: list[Binding] = []
     for library in _LIBRARY.finditer(code):

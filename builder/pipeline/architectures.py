@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from builder.manifest.model import Manifest
+from builder.memo import remembered
 from builder.pipeline.prune import Pruned
 from builder.select.rules import package_folder
 from builder.source.parse import parse
@@ -40,6 +41,7 @@ def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) 
     return frozenset(found)
 
 
+@remembered
 def _entries(data: bytes, path: str) -> set[str]:
     try:
         tree = parse(data, path).tree

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from builder.emit.ledger import Reason
+from builder.errors import Mark
 from builder.graph.names import absolute, is_test, module_of, package_of, path_of
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
@@ -217,8 +218,9 @@ def _sorted(lines_of: Counter[Reason]) -> Reasons:
     for reason, lines in lines_of.items():
         batches[reason.batch] += lines
 
-    def key(reason: Reason) -> tuple[int, str, int, str]:
-        return -batches[reason.batch], reason.batch, -lines_of[reason], f"{reason.mark} {reason.rule}"
+    def key(reason: Reason) -> tuple[int, str, int, Mark, str]:
+        mark = reason.mark or Mark("")
+        return -batches[reason.batch], reason.batch, -lines_of[reason], mark, reason.rule
 
     return tuple(sorted(lines_of, key=key))
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from builder import __version__
-from builder.analysis.indexed_tree import IndexedTree
 from builder.emit import build_json, checksums, figures, ledger, lock, removed
 from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
@@ -23,7 +21,8 @@ from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest
 from builder.native.units import units
 from builder.pipeline.cut import Cut
-from builder.pipeline.reasons import reasons
+from builder.pipeline.measure import Figures
+from builder.pipeline.outcome import Outcome
 from builder.pipeline.request_key import own_digest
 from builder.pipeline.uncertain import NAME, uncertain
 from builder.upstream.model import Upstream
@@ -31,23 +30,6 @@ from builder.upstream.model import Upstream
 LEDGER, BUILD, DIFF, REMOVED = "ledger.jsonl", "build.json", "upstream.diff", "REMOVED.md"
 SURFACE = "surface.json"
 SBOM, PROVENANCE = "sbom.cdx.json", "provenance.intoto.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The ledger with the figures that follow from it."""
-
-    rows: tuple[ledger.Row, ...]
-    lines: Mapping[str, Mapping[str, int]]
-    batches: tuple[figures.BatchFigures, ...]
-
-
-def measure(cut: Cut, manifest: Manifest) -> Figures:
-    """What happened to every path and why, and the lines of both sides."""
-    before, after = figures.line_counts(cut.upstream), figures.line_counts(cut.output)
-    rows = ledger.rows(cut.upstream.tree, cut.output.tree, reasons(cut), before, after)
-    batches = figures.batch_figures(rows, [b.id for b in manifest.batches])
-    return Figures(rows, figures.before_after(before, after), batches)
 
 
 def version_of(upstream: Upstream, manifest: Manifest) -> str:
@@ -67,18 +49,17 @@ def label_of(upstream: Upstream, manifest: Manifest) -> str:
 
 
 def assemble(
-    cut: Cut,
-    after: IndexedTree,
+    outcome: Outcome,
     upstream: Upstream,
     manifest: Manifest,
     without: Sequence[str],
     tools: Mapping[str, str],
-) -> tuple[Output, Figures, lock.Proof]:
-    """Every file of the output folder, the figures, and what the lock remembers of the build.
+) -> tuple[Output, lock.Proof]:
+    """Every file of the output folder, and what the lock remembers of the build.
 
     Raises BuildError (G007) when the output of a pin has more lines than the manifest's scope allows it.
     """
-    measured = measure(cut, manifest)
+    cut, after, measured = outcome.cut, outcome.after, outcome.figures
     if not without:
         _small_enough(upstream, manifest, measured)
     version = version_of(upstream, manifest)
@@ -133,7 +114,7 @@ def assemble(
     }
     files[checksums.NAME] = checksums.sha256sums(files)
     proof = _proof(build, wheel)
-    return Output(cut.output, files, key(upstream, manifest, without, tools)), measured, proof
+    return Output(cut.output, files, key(upstream, manifest, without, tools)), proof
 
 
 def _small_enough(upstream: Upstream, manifest: Manifest, measured: Figures) -> None:

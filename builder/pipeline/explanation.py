@@ -14,9 +14,8 @@ from builder.graph.reach import Step, why
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.cut import Cut
-from builder.pipeline.reasons import reasons
+from builder.pipeline.outcome import Outcome
 from builder.pipeline.starts import edges_of
-from builder.pipeline.verify import output_world
 
 _MAX_PATHS = 10
 _STATES = {
@@ -54,18 +53,18 @@ class Explanation:
     module: bool = False
 
 
-def explain(cut: Cut, manifest: Manifest, what: str) -> Explanation | None:
+def explain(outcome: Outcome, manifest: Manifest, what: str) -> Explanation | None:
     """The reason for a path, `path:symbol` or qualified name; None when nothing has this name."""
+    cut = outcome.cut
     path, _, name = what.partition(":")
     if not _there(cut, path):
         path, name = _located(cut, manifest, what)
     if not path:
         return None
-    after = output_world(cut, manifest)
-    symbol = _symbol(cut, after, manifest, path, name) if name else None
+    symbol = _symbol(cut, outcome.after, manifest, path, name) if name else None
     if name and symbol is None:
         return None
-    return _path(cut, after, manifest, path, symbol)
+    return _path(outcome, manifest, path, symbol)
 
 
 def near(cut: Cut, manifest: Manifest, what: str) -> list[str]:
@@ -149,8 +148,8 @@ def _located(cut: Cut, manifest: Manifest, name: str) -> tuple[str, str]:
     return path, rest
 
 
-def _path(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol: Symbol | None) -> Explanation:
-    stated = tuple(dict.fromkeys(reasons(cut).get(path, ())))
+def _path(outcome: Outcome, manifest: Manifest, path: str, symbol: Symbol | None) -> Explanation:
+    cut, stated = outcome.cut, outcome.figures.reasons(path)
     module = module_of(path, manifest.packages)
     if path not in cut.output.tree:
         rule = cut.decided.removed.get(path)
@@ -167,7 +166,7 @@ def _path(cut: Cut, after: IndexedTree, manifest: Manifest, path: str, symbol: S
         state = "edited"
     if module is None:
         return Explanation(path, state, stated, symbol)
-    way, start = _reached(cut, after.index, manifest, module)
+    way, start = _reached(cut, outcome.after.index, manifest, module)
     return Explanation(path, state, stated, symbol, way=way, start=start, module=True)
 
 

@@ -8,8 +8,7 @@ from builder import __version__
 from builder.emit.branch import Story, stream
 from builder.errors import fail
 from builder.manifest.model import Manifest
-from builder.pipeline.build import Figures
-from builder.pipeline.cut import Cut
+from builder.pipeline.outcome import Outcome
 from builder.upstream import git
 from builder.upstream.model import Upstream
 
@@ -17,7 +16,7 @@ _NEW = "refs/builder/branch"
 
 
 def write_branch(
-    repository: Path, name: str, cut: Cut, figures: Figures, upstream: Upstream, manifest: Manifest
+    repository: Path, name: str, outcome: Outcome, upstream: Upstream, manifest: Manifest
 ) -> str:
     """Make `name` the branch of this build; the id of its last commit.
 
@@ -49,7 +48,11 @@ def write_branch(
     )
     try:
         git.run(
-            folder, "fast-import", "--quiet", "--force", stdin=stream(_NEW, figures.rows, cut.output, story)
+            folder,
+            "fast-import",
+            "--quiet",
+            "--force",
+            stdin=stream(_NEW, outcome.figures.rows, outcome.cut.output, story),
         )
         made = git.run(folder, "rev-parse", _NEW).decode().strip()
         old = git.run(folder, "for-each-ref", "--format=%(objectname)", f"refs/heads/{name}").decode().strip()

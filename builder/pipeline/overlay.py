@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import AnchoredEdit, Edit, Manifest, Rule, TomlEdit
 from builder.overlay import added, anchored, files, patch, structural, toml
+from builder.overlay.locate import Target
+from builder.overlay.recalled_edits import Edited, edit_or_recall
 from builder.overlay.record import Record
 from builder.select.rules import holds_path
 from builder.source.parse import parse
@@ -103,32 +106,50 @@ def _structural(
     found = structural.sort(edits, manifest.packages, current, {p: r.batch for p, r in removed.items()})
     done.problems += found.problems
     for path, wanted in found.files.items():
-        try:
-            module = parse(current[path], path)
-        except (SyntaxError, ValueError, RecursionError) as error:
-            done.problems += [
-                Problem(
-                    "R005", f"`{edit.target}` is edited, and {path} does not parse: {error}.",
-                    edit.mark, Mark(path, getattr(error, "lineno", None) or 0),
-                )
-                for edit, _ in wanted
-            ]  # fmt: skip
-            continue
-        imports = [(e, t) for e, t in wanted if e.kind == "add-import"]
-        planned = structural.plan(module, [w for w in wanted if w not in imports], manifest.overlays)
-        done.problems += planned.problems
-        done.records += planned.records
-        data = splice(module, planned.ops) if planned.ops else current[path]
-        data, problems, records = added.add_imports(module, data, imports)
+        targets = [target for _, target in wanted]
+        bodies = {e.by: manifest.overlays.get(e.by) for e, _ in wanted if e.kind == "body" and e.by}
+        data, problems, records = edit_or_recall(
+            "structural",
+            (path, current[path], targets, bodies),
+            [edit for edit, _ in wanted],
+            partial(_edit_python, path, current[path], targets, manifest.overlays),
+        )
         done.problems += problems
         done.records += records
         if data != current[path]:
             put(path, data)
 
 
+def _edit_python(
+    path: str,
+    data: bytes,
+    targets: Sequence[Target],
+    overlays: Mapping[str, bytes],
+    edits: Sequence[Edit],
+) -> Edited:
+    """Carry out structural edits of one file, each of its target."""
+    wanted = list(zip(edits, targets, strict=True))
+    try:
+        module = parse(data, path)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        problems = [
+            Problem(
+                "R005", f"`{edit.target}` is edited, and {path} does not parse: {error}.",
+                edit.mark, Mark(path, getattr(error, "lineno", None) or 0),
+            )
+            for edit in edits
+        ]  # fmt: skip
+        return data, problems, []
+    imports = [(e, t) for e, t in wanted if e.kind == "add-import"]
+    planned = structural.plan(module, [w for w in wanted if w not in imports], overlays)
+    changed = splice(module, planned.ops) if planned.ops else data
+    changed, problems, records = added.add_imports(module, changed, imports)
+    return changed, [*planned.problems, *problems], [*planned.records, *records]
+
+
 def _texts(
     edits: Sequence[Anchored],
-    edit: Callable[[str, bytes, Sequence[Anchored]], tuple[bytes, list[Problem], list[Record]]],
+    edit: Callable[[str, bytes, Sequence[Anchored]], Edited],
     current: Mapping[str, bytes],
     removed: Mapping[str, Rule],
     done: Overlaid,
@@ -148,7 +169,9 @@ def _texts(
                 for e in wanted if not e.optional
             ]  # fmt: skip
             continue
-        data, problems, records = edit(path, current[path], wanted)
+        data, problems, records = edit_or_recall(
+            edit.__module__, (path, current[path]), wanted, partial(edit, path, current[path])
+        )
         done.problems += problems
         done.records += records
         if data != current[path]:

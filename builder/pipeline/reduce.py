@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -64,8 +65,8 @@ def reduce(
     """
     output, total = files, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
+    known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
     earlier = run.recalled.summaries if run.recalled else {}
-    known: dict[tuple[str, str, int], Summary] = {**earlier, **known_of(setting.upstream, staying)}
     reported: set[tuple[str, str, str]] = set()
     for number in range(1, _MAX_PASSES + 1):
         specialized, followed = specialize_once(output, pruned, setting, run)
@@ -77,7 +78,7 @@ def reduce(
         empty = empty_modules(output, specialized.emptied, total.files, staying, setting.manifest)
         total.lost.update(dict.fromkeys(empty.values(), "nothing is left in it"))
         output = output.replace(dict.fromkeys(empty))
-        summarized = output_summaries(output, setting.manifest, known)
+        summarized = output_summaries(output, setting.manifest, ChainMap(known, earlier))
         known |= known_of(output, summarized)
         if run.recalled:
             run.recalled.remember(known_of(output, summarized))

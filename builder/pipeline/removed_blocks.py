@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from builder.memo import remembered
 from builder.source.textdiff import runs, split
 from builder.specialize.text_index.outline import imports
 
@@ -45,6 +46,7 @@ class Block:
     arm: bool = False  # `else` and the like: removed because of what stands above it
 
 
+@remembered
 def removed_blocks(before: bytes, after: bytes) -> tuple[Block, ...]:
     """The removed blocks, in order. A line that only moved to another column was not removed."""
     old, new = split(before), split(after)

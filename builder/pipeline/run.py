@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, MutableMapping
+from dataclasses import dataclass, field, fields
 
 from builder.errors import BuildError, Problem
 from builder.graph.modules import Summary, SummaryCache
 from builder.manifest.model import Manifest
+from builder.memo import Shelf, Store
 from builder.native import gate as native
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import About
@@ -27,20 +28,26 @@ class Recalled:
     """What cuts found that is true of the same files again.
 
     Summaries, what upstream offers, what folding a file gave, what a file binds at its top level,
-    whole specializations.
+    whole specializations, and what whole cuts came to.
     """
 
-    summaries: dict[tuple[str, str, int], Summary] = field(default_factory=dict)
-    told: dict[str, Comparison] = field(default_factory=dict)
-    folds: dict[str, FoldRecord] = field(default_factory=dict)
-    tops: dict[str, ModuleBindings] = field(default_factory=dict)
-    specializations: dict[str, bytes] = field(default_factory=dict)
+    summaries: MutableMapping[tuple[str, str, int], Summary] = field(default_factory=dict)
+    told: MutableMapping[str, Comparison] = field(default_factory=dict)
+    folds: MutableMapping[str, FoldRecord] = field(default_factory=dict)
+    tops: MutableMapping[str, ModuleBindings] = field(default_factory=dict)
+    specializations: MutableMapping[str, bytes] = field(default_factory=dict)
+    outcomes: MutableMapping[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: Store) -> Recalled:
+        """What a store holds of them."""
+        return cls(*(Shelf(store, one.name) for one in fields(cls)))
 
     def remember(self, summaries: SummaryCache) -> None:
-        """Keep summaries for later cuts; the latest used are kept longest."""
+        """Keep summaries for later cuts."""
         for key, summary in summaries.items():
-            self.summaries.pop(key, None)
-            self.summaries[key] = summary
+            if self.summaries.get(key) is not summary:
+                self.summaries[key] = summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from builder.graph.names import module_of
 from builder.graph.reach import Edge, Graph, expand, graph, import_targets, mentions, reach
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
+from builder.memo import remembered
 from builder.tree import Snapshot
 
 #: Folders whose modules are no programs of the distribution.
@@ -68,7 +69,10 @@ def _ours(manifest: Manifest) -> Iterator[Summary]:
     tops = tuple(sorted(manifest.packages))
     for file in (f for b in manifest.batches for f in b.files if f.path.endswith(".py")):
         module = module_of(file.path, manifest.packages) or ""
-        yield summarise(manifest.overlays[file.overlay], file.path, module, tops)
+        yield _summarised(manifest.overlays[file.overlay], file.path, module, tops)
+
+
+_summarised = remembered(summarise)
 
 
 def edges_of(index: Index, manifest: Manifest) -> dict[str, tuple[Edge, ...]]:

@@ -16,6 +16,7 @@ from builder.gates.parse import does_not_parse
 from builder.graph.modules import Summary, python_paths, summarise
 from builder.graph.names import absolute, module_of, package_of
 from builder.manifest.model import Manifest
+from builder.memo import remembered
 from builder.pipeline.prune import Pruned
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.text_index.outline import imports
@@ -35,10 +36,17 @@ def unparsed(files: Snapshot, upstream: Snapshot, staying: Mapping[str, Summary]
     for path in python_paths(files):
         summary = staying.get(path)
         if summary is None or files.tree[path].blob != upstream.tree[path].blob:
-            summary = summarise(files[path], path, "")
-        if summary.error is not None:
-            found[path] = summary.error
+            error = _error(files[path], path)
+        else:
+            error = summary.error
+        if error is not None:
+            found[path] = error
     return found
+
+
+@remembered
+def _error(data: bytes, path: str) -> tuple[int, str] | None:
+    return summarise(data, path, "").error
 
 
 def problems(

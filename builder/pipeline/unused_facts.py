@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import Manifest
+from builder.memo import remembered
 from builder.tree import Snapshot
 
 
@@ -14,7 +15,8 @@ def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     upstream holds."""
     # what a word of a batch stands for is a name of upstream
     expanded = {word.mark for batch in manifest.batches for word in batch.words}
-    text = b"\n".join(upstream[path] for path in upstream if path.endswith(".py"))
+    names = list(_names(manifest))
+    unused = _unused(frozenset(name for _, name, _ in names), upstream)
     return [
         Problem(
             "R009",
@@ -23,9 +25,29 @@ def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
             hint="Remove it, or say by `since` or `until` which versions have it.",
             nothing=True,
         )
-        for what, name, mark in _names(manifest)
-        if mark not in expanded and name.encode() not in text
+        for what, name, mark in names
+        if mark not in expanded and name in unused
     ]
+
+
+def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
+    """Those of the names that no Python file holds; the text is searched part by part."""
+    parts: dict[str, list[str]] = {}
+    for path in upstream:
+        if path.endswith(".py"):
+            parts.setdefault("/".join(path.split("/")[:4]), []).append(path)
+    # most names are in the largest parts
+    for paths in sorted(parts.values(), key=lambda paths: (-len(paths), paths)):
+        if names:
+            names -= _held(tuple(sorted(names)), tuple(upstream[path] for path in paths))
+    return names
+
+
+@remembered
+def _held(names: Sequence[str], texts: Sequence[bytes]) -> frozenset[str]:
+    """Those of the names that a text holds."""
+    text = b"\n".join(texts)
+    return frozenset(name for name in names if name.encode() in text)
 
 
 def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:

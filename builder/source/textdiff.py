@@ -10,6 +10,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from builder.memo import remembered
+
 #: edits after which Myers gives up and the stretch is shown as replaced: bounds time and memory
 _MAX_EDITS = 300
 _CONTEXT = 3
@@ -136,6 +138,7 @@ def split(text: bytes) -> list[bytes]:
     return [*lines, rest] if rest else lines
 
 
+@remembered
 def hunks(before: bytes, after: bytes) -> bytes:
     """The hunks of a unified diff with three lines of context; nothing for equal texts."""
     a, b = split(before), split(after)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from builder.graph.modules import python_paths
 from builder.graph.names import module_of
+from builder.memo import recall_while
 from builder.source.parse import Module
 from builder.surface.model import Item, Key, Place, Surface
 from builder.surface.recognise import recognise
@@ -32,11 +33,23 @@ def surface(
     wanted = sorted(python_paths(snapshot) if paths is None else paths)
     items: dict[Key, list[Item]] = {}
     for path in wanted:
-        for item in _file(sources, path):
+        for item in _recalled(sources, path):
             items.setdefault(item.key, []).append(item)
     for item in scripts(snapshot):
         items.setdefault(item.key, []).append(item)
     return {key: _merged(items[key]) for key in sorted(items)}
+
+
+def _recalled(sources: Sources, path: str) -> tuple[Item, ...]:
+    """The items of one file. They rest on the files that were asked for to follow its names."""
+
+    def make() -> tuple[Mapping[str, str | None], tuple[Item, ...]]:
+        asked = sources.watch()
+        items = tuple(_file(sources, path))
+        return asked, items
+
+    given = (path, sources.blob(path), sources.packages)
+    return recall_while("surface of a file", given, sources.blob, make)
 
 
 def _file(sources: Sources, path: str) -> Iterator[Item]:

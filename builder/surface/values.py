@@ -36,6 +36,17 @@ class Sources:
         self.packages = packages
         self._parsed: dict[str, Module | None] = {} if shared is None else shared
         self.bindings: dict[ast.AST, Bindings] = {}
+        self._asked: dict[str, str | None] = {}
+
+    def blob(self, path: str) -> str | None:
+        """The blob id of a path; None where there is none."""
+        entry = self.snapshot.tree.get(path)
+        return entry.blob if entry is not None else None
+
+    def watch(self) -> Mapping[str, str | None]:
+        """From now on the paths that modules are looked for at, with their blobs."""
+        self._asked = {}
+        return self._asked
 
     def parsed(self, path: str) -> Module | None:
         """A file of the tree; None when it does not parse."""
@@ -66,6 +77,7 @@ class Sources:
     def module(self, name: str) -> tuple[str, Module] | None:
         """Path and content of a module of the packages."""
         for path in reversed(path_of(name, self.packages) or ()):
+            self._asked[path] = self.blob(path)
             if path in self.snapshot:
                 file = self.parsed(path)
                 return (path, file) if file is not None else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -70,3 +71,31 @@ def snapshot(upstream: Upstream, paths: Iterable[str] | None = None) -> Snapshot
     """
     chosen = upstream.tree if paths is None else Tree({p: upstream.tree[p] for p in paths})
     return Snapshot(chosen, upstream.blobs.read(e.blob for e in chosen.values() if e.mode != GITLINK))
+
+
+def deferred(upstream: Upstream) -> Snapshot:
+    """The whole upstream, whose bytes are read when one of its files is asked for.
+
+    Asking then raises BuildError U001 for a blob that cannot be read.
+    """
+    return Snapshot(upstream.tree, _Deferred(upstream))
+
+
+class _Deferred(Mapping[str, bytes]):
+    """The blobs of an upstream, all read with the first."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    @cached_property
+    def _contents(self) -> Mapping[str, bytes]:
+        return snapshot(self._upstream).contents
+
+    def __getitem__(self, blob: str) -> bytes:
+        return self._contents[blob]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._contents)
+
+    def __len__(self) -> int:
+        return len(self._contents)

@@ -1,0 +1,98 @@
+"""Where a manifest states things and why, apart from what it states.
+
+Two manifests that state the same in the same order, with other comments, layout or reasons, decide the same.
+What one of them came to is then true of the other, with its own places and reasons.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from builder.errors import Mark
+from builder.manifest.model import Manifest
+
+#: The fields of a manifest that hold its texts, and what follows from these alone.
+FROM_TEXT = frozenset(["texts", "digest", "statements", "marks", "overlays"])
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """`marks`: all places, sorted. `whys`: the reason of the statement at each place that has one.
+
+    `stated` is a digest of everything else: of what is stated, and of which statements share a place and in
+    which order the places come. With the same digest, the place of the same number has the same statement.
+    `reasons` is a digest of the reasons too.
+    """
+
+    marks: tuple[Mark, ...]
+    whys: Mapping[Mark, str]
+    stated: str
+    reasons: str
+
+
+def places(manifest: Manifest) -> Places:
+    """The places of a manifest and of its parts."""
+    values = {
+        field.name: getattr(manifest, field.name)
+        for field in dataclasses.fields(manifest)
+        if field.name not in FROM_TEXT
+    }
+    # what lies at no place of a file is at the file itself
+    found = {*manifest.marks.values(), Mark(manifest.file), *_marks(values)}
+    marks = tuple(sorted(found, key=lambda mark: (mark.file, mark.line, mark.column)))
+    numbers = {mark: number for number, mark in enumerate(marks)}
+    whys: dict[Mark, str] = {}
+    overlays = [(path, hashlib.sha256(data).hexdigest()) for path, data in manifest.overlays.items()]
+    at = [(path, numbers[mark]) for path, mark in manifest.marks.items()]
+    parts = (_plain(values, numbers, whys), at, overlays)
+    stated = _digest(parts)
+    return Places(
+        marks, whys, stated, _digest((stated, sorted((numbers[m], why) for m, why in whys.items())))
+    )
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _marks(value: Any) -> Iterator[Mark]:
+    if isinstance(value, Mark):
+        yield value
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from _marks(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _marks(item)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _marks(item)
+
+
+def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str]) -> Any:
+    """A value with numbers for places, and without the reasons, which `whys` receives.
+
+    Equal ones have the same `repr`. A reason that is not the only one at its place is part of what is stated.
+    """
+    if isinstance(value, Mark):
+        return "mark", numbers[value]
+    if dataclasses.is_dataclass(value):
+        why, mark = getattr(value, "why", None), getattr(value, "mark", None)
+        own = isinstance(why, str) and isinstance(mark, Mark) and whys.setdefault(mark, why) == why
+        return [
+            type(value).__name__,
+            *(
+                (field.name, "why" if own and field.name == "why" else _plain(item, numbers, whys))
+                for field in dataclasses.fields(value)
+                for item in [getattr(value, field.name)]
+            ),
+        ]
+    if isinstance(value, Mapping):
+        return [(key, _plain(item, numbers, whys)) for key, item in value.items()]
+    if isinstance(value, tuple):
+        return [_plain(item, numbers, whys) for item in value]
+    return value

@@ -1,0 +1,216 @@
+"""Results of pure functions, kept between runs.
+
+A function that is `remembered` gives what it gave before for equal arguments. Which results are known is up
+to the store in use; without one, every call does the work. A key need not name the code: a store gives its
+results only to the builder that made them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import pickle
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from typing import ParamSpec, Protocol, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Q = TypeVar("Q")
+K = TypeVar("K")
+V = TypeVar("V")
+
+#: (kind, key) -> pickled result
+Entries = Mapping[tuple[str, bytes], bytes]
+
+
+class Store(Protocol):
+    """Where results are kept."""
+
+    def get(self, kind: str, key: bytes) -> bytes | None:
+        """The result under a key, or None; never one that was damaged."""
+        ...
+
+    def put(self, kind: str, key: bytes, data: bytes) -> None:
+        """Keep a result."""
+        ...
+
+    def added(self) -> Entries:
+        """What this process has put."""
+        ...
+
+
+_store: Store | None = None
+
+
+@contextmanager
+def using(store: Store | None) -> Iterator[None]:
+    """Remember in this store while the block runs; None: nothing is remembered."""
+    global _store
+    before, _store = _store, store
+    try:
+        yield
+    finally:
+        _store = before
+
+
+def recall(kind: str, given: tuple[object, ...], make: Callable[[], T]) -> T:
+    """What `make` gave for equal `given`, or what it gives now; what it raises is not remembered.
+
+    `given` are values that `digest` takes, all that the result depends on; `kind` says what the result is.
+    """
+    store = _store
+    if store is None:
+        return make()
+    key = digest(*given)
+    data = store.get(kind, key)
+    if data is not None:
+        found: T = pickle.loads(data)
+        return found
+    made = make()
+    store.put(kind, key, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
+    return made
+
+
+def recall_each(
+    kind: str, given: Sequence[tuple[object, ...]], make: Callable[[Sequence[int]], Sequence[T]]
+) -> list[T]:
+    """Like `recall` for several results, of which `make` gives those with the numbers that it gets."""
+    store = _store
+    if store is None:
+        return list(make(range(len(given))))
+    keys = [digest(*one) for one in given]
+    known = {number: data for number, key in enumerate(keys) if (data := store.get(kind, key)) is not None}
+    found: dict[int, T] = {number: pickle.loads(data) for number, data in known.items()}
+    todo = [number for number in range(len(given)) if number not in found]
+    for number, one in zip(todo, make(todo) if todo else (), strict=True):
+        found[number] = one
+        store.put(kind, keys[number], pickle.dumps(one, pickle.HIGHEST_PROTOCOL))
+    return [found[number] for number in range(len(given))]
+
+
+def recall_while(
+    kind: str,
+    given: tuple[object, ...],
+    answer: Callable[[Q], object],
+    make: Callable[[], tuple[Mapping[Q, object], T]],
+) -> T:
+    """Like `recall` for a result that also rests on answers to questions.
+
+    `make` gives the questions with their answers, and the result, which holds while `answer` says the same.
+    """
+    store = _store
+    if store is None:
+        return make()[1]
+    key = digest(*given)
+    data = store.get(kind, key)
+    if data is not None:
+        answers, found = pickle.loads(data)
+        if all(answer(question) == said for question, said in answers.items()):
+            kept: T = found
+            return kept
+    answers, made = make()
+    store.put(kind, key, pickle.dumps((dict(answers), made), pickle.HIGHEST_PROTOCOL))
+    return made
+
+
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a pure function remember its results, by arguments that `digest` takes."""
+    kind = f"{function.__module__}.{function.__qualname__}"
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        given = (args, tuple(sorted(kwargs.items())))
+        return recall(kind, given, lambda: function(*args, **kwargs))
+
+    return call
+
+
+def digest(*values: object) -> bytes:
+    """sha256 of values: bytes, text, numbers, None, and tuples, lists, mappings and dataclasses of these.
+
+    Raises TypeError for any other value.
+    """
+    found = hashlib.sha256()
+    _feed(found.update, values)
+    return found.digest()
+
+
+def _feed(update: Callable[[bytes], None], value: object) -> None:
+    if isinstance(value, bytes):
+        update(b"b%d:" % len(value))
+        update(value)
+    elif isinstance(value, str):
+        raw = value.encode("utf-8", "surrogateescape")
+        update(b"s%d:" % len(raw) + raw)
+    elif value is None or isinstance(value, (bool, int, float)):
+        update(f"{type(value).__name__}:{value!r};".encode())
+    elif isinstance(value, (tuple, list)):
+        update(b"%s%d:" % (b"t" if isinstance(value, tuple) else b"l", len(value)))
+        for item in value:
+            _feed(update, item)
+    elif isinstance(value, Mapping):
+        update(b"m%d:" % len(value))
+        for pair in value.items():
+            _feed(update, pair)
+    elif dataclasses.is_dataclass(value):
+        update(f"d{type(value).__qualname__}:".encode())
+        for field in dataclasses.fields(value):
+            _feed(update, getattr(value, field.name))
+    else:
+        raise TypeError(f"a {type(value).__name__} has no digest")
+
+
+def added() -> Entries:
+    """What this process has remembered."""
+    return _store.added() if _store is not None else {}
+
+
+def add(entries: Entries) -> None:
+    """Remember what another process has."""
+    if _store is not None:
+        for (kind, key), data in entries.items():
+            _store.put(kind, key, data)
+
+
+class Shelf(MutableMapping[K, V]):
+    """The results of one kind in a store, as a mapping.
+
+    A result is read when it is asked for. Iteration gives those that were used, and deleting one makes the
+    store forget nothing.
+    """
+
+    def __init__(self, store: Store, kind: str) -> None:
+        self._store = store
+        self._kind = kind
+        self._used: dict[K, V] = {}
+        self._deleted: set[K] = set()
+
+    def __getitem__(self, key: K) -> V:
+        if key not in self._used or key in self._deleted:
+            data = None if key in self._deleted else self._store.get(self._kind, _of(key))
+            if data is None:
+                raise KeyError(key)
+            self._used[key] = pickle.loads(data)
+        return self._used[key]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._deleted.discard(key)
+        if key in self._used and self._used[key] is value:
+            return
+        self._used[key] = value
+        self._store.put(self._kind, _of(key), pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+
+    def __delitem__(self, key: K) -> None:
+        self._deleted.add(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return (key for key in self._used if key not in self._deleted)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _of(key: object) -> bytes:
+    return digest(key)

@@ -1,0 +1,48 @@
+"""Edits of one file, as they are remembered from earlier runs.
+
+What edits make of a file does not depend on where the manifest states them. So they are remembered with
+numbers for their places. Edits with a problem are not remembered: its sentence may name a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from builder.errors import Mark, Problem
+from builder.manifest.model import AnchoredEdit, Edit, TomlEdit
+from builder.memo import recall
+from builder.overlay.record import Record
+
+#: The new bytes of a file, what is wrong, and what was done.
+Edited = tuple[bytes, list[Problem], list[Record]]
+One = TypeVar("One", Edit, TomlEdit, AnchoredEdit)
+
+
+class _Wrong(Exception):
+    """The edits have problems."""
+
+
+def edit_or_recall(
+    kind: str, given: tuple[object, ...], edits: Sequence[One], edit: Callable[[Sequence[One]], Edited]
+) -> Edited:
+    """`edit(edits)`, or what it gave for equal edits elsewhere in the manifest.
+
+    `kind` and `given` are all else that it depends on: see `memo.recall`.
+    """
+    marks = list(dict.fromkeys(one.mark for one in edits))
+    numbers = {mark: Mark("", number) for number, mark in enumerate(marks)}
+    numbered = [replace(one, mark=numbers[one.mark]) for one in edits]
+
+    def make() -> tuple[bytes, list[Record]]:
+        data, problems, records = edit(numbered)
+        if problems:
+            raise _Wrong
+        return data, records
+
+    try:
+        data, records = recall(kind, (*given, numbered), make)
+    except _Wrong:
+        return edit(edits)
+    return data, [], [replace(record, mark=marks[record.mark.line]) for record in records]

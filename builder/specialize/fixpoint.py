@@ -25,6 +25,7 @@ from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
 from builder.specialize.rebinding import only_defined
 from builder.specialize.results import BY_EDIT, Mismatch, Round, Specialized
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
 from builder.specialize.text_index.import_index import ImportIndex
@@ -83,9 +84,10 @@ class _Fixpoint:
         self.units: dict[str, Unit] = {}
         self.outlines: dict[str, Outline] = {}
         self.bindings = BindingsCache(memo.bindings)
+        self.answers = AnswerCache(memo.answers)
         self.words = IdentifierIndex(files)
         self.links = ImportIndex(files, names, self.words)
-        self.cleaner = Cleaner(program, policy, self.words, self.links)
+        self.cleaner = Cleaner(program, policy, self.words, self.links, self.answers)
         self.result = Specialized({})
         self.folds = memo.folds
         self.fact_words = frozenset(n.encode() for n in self.facts.needles if _IDENTIFIER.fullmatch(n))
@@ -104,7 +106,7 @@ class _Fixpoint:
         return SpecializerWorld(
             self.files, self.names, self.removed, self.facts, self.memory,
             self.units, self.outlines, self.bindings, self.words,
-            self.removed_files,
+            self.removed_files, self.answers,
         )  # fmt: skip
 
     def run(self) -> Specialized:
@@ -318,7 +320,7 @@ class _Fixpoint:
         found = Round(folded, answers=answers)
         if data is not None and data != self.files[unit.path]:
             try:
-                after = Unit(unit.path, unit.name, data)
+                after = Unit(unit.path, unit.name, data, answers=self.answers.of(data))
             except SyntaxError as error:
                 self.oracle.report(unit.path, f"the edits do not give Python: {error}")
             else:
@@ -389,6 +391,7 @@ class _Fixpoint:
 
     def finished(self) -> Specialized:
         self.result.mismatches = self.oracle.mismatches
+        self.answers.save()
         return self.result
 
     # -- the end ----------------------------------------------------------------------------------
@@ -397,7 +400,8 @@ class _Fixpoint:
         # what the manifest's own edits wrote is laid out like the rest
         changed = sorted({*self.edited(), *(p for p, d in self.files.items() if d != self.first[p])})
         texts = FinalTexts(
-            self.files, self.original, self.names, self.world().unit, self.units, self.oracle
+            self.files, self.original, self.names, self.world().unit, self.units, self.oracle,
+            self.answers,
         )  # fmt: skip
         for path, final in zip(changed, map_parallel(changed, texts.of, self.size), strict=True):
             self.oracle.mismatches += final.mismatches
@@ -417,7 +421,7 @@ class _Fixpoint:
             sorted(path for path in suspects - self.frozen if path in self.files), names
         )
         world = self.world()
-        hierarchy = Hierarchy(world, self.words, self.links, Glances())
+        hierarchy = Hierarchy(world, self.words, self.links, Glances(self.answers))
         self.result.leftovers += sorted(self.broken)
         self.result.leftovers += sorted(set(hidden_uses(world, hierarchy, self.cleaner.before_unit)))
         self.result.lost = dict(sorted(self.memory.gone.items()))

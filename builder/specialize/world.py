@@ -16,6 +16,7 @@ from builder.graph.names import imported_module, package_of
 from builder.source.parse import Module, parse
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope, Scopes
+from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers, Question, answers_of
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.module_bindings import (
     BindingsCache,
@@ -38,18 +39,33 @@ def question(function: Q) -> Q:
     return function
 
 
+T = TypeVar("T")
+
+#: The question whether a content is Python.
+_PARSES = ("parses",)
 _DECLARES = re.compile(rb"global|nonlocal")
 
 
 class Unit:
     """One file: its module name, syntax tree and scopes."""
 
-    def __init__(self, path: str, name: str, data: bytes, module: Module | None = None) -> None:
-        """`module`: the same bytes, parsed already. Raises SyntaxError."""
+    def __init__(
+        self,
+        path: str,
+        name: str,
+        data: bytes,
+        module: Module | None = None,
+        answers: ContentAnswers | None = None,
+    ) -> None:
+        """`module`: the same bytes, parsed already; `answers`: what is known of them. Raises SyntaxError."""
         self.path = path
         self.name = name
         self._raw = data
-        self._module: Module | None = module if module is not None else parse(data, path)
+        self._module = module
+        self._answers = answers if answers is not None else answers_of(data)
+        if module is None and not self._answers.known.get(_PARSES):
+            self._module = parse(data, path)
+        self._answers.known[_PARSES] = True
         self._scopes: Scopes | None = None
         #: what others derive from this file, by their own key: values without and with parts of the tree
         self.cache: dict[str, object] = {}
@@ -67,6 +83,18 @@ class Unit:
     @property
     def package(self) -> str:
         return package_of(self.path, self.name)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the bytes."""
+        return self._answers.digest
+
+    def told(self, question: Question, find: Callable[[], T]) -> T:
+        """What `find` gives, which must depend on the bytes of the file alone; it is found out once.
+
+        Once something of the file leaves, it is found out each time.
+        """
+        return find() if self.leaving or self.hidden else self._answers.get(question, find)
 
     @property
     def module(self) -> Module:
@@ -141,10 +169,11 @@ class SpecializerWorld:
         known: BindingsCache | None = None,
         words: IdentifierIndex | None = None,
         removed_files: Mapping[str, bytes] | None = None,
+        answers: AnswerCache | None = None,
     ) -> None:
         """`names`: path -> module; `removed`: module -> why it is gone; `units`, `outlines`, `known`: of the
         files that were asked for already; `words`: of all files; `removed_files`: the text of removed
-        modules, by their names."""
+        modules, by their names; `answers`: what is known of contents."""
         self.files = files
         self.names = names
         self.paths = {name: path for path, name in names.items() if path in files}
@@ -154,6 +183,7 @@ class SpecializerWorld:
         self.memory = memory
         self._units = units
         self._outlines = outlines
+        self._answers = answers if answers is not None else AnswerCache()
         self._known = known if known is not None else BindingsCache()
         self.words = words if words is not None else IdentifierIndex(files)
         self._folders = _folders(self.paths)
@@ -168,7 +198,9 @@ class SpecializerWorld:
         """The parsed file; raises SyntaxError."""
         found = self._units.get(path)
         if found is None:
-            found = self._units[path] = Unit(path, self.names[path], self.files[path])
+            data = self.files[path]
+            answers = self._answers.of(data)
+            found = self._units[path] = Unit(path, self.names[path], data, answers=answers)
         return found
 
     def outline(self, path: str) -> Outline:

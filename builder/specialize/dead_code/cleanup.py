@@ -15,6 +15,7 @@ from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.dead import Dead
 from builder.specialize.dead_code.unused import Bound, Unused, typing_only
 from builder.specialize.program import Policy, Program
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.world import SpecializerWorld, Unit
@@ -31,8 +32,9 @@ class Cleaned:
 class _UpstreamUnits:
     """Files as upstream has them."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, answers: AnswerCache) -> None:
         self._texts = program.upstream
+        self._answers = answers
         self._names = program.names
         self._units: dict[str, Unit | None] = {}
 
@@ -40,11 +42,14 @@ class _UpstreamUnits:
         """A file as upstream has it; None when upstream lacks it or it is not Python."""
         if path not in self._units:
             data = self._texts.get(path)
-            try:
-                self._units[path] = Unit(path, self._names[path], data) if data is not None else None
-            except SyntaxError:
-                self._units[path] = None
+            self._units[path] = self._unit(path, data) if data is not None else None
         return self._units[path]
+
+    def _unit(self, path: str, data: bytes) -> Unit | None:
+        try:
+            return Unit(path, self._names[path], data, answers=self._answers.of(data))
+        except SyntaxError:
+            return None
 
     def release(self) -> None:
         """Let go of the syntax trees; whoever asks again has them parsed again."""
@@ -54,13 +59,21 @@ class _UpstreamUnits:
 class Cleaner:
     """Finds what is dead by us, round by round."""
 
-    def __init__(self, program: Program, policy: Policy, words: IdentifierIndex, links: ImportIndex) -> None:
-        """`words`, `links`: the identifiers and imports of the program's files as they are now."""
+    def __init__(
+        self,
+        program: Program,
+        policy: Policy,
+        words: IdentifierIndex,
+        links: ImportIndex,
+        answers: AnswerCache,
+    ) -> None:
+        """`words`, `links`: the identifiers and imports of the program's files as they are now; `answers`:
+        what is known of contents."""
         self._words = words
-        self._upstream = _UpstreamUnits(program)
+        self._upstream = _UpstreamUnits(program, answers)
         self.before_unit = self._upstream.unit
         self._unused = Unused(self.before_unit, words, links)
-        self._dead = Dead(program, policy, self.before_unit, words, links)
+        self._dead = Dead(program, policy, self.before_unit, words, links, answers)
 
     def replace(self, path: str, data: bytes) -> None:
         """A kept file has new bytes."""

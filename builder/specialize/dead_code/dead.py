@@ -15,6 +15,7 @@ from builder.specialize.dead_code.reflection import Reflection
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.program import Policy, Program
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, defines, identifier_counts
 from builder.specialize.text_index.import_index import ImportIndex
@@ -53,9 +54,10 @@ class Dead:
         before_unit: Callable[[str], Unit | None],
         words: IdentifierIndex,
         links: ImportIndex,
+        answers: AnswerCache,
     ) -> None:
         """`before_unit`: a file as upstream has it; `words`, `links`: the identifiers and imports of the
-        program's files as they are now."""
+        program's files as they are now; `answers`: what is known of contents."""
         before, files = program.upstream, program.files
         self._frozen = policy.frozen
         self._stays = policy.stays
@@ -71,8 +73,8 @@ class Dead:
         self._fell = Counter(chain.from_iterable(found.elements() for found in removed.values()))
         self._defined: dict[str, Counter[bytes]] = {}
         self._places: defaultdict[bytes, Counter[str]] = defaultdict(Counter)
-        self._formed = FormedNames()
-        self._glances = Glances()
+        self._formed = FormedNames(answers)
+        self._glances = Glances(answers)
         self._classes: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
         self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
         self._used: dict[str, bool] = {}

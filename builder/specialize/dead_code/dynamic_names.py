@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from builder.specialize.text_index.content_answers import AnswerCache
+
 #: The literal parts of a composed string, with a hole between each two.
 Pattern = tuple[str, ...]
 
@@ -180,7 +182,8 @@ def fits(name: str, pattern: Pattern) -> bool:
 class FormedNames:
     """What all kept files may form, while they change."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: AnswerCache) -> None:
+        self._answers = answers
         self._files: dict[str, Formed] = {}
         self._names: Counter[str] = Counter()
         self._patterns: Counter[Pattern] = Counter()
@@ -188,7 +191,8 @@ class FormedNames:
 
     def look(self, path: str, data: bytes) -> None:
         """A file now has this text."""
-        old, new = self._files.get(path), formed(data)
+        old = self._files.get(path)
+        new = self._answers.of(data).get(("formed",), lambda: formed(data))
         if old == new:
             return
         if old is not None:

@@ -17,8 +17,7 @@ from builder.source.parents import Parents
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _SPACE = b" \t\f\r\n\\"
 #: The bytes of source of which the trees are kept though nobody holds them.
-import os
-MAX_RECENT = int(os.environ.get("MAXR", 4_000_000))
+MAX_RECENT = 4_000_000
 
 
 class Module:
@@ -231,7 +230,7 @@ class _Recent:
     """The modules that somebody still holds, and those that were asked for last."""
 
     def __init__(self, limit: int) -> None:
-        """`limit`: how many bytes of source to keep the trees of; a tree takes some 40 times its source."""
+        """`limit`: of how many bytes of source to keep the trees; a tree takes some 40 times its source."""
         self._limit = limit
         self._size = 0
         self._last: OrderedDict[tuple[bytes, str], Module] = OrderedDict()

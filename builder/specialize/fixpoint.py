@@ -306,9 +306,12 @@ class _Fixpoint:
             if needles is None:
                 needles = set(self.needles(path))
             asked = RecordingWorld(world) if self.folds is not None else None
-            folded = fold(world.unit(path), asked or world, needles, self.upstream.get(path, b""))
-            results.append((folded, tuple(asked.answers.items()) if asked is not None else ()))
-        return [self.edit(world.unit(folded.path), folded, answers) for folded, answers in results]
+            unit = world.unit(path)
+            folded = fold(unit, asked or world, needles, self.upstream.get(path, b""))
+            answers = tuple(asked.answers.items()) if asked is not None else ()
+            results.append(self.edit(unit, folded, answers))
+            unit.release()
+        return results
 
     def edit(self, unit: Unit, folded: Folded, answers: tuple[tuple[Question, Answer], ...]) -> Round:
         """Carry out what folding a file asks for, and compare the text with the oracle."""

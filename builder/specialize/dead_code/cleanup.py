@@ -51,9 +51,11 @@ class _UpstreamUnits:
         except SyntaxError:
             return None
 
-    def release(self) -> None:
-        """Let go of the syntax trees; whoever asks again has them parsed again."""
-        self._units.clear()
+    def release(self, path: str) -> None:
+        """Let go of the syntax tree of a file; whoever asks again has it parsed again."""
+        unit = self._units.get(path)
+        if unit is not None:
+            unit.release()
 
 
 class Cleaner:
@@ -82,7 +84,6 @@ class Cleaner:
 
     def release(self) -> None:
         """Let go of the syntax trees that only cleaning up needs."""
-        self._upstream.release()
         self._dead.release()
 
     def kept_imports(self) -> Iterator[tuple[str, int, str]]:
@@ -118,6 +119,7 @@ class Cleaner:
                 for stmt in self._unused.locals(unit):
                     cleaned.ops[path].append(Remove(stmt))
                     names |= self._dead.remove(unit, stmt)
+                self._upstream.release(path)
             if names or before != (len(cleaned.dead), sum(map(len, cleaned.ops.values()))):
                 continue
             if asked is None:

@@ -262,9 +262,16 @@ class Dead:
             encoded = name.encode()
             paths = [p for p, old in sorted(self._edited.items()) if encoded in old]
             paths += [p for p, old in self._removed.items() if encoded in old]
-            units = (self._before_unit(path) for path in paths)
-            self._used[name] = any(unit is not None and refers(unit, name, string_names) for unit in units)
+            self._used[name] = any(self._upstream_refers(path, name) for path in paths)
         return self._used[name]
+
+    def _upstream_refers(self, path: str, name: str) -> bool:
+        unit = self._before_unit(path)
+        if unit is None:
+            return False
+        found = refers(unit, name, string_names)
+        unit.release()
+        return found
 
 
 def _says(node: ast.stmt, name: str) -> bool:

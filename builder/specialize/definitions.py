@@ -11,7 +11,6 @@ from builder.specialize.world import Unit
 def defined(unit: Unit) -> frozenset[str]:
     """Qualified names bound at top level and in classes, imports included."""
 
-
     def find() -> frozenset[str]:
         return frozenset(_names(unit, unit.scopes.root, unit.name, lambda binding: True))
 

@@ -166,7 +166,7 @@ def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
 def part_of_value(world: SpecializerWorld, value: str, *names: str) -> bool:
     """Is there a longer text in the program that holds this one and that the option `names` may have?"""
     encoded = value.encode()
-    longer = (word for word in world.words.every() if encoded in word and word != encoded)
+    longer = (word for word in world.words.containing(encoded) if word != encoded)
     return any(
         world.facts.option_absent(names, word.decode()) is None
         and any(word in world.outline(path).quoted for path in world.words.holders(word))

@@ -54,10 +54,10 @@ _LISTS_NAMES = re.compile(
     rb"\b(?:(?:dir|vars|globals|locals|getmembers(?:_static)?)\s*\(|__dict__\b|__dir__\b)"
 )
 _CHANGES_CASE = re.compile(rb"\.\s*(?:lower|upper|title|capitalize|casefold|swapcase)\b")
-_RUNS_TEXT = re.compile(
-    rb"(?<![\w.])(?:eval|exec|compile)\s*\(|[=(,:]\s*(?:eval|exec|compile)\s*[,)\n]"
-    rb"|builtins(?:__)?\s*\.\s*(?:eval|exec|compile)\b"
-)
+_RUNNER = re.compile(rb"(?:eval|exec|compile)")
+_RUNNER_CALLED = re.compile(rb"(?<![\w.])(?:eval|exec|compile)\s*\(")
+_RUNNER_PASSED = re.compile(rb"(?:eval|exec|compile)\s*[,)\n]")
+_RUNNER_OF_BUILTINS = re.compile(rb"builtins(?:__)?\s*\.\s*(?:eval|exec|compile)\b")
 _STRING = re.compile(
     rb"#[^\n]*|(\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')",
     re.S,
@@ -96,7 +96,15 @@ def formed(data: bytes) -> Formed:
 
 def runs_text(data: bytes) -> bool:
     """Does a file run text as code? `model.eval()` and `re.compile()` do not."""
-    return (b"eval" in data or b"exec" in data or b"compile" in data) and _RUNS_TEXT.search(data) is not None
+    if b"builtins" in data and _RUNNER_OF_BUILTINS.search(data):
+        return True
+    for match in _RUNNER.finditer(data):
+        at = match.start()
+        if _RUNNER_CALLED.match(data, at):
+            return True
+        if _RUNNER_PASSED.match(data, at) and data[:at].rstrip()[-1:] in (b"=", b"(", b",", b":"):
+            return True
+    return False
 
 
 def _patterns(data: bytes, code: bool) -> Iterator[Pattern]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -101,9 +100,9 @@ class Unused:
     def _taken_elsewhere(self, world: SpecializerWorld, unit: Unit, name: str) -> bool:
         """Does another file take this name from here, or from a module that star-imports this one?"""
         todo, seen = [unit.path], {unit.path}
-        attribute = re.compile(rb"\.\s*" + name.encode() + rb"(?![A-Za-z0-9_])")
-        holders = [p for p in self._words.holders(name.encode()) if p != unit.path]
-        asked = {p for p in holders if attribute.search(world.files[p])}
+        encoded = name.encode()
+        holders = [p for p in self._words.holders(encoded) if p != unit.path]
+        asked = {p for p in holders if encoded in world.outline(p).attributes}
         while todo:
             source = todo.pop()
             module = world.names[source]

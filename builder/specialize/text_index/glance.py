@@ -37,9 +37,7 @@ class Glance:
     @cached_property
     def makes_classes(self) -> bool:
         """Is there something that makes a class without a class statement?"""
-        return self._answers.get(
-            ("makes classes",), lambda: _MAKES_CLASSES.search(self.data) is not None
-        )
+        return self._answers.get(("makes classes",), lambda: _MAKES_CLASSES.search(self.data) is not None)
 
     @cached_property
     def bases(self) -> frozenset[bytes]:

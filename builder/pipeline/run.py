@@ -83,7 +83,8 @@ class Run:
     @property
     def memo(self) -> Memo:
         """What specialization remembers."""
-        return Memo(self.recalled.folds, self.recalled.tops, self.recalled.answers) if self.recalled else NO_MEMO
+        known = self.recalled
+        return Memo(known.folds, known.tops, known.answers) if known else NO_MEMO
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:

@@ -9,7 +9,8 @@ from bisect import bisect_left
 class Parents:
     """Looks up parents as a mapping does; the module itself has none.
 
-    A definition at the top of the module, or of a class there, is walked when a node on its lines is asked for.
+    A definition at the top of the module, or of a class there, is walked when a node on its lines is
+    asked for.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -52,7 +53,7 @@ class Parents:
         at = bisect_left(body, line, key=_last_line)
         while at < len(body) and _first_line(body[at]) <= line:  # several can be on one line
             stmt = body[at]
-            if isinstance(stmt, ast.ClassDef) and line > stmt.lineno and body[at].body[0].lineno <= line:
+            if isinstance(stmt, ast.ClassDef) and line > stmt.lineno and stmt.body[0].lineno <= line:
                 self._enter(stmt, line)
             else:
                 self._walk(stmt)

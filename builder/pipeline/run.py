@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from builder.errors import BuildError, Problem
 from builder.graph.modules import Summary, SummaryCache
@@ -14,6 +15,7 @@ from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import About
 from builder.specialize.fold_cache import FoldRecord
 from builder.specialize.program import NO_MEMO, Memo
+from builder.specialize.text_index import content_answers
 from builder.specialize.text_index.module_bindings import ModuleBindings
 from builder.surface.model import Surface
 from builder.tree import Snapshot
@@ -27,14 +29,15 @@ Comparison = tuple[Surface, tuple[native.Finding, ...]]
 class Recalled:
     """What cuts found that is true of the same files again.
 
-    Summaries, what upstream offers, what folding a file gave, what a file binds at its top level,
-    whole specializations, and what whole cuts came to.
+    Summaries, what upstream offers, what folding a file gave, what a file binds at its top level, what was
+    found out about its content, whole specializations, and what whole cuts came to.
     """
 
     summaries: MutableMapping[tuple[str, str, int], Summary] = field(default_factory=dict)
     told: MutableMapping[str, Comparison] = field(default_factory=dict)
     folds: MutableMapping[str, FoldRecord] = field(default_factory=dict)
     tops: MutableMapping[str, ModuleBindings] = field(default_factory=dict)
+    answers: MutableMapping[str, dict[content_answers.Question, Any]] = field(default_factory=dict)
     specializations: MutableMapping[str, bytes] = field(default_factory=dict)
     outcomes: MutableMapping[str, bytes] = field(default_factory=dict)
 
@@ -80,7 +83,8 @@ class Run:
     @property
     def memo(self) -> Memo:
         """What specialization remembers."""
-        return Memo(self.recalled.folds, self.recalled.tops) if self.recalled else NO_MEMO
+        known = self.recalled
+        return Memo(known.folds, known.tops, known.answers) if known else NO_MEMO
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections import OrderedDict
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from inspect import cleandoc
+from weakref import WeakValueDictionary
 
 from builder.source.encoding import BOM, decoded, encoded
+from builder.source.parents import Parents
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _SPACE = b" \t\f\r\n\\"
+#: The bytes of source of which the trees are kept though nobody holds them.
+MAX_RECENT = 8_000_000
 
 
 class Module:
@@ -80,22 +85,9 @@ class Module:
         return self.data[self.start(node) : self.end(node)].decode("utf-8", "surrogateescape")
 
     @cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
+    def parents(self) -> Parents:
         """The parent of every node but the module."""
-        found: dict[ast.AST, ast.AST] = {}
-        stack: list[ast.AST] = [self.tree]
-        while stack:
-            node = stack.pop()
-            for name in node._fields:
-                value = getattr(node, name, None)
-                if isinstance(value, ast.AST):
-                    found[value] = node
-                    stack.append(value)
-                elif isinstance(value, list):
-                    members = [item for item in value if isinstance(item, ast.AST)]
-                    found.update(dict.fromkeys(members, node))
-                    stack.extend(members)
-        return found
+        return Parents(self.tree)
 
     @cached_property
     def string_lines(self) -> frozenset[int]:
@@ -234,15 +226,49 @@ def _is_number(node: ast.Constant | ast.JoinedStr) -> bool:
     return isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes))
 
 
-@lru_cache(maxsize=4096)
-def parse(raw: bytes, path: str) -> Module:
-    """Parse a file; the same bytes are parsed once, and nobody writes to the tree.
+class _Recent:
+    """The modules that somebody still holds, and those that were asked for last."""
 
-    Raises SyntaxError, also for what is no text, or nests too deeply.
+    def __init__(self, limit: int) -> None:
+        """`limit`: of how many bytes of source to keep the trees; a tree takes some 40 times its source."""
+        self._limit = limit
+        self._size = 0
+        self._last: OrderedDict[tuple[bytes, str], Module] = OrderedDict()
+        self._held: WeakValueDictionary[tuple[bytes, str], Module] = WeakValueDictionary()
+
+    def get(self, key: tuple[bytes, str]) -> Module | None:
+        found = self._held.get(key)
+        if found is not None:
+            self.keep(key, found)
+        return found
+
+    def keep(self, key: tuple[bytes, str], module: Module) -> None:
+        self._held[key] = module
+        if key in self._last:
+            self._last.move_to_end(key)
+            return
+        self._last[key] = module
+        self._size += len(key[0])
+        while self._size > self._limit:
+            (data, _), _ = self._last.popitem(last=False)
+            self._size -= len(data)
+
+
+_RECENT = _Recent(limit=MAX_RECENT)
+
+
+def parse(raw: bytes, path: str) -> Module:
+    """Parse a file; bytes that somebody holds parsed, or asked for lately, are not parsed again.
+
+    Nobody writes to the tree. Raises SyntaxError, also for what is no text, or nests too deeply.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
-        try:
-            return Module(path, raw)
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(str(error) or type(error).__name__) from None
+    found = _RECENT.get((raw, path))
+    if found is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
+            try:
+                found = Module(path, raw)
+            except (ValueError, RecursionError, MemoryError) as error:
+                raise SyntaxError(str(error) or type(error).__name__) from None
+        _RECENT.keep((raw, path), found)
+    return found

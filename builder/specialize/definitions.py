@@ -10,7 +10,11 @@ from builder.specialize.world import Unit
 
 def defined(unit: Unit) -> frozenset[str]:
     """Qualified names bound at top level and in classes, imports included."""
-    return frozenset(_names(unit, unit.scopes.root, unit.name, lambda binding: True))
+
+    def find() -> frozenset[str]:
+        return frozenset(_names(unit, unit.scopes.root, unit.name, lambda binding: True))
+
+    return unit.told(("defined", unit.name), find)
 
 
 def vanishing(unit: Unit) -> frozenset[str]:

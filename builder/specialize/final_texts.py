@@ -11,6 +11,7 @@ from builder.specialize.checked_edits import CheckedEdits
 from builder.specialize.dead_code.empty_module import is_empty_module
 from builder.specialize.format_edits import format_edits, format_files
 from builder.specialize.results import Mismatch
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.world import Unit
 
 
@@ -34,6 +35,7 @@ class FinalTexts:
     unit: Callable[[str], Unit]
     units: MutableMapping[str, Unit]
     edits: CheckedEdits
+    answers: AnswerCache
 
     def of(self, paths: Sequence[str]) -> list[FinalText]:
         """The final text of each file, in order."""
@@ -43,7 +45,9 @@ class FinalTexts:
     def _final(self, path: str, formatted: bytes) -> FinalText:
         before = len(self.edits.mismatches)
         data = self._text(path, self.files[path], formatted)
-        empty = _parses(path, data) and is_empty_module(parse(data, path).tree)
+        empty = self.answers.of(data).get(
+            ("empty",), lambda: _parses(path, data) and is_empty_module(parse(data, path).tree)
+        )
         return FinalText(data, empty, self.edits.since(before))
 
     def _text(self, path: str, data: bytes, formatted: bytes) -> bytes:
@@ -61,7 +65,7 @@ class FinalTexts:
                 self.edits.compare(unit, ops, module)
             elif not agrees(unit.module, ops, module, formatted=True):
                 continue
-            self.units[path] = Unit(path, self.names[path], text, module)
+            self.units[path] = Unit(path, self.names[path], text, module, self.answers.of(text))
             return text
         self.edits.report(path, "the edits do not give Python")
         return data

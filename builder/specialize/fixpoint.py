@@ -25,6 +25,7 @@ from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
 from builder.specialize.rebinding import only_defined
 from builder.specialize.results import BY_EDIT, Mismatch, Round, Specialized
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
 from builder.specialize.text_index.import_index import ImportIndex
@@ -83,9 +84,10 @@ class _Fixpoint:
         self.units: dict[str, Unit] = {}
         self.outlines: dict[str, Outline] = {}
         self.bindings = BindingsCache(memo.bindings)
+        self.answers = AnswerCache(memo.answers)
         self.words = IdentifierIndex(files)
         self.links = ImportIndex(files, names, self.words)
-        self.cleaner = Cleaner(program, policy, self.words, self.links)
+        self.cleaner = Cleaner(program, policy, self.words, self.links, self.answers)
         self.result = Specialized({})
         self.folds = memo.folds
         self.fact_words = frozenset(n.encode() for n in self.facts.needles if _IDENTIFIER.fullmatch(n))
@@ -104,7 +106,7 @@ class _Fixpoint:
         return SpecializerWorld(
             self.files, self.names, self.removed, self.facts, self.memory,
             self.units, self.outlines, self.bindings, self.words,
-            self.removed_files,
+            self.removed_files, self.answers,
         )  # fmt: skip
 
     def run(self) -> Specialized:
@@ -156,6 +158,7 @@ class _Fixpoint:
             self.replace(path, data)
             if imported or self.uncertain.get(path) or _writes(old) != _writes(data):
                 changed.add(path)
+        self.release()
         self.learn_methods()
         return changed
 
@@ -260,7 +263,9 @@ class _Fixpoint:
             self.broken.update(Leftover(item.path, *place, module) for place in item.broken)
         self.learn(r.folded for r in rounds)
         self.result.decided += sum(r.folded.decided for r in rounds)
-        return self.affected(self.apply(rounds))
+        changed = self.apply(rounds)
+        self.release()
+        return self.affected(changed)
 
     def rounds(self, dirty: Dirty) -> list[Round]:
         """What folding gives for each of these files, in order: recalled, or found out now."""
@@ -301,9 +306,12 @@ class _Fixpoint:
             if needles is None:
                 needles = set(self.needles(path))
             asked = RecordingWorld(world) if self.folds is not None else None
-            folded = fold(world.unit(path), asked or world, needles, self.upstream.get(path, b""))
-            results.append((folded, tuple(asked.answers.items()) if asked is not None else ()))
-        return [self.edit(world.unit(folded.path), folded, answers) for folded, answers in results]
+            unit = world.unit(path)
+            folded = fold(unit, asked or world, needles, self.upstream.get(path, b""))
+            answers = tuple(asked.answers.items()) if asked is not None else ()
+            results.append(self.edit(unit, folded, answers))
+            unit.release()
+        return results
 
     def edit(self, unit: Unit, folded: Folded, answers: tuple[tuple[Question, Answer], ...]) -> Round:
         """Carry out what folding a file asks for, and compare the text with the oracle."""
@@ -315,7 +323,7 @@ class _Fixpoint:
         found = Round(folded, answers=answers)
         if data is not None and data != self.files[unit.path]:
             try:
-                after = Unit(unit.path, unit.name, data)
+                after = Unit(unit.path, unit.name, data, answers=self.answers.of(data))
             except SyntaxError as error:
                 self.oracle.report(unit.path, f"the edits do not give Python: {error}")
             else:
@@ -367,10 +375,17 @@ class _Fixpoint:
             changed.append(path)
         return changed
 
+    def release(self) -> None:
+        """Let go of the syntax trees of a round."""
+        self.cleaner.release()
+        for unit in self.units.values():
+            unit.release()
+
     def replace(self, path: str, data: bytes) -> None:
         """A file has new bytes; they are parsed when somebody asks."""
-        old, self.files[path] = self.files[path], data
-        self.cleaner.replace(path, self.units.pop(path, None), old, data)
+        self.files[path] = data
+        self.units.pop(path, None)
+        self.cleaner.replace(path, data)
         self.edits += 1
 
     def lose(self, names: Iterable[str], why: Mapping[str, str]) -> None:
@@ -379,6 +394,7 @@ class _Fixpoint:
 
     def finished(self) -> Specialized:
         self.result.mismatches = self.oracle.mismatches
+        self.answers.save()
         return self.result
 
     # -- the end ----------------------------------------------------------------------------------
@@ -387,7 +403,8 @@ class _Fixpoint:
         # what the manifest's own edits wrote is laid out like the rest
         changed = sorted({*self.edited(), *(p for p, d in self.files.items() if d != self.first[p])})
         texts = FinalTexts(
-            self.files, self.original, self.names, self.world().unit, self.units, self.oracle
+            self.files, self.original, self.names, self.world().unit, self.units, self.oracle,
+            self.answers,
         )  # fmt: skip
         for path, final in zip(changed, map_parallel(changed, texts.of, self.size), strict=True):
             self.oracle.mismatches += final.mismatches
@@ -407,7 +424,7 @@ class _Fixpoint:
             sorted(path for path in suspects - self.frozen if path in self.files), names
         )
         world = self.world()
-        hierarchy = Hierarchy(world, self.words, self.links, Glances())
+        hierarchy = Hierarchy(world, self.words, self.links, Glances(self.answers))
         self.result.leftovers += sorted(self.broken)
         self.result.leftovers += sorted(set(hidden_uses(world, hierarchy, self.cleaner.before_unit)))
         self.result.lost = dict(sorted(self.memory.gone.items()))

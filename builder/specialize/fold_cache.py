@@ -22,16 +22,14 @@ Answer = Any  # str, Gone, KnownValue, a scalar, a set of names or None
 Question = tuple[Any, ...]
 
 
-class RecordingWorld(SpecializerWorld):
-    """A world that writes down the questions it is asked, with its answers."""
+class _Recorder:
+    """Questions with their answers. It knows no world, so that world and facts may both hold it."""
 
-    def __init__(self, world: SpecializerWorld) -> None:
-        self.__dict__.update(world.__dict__)  # the same files, memory and units
+    def __init__(self) -> None:
         self.answers: dict[Question, Answer] = {}
         self._inside = 0  # what answering asks in its turn is no question of the fold
-        self.facts = RecordingFacts(world.facts, self._record)
 
-    def _answer(self, question: Question, find: Callable[[], Any]) -> Any:
+    def answer(self, question: Question, find: Callable[[], Any]) -> Any:
         if self._inside:
             return find()
         if question in self.answers:
@@ -43,9 +41,20 @@ class RecordingWorld(SpecializerWorld):
             self._inside -= 1
         return found
 
-    def _record(self, question: Question, found: Answer) -> None:
+    def record(self, question: Question, found: Answer) -> None:
         if not self._inside:
             self.answers[question] = found
+
+
+class RecordingWorld(SpecializerWorld):
+    """A world that writes down the questions it is asked, with its answers."""
+
+    def __init__(self, world: SpecializerWorld) -> None:
+        self.__dict__.update(world.__dict__)  # the same files, memory and units
+        recorder = _Recorder()
+        self.answers = recorder.answers
+        self._answer = recorder.answer
+        self.facts = RecordingFacts(world.facts, recorder.record)
 
     def module_gone(self, name: str) -> str | None:
         found: str | None = self._answer(

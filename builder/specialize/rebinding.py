@@ -166,7 +166,7 @@ def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
 def part_of_value(world: SpecializerWorld, value: str, *names: str) -> bool:
     """Is there a longer text in the program that holds this one and that the option `names` may have?"""
     encoded = value.encode()
-    longer = (word for word in world.words.every() if encoded in word and word != encoded)
+    longer = (word for word in world.words.containing(encoded) if word != encoded)
     return any(
         world.facts.option_absent(names, word.decode()) is None
         and any(word in world.outline(path).quoted for path in world.words.holders(word))
@@ -238,9 +238,20 @@ def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit
     for path in world.words.holders(encoded):
         if encoded in world.outline(path).attributes:
             unit = _parsed(world, path)
-            for node in nodes_on(unit, name) if unit is not None else ():
-                if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, _STORES):
-                    yield unit, node  # type: ignore[misc]
+            if unit is not None and _stores_attribute(unit, name):
+                for node in _stores_of(unit, name):
+                    yield unit, node
+
+
+def _stores_attribute(unit: Unit, name: str) -> bool:
+    """Does a file set or delete an attribute of this name?"""
+    return unit.told(("stores attribute", name), lambda: any(True for _ in _stores_of(unit, name)))
+
+
+def _stores_of(unit: Unit, name: str) -> Iterator[ast.Attribute]:
+    for node in nodes_on(unit, name):
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, _STORES):
+            yield node
 
 
 def _reflected(world: SpecializerWorld, name: str) -> Iterator[Write]:

@@ -10,13 +10,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeVar
 
 from builder.graph.names import imported_module, package_of
 from builder.source.parse import Module, parse
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope, Scopes
+from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers, Question, answers_of
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.module_bindings import (
     BindingsCache,
@@ -39,18 +39,37 @@ def question(function: Q) -> Q:
     return function
 
 
+T = TypeVar("T")
+
+#: The question whether a content is Python.
+_PARSES = ("parses",)
 _DECLARES = re.compile(rb"global|nonlocal")
 
 
 class Unit:
     """One file: its module name, syntax tree and scopes."""
 
-    def __init__(self, path: str, name: str, data: bytes, module: Module | None = None) -> None:
-        """`module`: the same bytes, parsed already. Raises SyntaxError."""
+    def __init__(
+        self,
+        path: str,
+        name: str,
+        data: bytes,
+        module: Module | None = None,
+        answers: ContentAnswers | None = None,
+    ) -> None:
+        """`module`: the same bytes, parsed already; `answers`: what is known of them. Raises SyntaxError."""
         self.path = path
         self.name = name
-        self.module: Module = module if module is not None else parse(data, path)
-        self.cache: dict[str, object] = {}  # what others derive from this file, by their own key
+        self._raw = data
+        self._module = module
+        self._answers = answers if answers is not None else answers_of(data)
+        if module is None and not self._answers.known.get(_PARSES):
+            self._module = parse(data, path)
+        self._answers.known[_PARSES] = True
+        self._scopes: Scopes | None = None
+        #: what others derive from this file, by their own key: values without and with parts of the tree
+        self.cache: dict[str, object] = {}
+        self.tree_cache: dict[str, object] = {}
         # what leaves at the end of the round: statements and imported names, and the lines (first, last)
         # of statements that have their lines for themselves
         self.leaving: set[ast.AST] = set()
@@ -65,10 +84,42 @@ class Unit:
     def package(self) -> str:
         return package_of(self.path, self.name)
 
-    @cached_property
+    @property
+    def digest(self) -> str:
+        """A digest of the bytes."""
+        return self._answers.digest
+
+    def told(self, question: Question, find: Callable[[], T]) -> T:
+        """What `find` gives, which must depend on the bytes of the file alone; it is found out once.
+
+        Once something of the file leaves, it is found out each time.
+        """
+        return find() if self.leaving or self.hidden else self._answers.get(question, find)
+
+    @property
+    def module(self) -> Module:
+        """The text with its syntax tree, which stays the same one until it is released."""
+        if self._module is None:
+            self._module = parse(self._raw, self.path)
+        return self._module
+
+    @property
     def scopes(self) -> Scopes:
-        data, starts = self.module.data, self.module.starts
-        return Scopes(self.module.tree, [bisect_right(starts, m.start()) for m in _DECLARES.finditer(data)])
+        """The scopes of the syntax tree."""
+        if self._scopes is None:
+            data, starts = self.module.data, self.module.starts
+            lines = [bisect_right(starts, match.start()) for match in _DECLARES.finditer(data)]
+            self._scopes = Scopes(self.module.tree, lines)
+        return self._scopes
+
+    def release(self) -> None:
+        """Let go of the syntax tree, which takes 40 times its text; whoever asks again has another one.
+
+        Nobody may hold nodes of it then. A file of which something leaves keeps its tree.
+        """
+        if not self.leaving and not self.hidden:
+            self._module = self._scopes = None
+            self.tree_cache.clear()
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which a node is evaluated."""
@@ -118,10 +169,11 @@ class SpecializerWorld:
         known: BindingsCache | None = None,
         words: IdentifierIndex | None = None,
         removed_files: Mapping[str, bytes] | None = None,
+        answers: AnswerCache | None = None,
     ) -> None:
         """`names`: path -> module; `removed`: module -> why it is gone; `units`, `outlines`, `known`: of the
         files that were asked for already; `words`: of all files; `removed_files`: the text of removed
-        modules, by their names."""
+        modules, by their names; `answers`: what is known of contents."""
         self.files = files
         self.names = names
         self.paths = {name: path for path, name in names.items() if path in files}
@@ -131,6 +183,7 @@ class SpecializerWorld:
         self.memory = memory
         self._units = units
         self._outlines = outlines
+        self._answers = answers if answers is not None else AnswerCache()
         self._known = known if known is not None else BindingsCache()
         self.words = words if words is not None else IdentifierIndex(files)
         self._folders = _folders(self.paths)
@@ -145,7 +198,9 @@ class SpecializerWorld:
         """The parsed file; raises SyntaxError."""
         found = self._units.get(path)
         if found is None:
-            found = self._units[path] = Unit(path, self.names[path], self.files[path])
+            data = self.files[path]
+            answers = self._answers.of(data)
+            found = self._units[path] = Unit(path, self.names[path], data, answers=answers)
         return found
 
     def outline(self, path: str) -> Outline:

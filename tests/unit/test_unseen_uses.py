@@ -9,6 +9,7 @@ from small_package import FACTS, output
 
 from builder.specialize.dead_code.dynamic_names import FormedNames, fits, formed, runs_text
 from builder.specialize.evaluating.facts import Facts
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.text_search import possible_names
 
 METHOD = """
@@ -260,7 +261,7 @@ def test_another_file_may_look_into_a_module() -> None:
     ],
 )
 def test_what_a_text_may_form(text: str, name: str, may: bool) -> None:
-    names = FormedNames()
+    names = FormedNames(AnswerCache())
     names.look("a.py", text.encode())
     assert names.holds(name) is may
     names.look("a.py", b"")

@@ -15,6 +15,7 @@ from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.dead import Dead
 from builder.specialize.dead_code.unused import Bound, Unused, typing_only
 from builder.specialize.program import Policy, Program
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.world import SpecializerWorld, Unit
@@ -28,34 +29,62 @@ class Cleaned:
     dead: dict[str, str] = field(default_factory=dict)
 
 
+class _UpstreamUnits:
+    """Files as upstream has them."""
+
+    def __init__(self, program: Program, answers: AnswerCache) -> None:
+        self._texts = program.upstream
+        self._answers = answers
+        self._names = program.names
+        self._units: dict[str, Unit | None] = {}
+
+    def unit(self, path: str) -> Unit | None:
+        """A file as upstream has it; None when upstream lacks it or it is not Python."""
+        if path not in self._units:
+            data = self._texts.get(path)
+            self._units[path] = self._unit(path, data) if data is not None else None
+        return self._units[path]
+
+    def _unit(self, path: str, data: bytes) -> Unit | None:
+        try:
+            return Unit(path, self._names[path], data, answers=self._answers.of(data))
+        except SyntaxError:
+            return None
+
+    def release(self, path: str) -> None:
+        """Let go of the syntax tree of a file; whoever asks again has it parsed again."""
+        unit = self._units.get(path)
+        if unit is not None:
+            unit.release()
+
+
 class Cleaner:
     """Finds what is dead by us, round by round."""
 
-    def __init__(self, program: Program, policy: Policy, words: IdentifierIndex, links: ImportIndex) -> None:
-        """`words`, `links`: the identifiers and imports of the program's files as they are now."""
-        self._before = program.upstream
-        self._names = program.names
+    def __init__(
+        self,
+        program: Program,
+        policy: Policy,
+        words: IdentifierIndex,
+        links: ImportIndex,
+        answers: AnswerCache,
+    ) -> None:
+        """`words`, `links`: the identifiers and imports of the program's files as they are now; `answers`:
+        what is known of contents."""
         self._words = words
-        self._units: dict[str, Unit | None] = {}
+        self._upstream = _UpstreamUnits(program, answers)
+        self.before_unit = self._upstream.unit
         self._unused = Unused(self.before_unit, words, links)
-        self._dead = Dead(program, policy, self.before_unit, words, links)
+        self._dead = Dead(program, policy, self.before_unit, words, links, answers)
 
-    def before_unit(self, path: str) -> Unit | None:
-        """A file as upstream has it; None when upstream lacks it or it is not Python."""
-        if path not in self._units:
-            data = self._before.get(path)
-            try:
-                self._units[path] = Unit(path, self._names[path], data) if data is not None else None
-            except SyntaxError:
-                self._units[path] = None
-        return self._units[path]
-
-    def replace(self, path: str, old: Unit | None, before: bytes, data: bytes) -> None:
-        """A kept file has new bytes; `before` are those it had, and `old` the same parsed, if it was."""
-        if old is not None and self._before.get(path) is before:
-            self._units.setdefault(path, old)
+    def replace(self, path: str, data: bytes) -> None:
+        """A kept file has new bytes."""
         counts = self._words.of(path)
         self._dead.replace(path, counts, self._words.replace(path, data), data)
+
+    def release(self) -> None:
+        """Let go of the syntax trees that only cleaning up needs."""
+        self._dead.release()
 
     def kept_imports(self) -> Iterator[tuple[str, int, str]]:
         """Path, line and sentence of each import that nobody reads and that stays all the same."""
@@ -90,6 +119,7 @@ class Cleaner:
                 for stmt in self._unused.locals(unit):
                     cleaned.ops[path].append(Remove(stmt))
                     names |= self._dead.remove(unit, stmt)
+                self._upstream.release(path)
             if names or before != (len(cleaned.dead), sum(map(len, cleaned.ops.values()))):
                 continue
             if asked is None:

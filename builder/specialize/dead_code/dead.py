@@ -15,6 +15,7 @@ from builder.specialize.dead_code.reflection import Reflection
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.program import Policy, Program
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, defines, identifier_counts
 from builder.specialize.text_index.import_index import ImportIndex
@@ -53,9 +54,10 @@ class Dead:
         before_unit: Callable[[str], Unit | None],
         words: IdentifierIndex,
         links: ImportIndex,
+        answers: AnswerCache,
     ) -> None:
         """`before_unit`: a file as upstream has it; `words`, `links`: the identifiers and imports of the
-        program's files as they are now."""
+        program's files as they are now; `answers`: what is known of contents."""
         before, files = program.upstream, program.files
         self._frozen = policy.frozen
         self._stays = policy.stays
@@ -71,8 +73,8 @@ class Dead:
         self._fell = Counter(chain.from_iterable(found.elements() for found in removed.values()))
         self._defined: dict[str, Counter[bytes]] = {}
         self._places: defaultdict[bytes, Counter[str]] = defaultdict(Counter)
-        self._formed = FormedNames()
-        self._glances = Glances()
+        self._formed = FormedNames(answers)
+        self._glances = Glances(answers)
         self._classes: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
         self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
         self._used: dict[str, bool] = {}
@@ -90,6 +92,10 @@ class Dead:
         self._edited.setdefault(path, old)
         self._fell.subtract(more)
         self._look(path, data)
+
+    def release(self) -> None:
+        """Let go of what was found out about the classes of a world, and of its syntax trees."""
+        self._classes = None
 
     def _look(self, path: str, data: bytes) -> None:
         self._formed.look(path, data)
@@ -256,9 +262,16 @@ class Dead:
             encoded = name.encode()
             paths = [p for p, old in sorted(self._edited.items()) if encoded in old]
             paths += [p for p, old in self._removed.items() if encoded in old]
-            units = (self._before_unit(path) for path in paths)
-            self._used[name] = any(unit is not None and refers(unit, name, string_names) for unit in units)
+            self._used[name] = any(self._upstream_refers(path, name) for path in paths)
         return self._used[name]
+
+    def _upstream_refers(self, path: str, name: str) -> bool:
+        unit = self._before_unit(path)
+        if unit is None:
+            return False
+        found = refers(unit, name, string_names)
+        unit.release()
+        return found
 
 
 def _says(node: ast.stmt, name: str) -> bool:
@@ -286,12 +299,12 @@ def _visible(unit: Unit, low: int, high: int) -> bytes:
 
 def definitions(unit: Unit) -> dict[str, list[Definition]]:
     """Functions, classes and constants of the module, and methods of its classes, by name."""
-    found: dict[str, list[Definition]] | None = unit.cache.get("definitions")  # type: ignore[assignment]
+    found: dict[str, list[Definition]] | None = unit.tree_cache.get("definitions")  # type: ignore[assignment]
     if found is None:
         found = {}
         for item in _definitions(unit, unit.module.tree.body, unit.scopes.root):
             found.setdefault(item.name, []).append(item)
-        unit.cache["definitions"] = found
+        unit.tree_cache["definitions"] = found
     return found
 
 

@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from builder.specialize.text_index.content_answers import AnswerCache
+
 #: The literal parts of a composed string, with a hole between each two.
 Pattern = tuple[str, ...]
 
@@ -52,10 +54,10 @@ _LISTS_NAMES = re.compile(
     rb"\b(?:(?:dir|vars|globals|locals|getmembers(?:_static)?)\s*\(|__dict__\b|__dir__\b)"
 )
 _CHANGES_CASE = re.compile(rb"\.\s*(?:lower|upper|title|capitalize|casefold|swapcase)\b")
-_RUNS_TEXT = re.compile(
-    rb"(?<![\w.])(?:eval|exec|compile)\s*\(|[=(,:]\s*(?:eval|exec|compile)\s*[,)\n]"
-    rb"|builtins(?:__)?\s*\.\s*(?:eval|exec|compile)\b"
-)
+_RUNNER = re.compile(rb"(?:eval|exec|compile)")
+_RUNNER_CALLED = re.compile(rb"(?<![\w.])(?:eval|exec|compile)\s*\(")
+_RUNNER_PASSED = re.compile(rb"(?:eval|exec|compile)\s*[,)\n]")
+_RUNNER_OF_BUILTINS = re.compile(rb"builtins(?:__)?\s*\.\s*(?:eval|exec|compile)\b")
 _STRING = re.compile(
     rb"#[^\n]*|(\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')",
     re.S,
@@ -94,7 +96,15 @@ def formed(data: bytes) -> Formed:
 
 def runs_text(data: bytes) -> bool:
     """Does a file run text as code? `model.eval()` and `re.compile()` do not."""
-    return (b"eval" in data or b"exec" in data or b"compile" in data) and _RUNS_TEXT.search(data) is not None
+    if b"builtins" in data and _RUNNER_OF_BUILTINS.search(data):
+        return True
+    for match in _RUNNER.finditer(data):
+        at = match.start()
+        if _RUNNER_CALLED.match(data, at):
+            return True
+        if _RUNNER_PASSED.match(data, at) and data[:at].rstrip()[-1:] in (b"=", b"(", b",", b":"):
+            return True
+    return False
 
 
 def _patterns(data: bytes, code: bool) -> Iterator[Pattern]:
@@ -180,7 +190,8 @@ def fits(name: str, pattern: Pattern) -> bool:
 class FormedNames:
     """What all kept files may form, while they change."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: AnswerCache) -> None:
+        self._answers = answers
         self._files: dict[str, Formed] = {}
         self._names: Counter[str] = Counter()
         self._patterns: Counter[Pattern] = Counter()
@@ -188,7 +199,8 @@ class FormedNames:
 
     def look(self, path: str, data: bytes) -> None:
         """A file now has this text."""
-        old, new = self._files.get(path), formed(data)
+        old = self._files.get(path)
+        new = self._answers.of(data).get(("formed",), lambda: formed(data))
         if old == new:
             return
         if old is not None:

@@ -350,39 +350,16 @@ class Hierarchy:
                 if name.encode() not in self._words.of(path):
                     continue
                 unit = self._world.unit(path)
-                for node in nodes_on(unit, name):
-                    if name in (getattr(node, "id", ""), getattr(node, "attr", "")) and self._made_out(
-                        unit, node
-                    ):
-                        return True
+                if _handed_to_calls(unit, name) and any(
+                    self._goes_out(unit, use) for use in _made_by(unit, name)
+                ):
+                    return True
         return False
-
-    def _made_out(self, unit: Unit, node: ast.AST) -> bool:
-        """Is what a class makes, or the class, handed to another package, at once or by a variable?"""
-        parents = unit.module.parents
-        if self._goes_out(unit, node):
-            return True
-        call = parents.get(node)
-        if not isinstance(call, ast.Call) or call.func is not node:
-            return False
-        if self._goes_out(unit, call):
-            return True
-        target = parents.get(call)
-        if not isinstance(target, ast.Assign) or not isinstance(target.targets[0], ast.Name):
-            return False
-        variable = target.targets[0].id
-        return any(
-            isinstance(use, ast.Name) and use.id == variable and self._goes_out(unit, use)
-            for use in nodes_on(unit, variable)
-        )
 
     def _goes_out(self, unit: Unit, node: ast.AST) -> bool:
         """Is an expression an argument of a call of another package, not the standard library's?"""
-        parents = unit.module.parents
-        below, at = node, parents.get(node)
-        while isinstance(at, (ast.keyword, ast.Starred, ast.Tuple, ast.List, ast.Dict)):
-            below, at = at, parents.get(at)
-        if not isinstance(at, ast.Call) or at.func is below:
+        at = _call_around(unit, node)
+        if at is None:
             return False
         scope = self._scope_around(unit, at)
         name = Evaluator(self._world, unit).qualified(at.func, scope)
@@ -436,6 +413,44 @@ class Hierarchy:
         lineage = self.lineage(cls)
         inherits = len(lineage.classes) > 1 or lineage.external - {"object"} or lineage.open
         return bool(inherits and self._words.holders(b"__subclasses__"))
+
+
+def _handed_to_calls(unit: Unit, name: str) -> bool:
+    """Does a file hand to any call what a class of this name makes, or the class?"""
+
+    def find() -> bool:
+        return any(_call_around(unit, use) is not None for use in _made_by(unit, name))
+
+    return unit.told(("handed to calls", name), find)
+
+
+def _made_by(unit: Unit, name: str) -> Iterator[ast.AST]:
+    """The expressions that are a class of this name or what it makes, at once or by a variable."""
+    parents = unit.module.parents
+    for node in nodes_on(unit, name):
+        if name not in (getattr(node, "id", ""), getattr(node, "attr", "")):
+            continue
+        yield node
+        call = parents.get(node)
+        if not isinstance(call, ast.Call) or call.func is not node:
+            continue
+        yield call
+        target = parents.get(call)
+        if not isinstance(target, ast.Assign) or not isinstance(target.targets[0], ast.Name):
+            continue
+        variable = target.targets[0].id
+        for use in nodes_on(unit, variable):
+            if isinstance(use, ast.Name) and use.id == variable:
+                yield use
+
+
+def _call_around(unit: Unit, node: ast.AST) -> ast.Call | None:
+    """The call of which an expression is an argument, as it is or in a display."""
+    parents = unit.module.parents
+    below, at = node, parents.get(node)
+    while isinstance(at, (ast.keyword, ast.Starred, ast.Tuple, ast.List, ast.Dict)):
+        below, at = at, parents.get(at)
+    return at if isinstance(at, ast.Call) and at.func is not below else None
 
 
 def defines_method(node: ast.ClassDef, name: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -50,9 +49,9 @@ class Unused:
     def imports(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
         """Imported names that nobody reads any more, though upstream's file read them."""
         key = f"unread imports {unit.version}"
-        found: list[Bound] | None = unit.cache.get(key)  # type: ignore[assignment]
+        found: list[Bound] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = unit.cache[key] = list(self._unread(world, unit))
+            found = unit.tree_cache[key] = self._unread_in(world, unit)
         unread = [
             bound
             for bound in found
@@ -63,12 +62,25 @@ class Unused:
         self.kept[unit.path] = {(b.node.lineno, b.name) for b in unread if b not in leaving}
         return leaving
 
-    def _unread(self, world: SpecializerWorld, unit: Unit) -> Iterator[Bound]:
+    def _unread_in(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
         before = self._before(unit.path)
         if before is None:
-            return
+            return []
         exact = (name for name, known in world.facts.predicates.items() if known.exact)
-        predicates = {name.rpartition(".")[2] for name in exact}
+        counts = self._words.of(unit.path)
+        predicates = {last for name in exact if (last := name.rpartition(".")[2]).encode() in counts}
+
+        def find() -> list[tuple[int, int, int]]:
+            found = self._unread(unit, before, predicates)
+            return [(bound.node.lineno, bound.node.col_offset, bound.index) for bound in found]
+
+        places = unit.told(("unread imports", before.digest, tuple(sorted(predicates))), find)
+        if not places:
+            return []
+        known = {(b.node.lineno, b.node.col_offset, b.index): b for b in imported(unit.module.tree.body)}
+        return [known[place] for place in places]
+
+    def _unread(self, unit: Unit, before: Unit, predicates: set[str]) -> Iterator[Bound]:
         counts, read = self._words.of(unit.path), self._read.setdefault(unit.path, {})
         gone: dict[str, bool] = {}
         for bound in imported(unit.module.tree.body):
@@ -88,9 +100,9 @@ class Unused:
     def _taken_elsewhere(self, world: SpecializerWorld, unit: Unit, name: str) -> bool:
         """Does another file take this name from here, or from a module that star-imports this one?"""
         todo, seen = [unit.path], {unit.path}
-        attribute = re.compile(rb"\.\s*" + name.encode() + rb"(?![A-Za-z0-9_])")
-        holders = [p for p in self._words.holders(name.encode()) if p != unit.path]
-        asked = {p for p in holders if attribute.search(world.files[p])}
+        encoded = name.encode()
+        holders = [p for p in self._words.holders(encoded) if p != unit.path]
+        asked = {p for p in holders if encoded in world.outline(p).attributes}
         while todo:
             source = todo.pop()
             module = world.names[source]
@@ -109,15 +121,26 @@ class Unused:
     def locals(self, unit: Unit) -> list[ast.stmt]:
         """Assignments of a constant to a local that nobody reads, though upstream's function did."""
         key = f"unread locals {unit.version}"
-        found: list[ast.stmt] | None = unit.cache.get(key)  # type: ignore[assignment]
+        found: list[ast.stmt] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = unit.cache[key] = list(self._unread_locals(unit))
+            found = unit.tree_cache[key] = self._unread_locals_in(unit)
         return [stmt for stmt in found if stmt not in unit.leaving]
 
-    def _unread_locals(self, unit: Unit) -> Iterator[ast.stmt]:
+    def _unread_locals_in(self, unit: Unit) -> list[ast.stmt]:
         before = self._before(unit.path)
         if before is None:
-            return
+            return []
+
+        def find() -> list[tuple[int, int]]:
+            return [(stmt.lineno, stmt.col_offset) for stmt in self._unread_locals(unit, before)]
+
+        places = set(unit.told(("unread locals", before.digest), find))
+        if not places:
+            return []
+        known = constants(unit.module.tree.body, None)
+        return [stmt for _, stmt, _ in known if (stmt.lineno, stmt.col_offset) in places]
+
+    def _unread_locals(self, unit: Unit, before: Unit) -> Iterator[ast.stmt]:
         for function, stmt, name in constants(unit.module.tree.body, None):
             if (
                 loads(unit, name, function)
@@ -270,14 +293,21 @@ def _reads_all(unit: Unit, function: Function) -> bool:
 
 def _was_read(before: Unit, function: str, name: str) -> bool:
     """Did upstream's function of this name read the local?"""
-    lines = sorted(lines_with(before, [name.encode()]))
-    return any(
-        node.name == function and loads(before, name, node) for node in functions_around(before, lines)
-    )
+
+    def find() -> bool:
+        lines = sorted(lines_with(before, [name.encode()]))
+        functions = functions_around(before, lines)
+        return any(node.name == function and loads(before, name, node) for node in functions)
+
+    return before.told(("was read", function, name), find)
 
 
 def takes(unit: Unit, module: str, name: str) -> bool:
     """Does a file take `name` from `module`: by import, star import, or as an attribute?"""
+    return unit.told(("takes", unit.package, module, name), lambda: _takes(unit, module, name))
+
+
+def _takes(unit: Unit, module: str, name: str) -> bool:
     if _takes_all(unit, module):
         return True
     last = module.rpartition(".")[2]

@@ -22,7 +22,8 @@ _SCOPED = (ast.Lambda, *Comprehension)
 class Annotations:
     """Adds to `ops` what the facts ask of annotations; other expressions in them go to `fold`."""
 
-    def __init__(self, evaluator: Evaluator, ops: list[Op], fold: Fold) -> None:
+    def __init__(self, evaluator: Evaluator, ops: list[Op], fold: Fold | None) -> None:
+        """Without `fold` only unions are looked at in other expressions."""
         self.evaluator = evaluator
         self.ops = ops
         self._fold = fold
@@ -44,7 +45,7 @@ class Annotations:
         elif (quoted := text(node)) is not None:
             self._quoted(node, quoted, scope)
         elif not self._either(node, scope):
-            self._fold(node, scope)
+            self._other(node, scope)
 
     def _any_object(self, node: ast.expr) -> None:
         """A field keeps its annotation, and what the annotation says of the field: `ClassVar[object]`."""
@@ -64,7 +65,7 @@ class Annotations:
         for side, other in ((node.left, node.right), (node.right, node.left)):
             if self.gone(side, scope):
                 self.ops.append(Replace(node, other))
-                self._fold(other, scope)
+                self._other(other, scope)
                 return True
         return False
 
@@ -82,7 +83,7 @@ class Annotations:
         else:
             self.ops.extend(DropItem(node.slice, "elts", i) for i in gone)
         for member in left:
-            self._fold(member, scope)
+            self._other(member, scope)
         return True
 
     def gone(self, node: ast.expr, scope: Scope) -> bool:
@@ -112,21 +113,25 @@ class Annotations:
         statement = holder.body[0]
         assert isinstance(statement, ast.AnnAssign)
         ops: list[Op] = []
-        inner = Annotations(self.evaluator, ops, lambda n, s: None)
-        inner._fold = lambda n, s: inner._inside(n, s)
-        inner.fold(statement, statement.annotation, scope)
+        Annotations(self.evaluator, ops, None).fold(statement, statement.annotation, scope)
         if ops:
             after = expected(holder, ops).body[0]
             assert isinstance(after, ast.AnnAssign)
             self.ops.append(Replace(node, repr(ast.unparse(after.annotation))))
 
-    def _inside(self, node: ast.expr, scope: Scope) -> None:
-        """What is left of a quoted annotation: only unions are looked at."""
+    def _other(self, node: ast.expr, scope: Scope) -> None:
+        """Fold an expression that is no annotation of a kind of its own."""
+        if self._fold is not None:
+            self._fold(node, scope)
+        else:
+            self._unions(node, scope)
+
+    def _unions(self, node: ast.expr, scope: Scope) -> None:
         if isinstance(node, ast.Subscript) and self.union(node, scope):
             return
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
-                self._inside(child, scope)
+                self._unions(child, scope)
 
 
 def _about_the_type(node: ast.expr) -> ast.expr:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers
+
 _PLAIN = rb"(?!\s*\(\s*[^,()\n]+,\s*[\"'][^\"'{}%\n]*[\"']\s*[,)])"
 _LOOK_UP = re.compile(
     rb"\b(?:getattr|hasattr|getattr_static|__getattribute__)\b"
@@ -21,18 +23,21 @@ _MODULE = re.compile(rb"[\"']([A-Za-z_]\w*(?:\.\w+)*)(\.?)[\"':{%]")
 class Glance:
     """One file's text."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, answers: ContentAnswers) -> None:
         self.data = data
+        self._answers = answers
 
     @cached_property
     def look_ups(self) -> list[int]:
         """The offsets of what may look up an attribute by a name that the text does not show."""
-        return [match.start() for match in _LOOK_UP.finditer(self.data)]
+        return self._answers.get(
+            ("look-ups",), lambda: [match.start() for match in _LOOK_UP.finditer(self.data)]
+        )
 
     @cached_property
     def makes_classes(self) -> bool:
         """Is there something that makes a class without a class statement?"""
-        return _MAKES_CLASSES.search(self.data) is not None
+        return self._answers.get(("makes classes",), lambda: _MAKES_CLASSES.search(self.data) is not None)
 
     @cached_property
     def bases(self) -> frozenset[bytes]:
@@ -52,11 +57,12 @@ class Glance:
 class Glances:
     """The texts of files that change."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: AnswerCache) -> None:
+        self._answers = answers
         self._found: dict[str, Glance] = {}
 
     def of(self, path: str, data: bytes) -> Glance:
         found = self._found.get(path)
         if found is None or found.data is not data:
-            found = self._found[path] = Glance(data)
+            found = self._found[path] = Glance(data, self._answers.of(data))
         return found

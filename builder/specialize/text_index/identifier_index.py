@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _DEFINES = re.compile(
@@ -28,6 +28,7 @@ class IdentifierIndex:
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._counts: dict[str, Counter[bytes]] = {}
         self._holders: defaultdict[bytes, set[str]] = defaultdict(set)
+        self._seen, self._joined = 0, b""  # all identifiers as one text, and how many they are
         for path, data in files.items():
             counts = self._counts[path] = identifier_counts(data)
             for word in counts:
@@ -56,9 +57,19 @@ class IdentifierIndex:
                 self._holders[word].add(path)
         return {word: new[word] - old[word] for word in changed}
 
-    def every(self) -> Iterable[bytes]:
-        """Every identifier that some file holds."""
-        return [word for word, holders in self._holders.items() if holders]
+    def containing(self, part: bytes) -> Iterator[bytes]:
+        """Every identifier that some file holds and that this is a part of."""
+        if self._seen != len(self._holders):  # identifiers are only ever added
+            self._seen, self._joined = len(self._holders), b"\n".join(self._holders)
+        joined = self._joined
+        at = joined.find(part)
+        while at >= 0:
+            start, end = joined.rfind(b"\n", 0, at) + 1, joined.find(b"\n", at)
+            end = end if end >= 0 else len(joined)
+            word = joined[start:end]
+            if part in word and self._holders[word]:
+                yield word
+            at = joined.find(part, end + 1)
 
     def holders(self, word: bytes) -> list[str]:
         """The files that hold an identifier, sorted."""

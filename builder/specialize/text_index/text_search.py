@@ -150,6 +150,13 @@ def refers(
     Without `imports` one that binds the name as it is does not either. `inside`: what stands in a definition
     of that name counts, too.
     """
+    question = ("refers", name, names.__name__, imports, inside)
+    return unit.told(question, lambda: _refers(unit, name, names, imports, inside))
+
+
+def _refers(
+    unit: Unit, name: str, names: Callable[[str], Sequence[str]], imports: bool, inside: bool
+) -> bool:
     lines = sorted(lines_with(unit, [name.encode()]))
     stack: list[ast.AST] = [unit.module.tree] if lines else []
     while stack:
@@ -183,6 +190,12 @@ def refers(
 
 def loads(unit: Unit, name: str, within: ast.AST | None = None) -> bool:
     """Is a name read in the file, or in one of its nodes? Words of short strings count."""
+    if within is None:
+        return unit.told(("loads", name), lambda: _loads_on(unit, name, None))
+    return _loads_on(unit, name, within)
+
+
+def _loads_on(unit: Unit, name: str, within: ast.AST | None) -> bool:
     found = lines_with(unit, [name.encode()])
     if within is not None:
         low, high = first_line(within), within.end_lineno or 0  # type: ignore[attr-defined]

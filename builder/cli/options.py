@@ -30,6 +30,9 @@ _MANIFEST = click.option(
 _WITHOUT = click.option(
     "--without", multiple=True, metavar="BATCH", help="Switch a batch off; may be repeated."
 )
+_SCOPE = click.option(
+    "--scope", default="default", show_default=True, metavar="NAME", help="A scope that the manifest names."
+)
 _FORMAT = click.option(
     "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
     help="How problems and data are printed.",
@@ -60,10 +63,16 @@ class Request:
     offline: bool = False
     root: Path = Path()  # the manifest's folder
 
+    @property
+    def off(self) -> tuple[str, ...]:
+        """The batches that are off: those of `without`, and those of the scope."""
+        scope = self.manifest.named_scope
+        return (*self.without, *(scope.without if scope is not None else ()))
+
 
 def manifest_options(function: Function) -> Function:
-    """--manifest, --without, --format."""
-    for option in (_FORMAT, _WITHOUT, _MANIFEST):
+    """--manifest, --scope, --without, --format."""
+    for option in (_FORMAT, _WITHOUT, _SCOPE, _MANIFEST):
         function = option(function)
     return function
 
@@ -84,6 +93,7 @@ def upstream_without_argument(function: Function) -> Function:
 
 def ask(
     manifest_path: Path,
+    scope: str,
     without: tuple[str, ...],
     form: str,
     upstream: str | None = None,
@@ -91,9 +101,10 @@ def ask(
     cache: Path | None = None,
     offline: bool = False,
 ) -> Request:
-    """Load the manifest, without the batches that are switched off. Raises BuildError."""
+    """Load the manifest in a scope, without the batches that are switched off. Raises BuildError."""
     from builder.errors import BuildError
     from builder.manifest.load import load, read_texts, switch_off
+    from builder.manifest.named_scopes import choose
 
     output.choose(form)
     try:
@@ -106,6 +117,7 @@ def ask(
         output.remember(name, text)
     if without:
         manifest = switch_off(manifest, without)
+    manifest = choose(manifest, scope)
     return Request(
         manifest,
         without,

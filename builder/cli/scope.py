@@ -15,6 +15,6 @@ def command(manifest_path: Path) -> None:
     """Generate docs/scope.md from the manifest and its lock; no upstream is needed."""
     from builder.emit.scope_page import scope_page
     from builder.manifest.load import load
-    from builder.pipeline.lockfile import known
+    from builder.pipeline.lockfile import every_scope
 
-    click.echo(scope_page(load(manifest_path), known(manifest_path.resolve().parent)), nl=False)
+    click.echo(scope_page(load(manifest_path), every_scope(manifest_path.resolve().parent)), nl=False)

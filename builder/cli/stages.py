@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def cut_upstream(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Cut:
     """Cut an upstream, using nothing of earlier builds but `recall`. Raises BuildError."""
     output.stage("cutting")
-    known = about(upstream, request.manifest, request.without)
+    known = about(upstream, request.manifest, request.off)
     return cut(snapshot(upstream), request.manifest, about=known, recall=recall)
 
 

@@ -14,7 +14,7 @@ from builder.graph.reach import import_targets
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.follow import followed
-from builder.pipeline.starts import Starts, edges_of, entrances, programs
+from builder.pipeline.starts import Starts, edges_of, entrances, programs, registers_models
 from builder.select.rules import Selection, reach_rule, select
 from builder.tree import Snapshot
 
@@ -147,9 +147,7 @@ def _models(manifest: Manifest, index: Index, verdict: Mapping[str, str]) -> set
     return {
         summary.path
         for module, summary in index.modules.items()
-        if module.startswith(package)
-        and "EntryClass" in summary.names
-        and verdict.get(summary.path) == "reach"
+        if module.startswith(package) and registers_models(summary) and verdict.get(summary.path) == "reach"
     }
 
 

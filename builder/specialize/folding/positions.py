@@ -71,10 +71,18 @@ def _some_read(world: SpecializerWorld, named: str, shows: Callable[[_Uses, ast.
         uses = _Uses(Evaluator(world, unit))
         for node in _reads(unit, name):
             scope = unit.scope_of(node)
-            meant = not owner or uses.evaluator.qualified(node, scope) == named
+            meant = uses.evaluator.qualified(node, scope) == named if owner else _is_attribute(node, scope)
             if meant and shows(uses, node, scope):
                 return True
     return False
+
+
+def _is_attribute(node: ast.expr, scope: Scope) -> bool:
+    """Does a read take an attribute? A bare name does so in the body of a class alone."""
+    if not isinstance(node, ast.Name):
+        return True
+    owner = scope.find(node.id)
+    return owner is not None and owner.kind == "class"
 
 
 def _reads(unit: Unit, name: str) -> Iterator[ast.expr]:

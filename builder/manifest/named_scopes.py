@@ -1,0 +1,71 @@
+"""Named scopes: variants of the distribution that the manifest states, and the choice of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from builder.errors import BuildError, Mark, Problem
+from builder.manifest.findings import Findings
+from builder.manifest.model import DEFAULT_SCOPE, Manifest, NamedScope
+from builder.manifest.view import View
+from builder.spelling import nearest
+
+
+def named_scopes(view: View, findings: Findings) -> Iterator[NamedScope]:
+    """The scopes in the order of the file; a batch that one switches off is noted in `findings`."""
+    for name, scope in view.pairs():
+        yield NamedScope(
+            name,
+            scope.text("why"),
+            scope.document.keys.get(scope.path, scope.mark),
+            without=tuple(findings.batch(batch) for batch in scope.items("without")),
+            models=scope.texts("models"),
+            architectures=scope.texts("architectures"),
+            pins=scope.texts("pins"),
+        )
+
+
+def check(manifest: Manifest) -> Iterator[Problem]:
+    """M010 for an unknown pin, M014 for a scope that changes nothing or contradicts the rest."""
+    kernel = [a.name for a in manifest.kernel.architectures] if manifest.kernel else []
+    for scope in manifest.scopes.values():
+        if scope.name == DEFAULT_SCOPE:
+            message = f"The scope `{DEFAULT_SCOPE}` is the manifest as it stands, and cannot be stated."
+            yield Problem("M014", message, scope.mark, hint="give it another name")
+        elif not (scope.changes_distribution or scope.architectures):
+            hint = "state `without`, `models` or `architectures`"
+            yield Problem("M014", f"The scope `{scope.name}` changes nothing.", scope.mark, hint=hint)
+        for number, pin in enumerate(scope.pins):
+            if pin not in manifest.upstream.pins:
+                mark = manifest.mark("scopes", scope.name, "pins", number)
+                hint = nearest(pin, manifest.upstream.pins)
+                yield Problem("M010", f"The pin `{pin}` is not defined.", mark, hint=hint)
+        for number, model in enumerate(scope.models):
+            if model in manifest.roots.models:
+                mark = manifest.mark("scopes", scope.name, "models", number)
+                yield Problem("M014", f"The model `{model}` is kept in every scope.", mark, hint="remove it")
+        for number, name in enumerate(scope.architectures):
+            if name not in kernel:
+                mark = manifest.mark("scopes", scope.name, "architectures", number)
+                message = f"`kernel.architectures` does not keep `{name}`."
+                yield Problem("M014", message, mark, hint=nearest(name, kernel))
+
+
+def choose(manifest: Manifest, name: str) -> Manifest:
+    """The manifest in a scope: `default`, or one that it names. Raises BuildError M014 for another."""
+    if name == DEFAULT_SCOPE:
+        return manifest
+    scope = manifest.scopes.get(name)
+    if scope is None:
+        known = [DEFAULT_SCOPE, *manifest.scopes]
+        hint = nearest(name, known) or f"there is {', '.join(known)}"
+        mark = manifest.mark("scopes") if manifest.scopes else Mark(manifest.file)
+        raise BuildError([Problem("M014", f"There is no scope `{name}`.", mark, hint=hint)])
+    chosen = manifest.without(scope.without) if scope.without else manifest
+    roots = replace(chosen.roots, models=(*chosen.roots.models, *scope.models))
+    kernel = chosen.kernel
+    if kernel is not None and scope.architectures:
+        kept = tuple(a for a in kernel.architectures if a.name in scope.architectures)
+        kernel = replace(kernel, architectures=kept)
+    return replace(chosen, roots=roots, kernel=kernel, scope_name=name)

@@ -34,8 +34,8 @@ def check(manifest: Manifest) -> Iterator[Problem]:
             message = f"The scope `{DEFAULT_SCOPE}` is the manifest as it stands, and cannot be stated."
             yield Problem("M014", message, scope.mark, hint="give it another name")
         elif not (scope.changes_distribution or scope.architectures):
-            hint = "state `without`, `models` or `architectures`"
-            yield Problem("M014", f"The scope `{scope.name}` changes nothing.", scope.mark, hint=hint)
+            how = "state `without`, `models` or `architectures`"
+            yield Problem("M014", f"The scope `{scope.name}` changes nothing.", scope.mark, hint=how)
         for number, pin in enumerate(scope.pins):
             if pin not in manifest.upstream.pins:
                 mark = manifest.mark("scopes", scope.name, "pins", number)
@@ -66,6 +66,6 @@ def choose(manifest: Manifest, name: str) -> Manifest:
     roots = replace(chosen.roots, models=(*chosen.roots.models, *scope.models))
     kernel = chosen.kernel
     if kernel is not None and scope.architectures:
-        kept = tuple(a for a in kernel.architectures if a.name in scope.architectures)
-        kernel = replace(kernel, architectures=kept)
+        staying = tuple(a for a in kernel.architectures if a.name in scope.architectures)
+        kernel = replace(kernel, architectures=staying)
     return replace(chosen, roots=roots, kernel=kernel, scope_name=name)

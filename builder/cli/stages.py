@@ -22,7 +22,10 @@ def cut_upstream(request: Request, upstream: Upstream, recall: Recalled | None =
     """Cut an upstream, using nothing of earlier builds but `recall`. Raises BuildError."""
     output.stage("cutting")
     known = about(upstream, request.manifest, request.off)
-    return cut(snapshot(upstream), request.manifest, about=known, recall=recall)
+    done = cut(snapshot(upstream), request.manifest, about=known, recall=recall)
+    for batch, model in sorted(done.withdrawn.items()):
+        output.note(f"batch   {batch} is off: {model} stays, and needs it")
+    return done
 
 
 def cut_with_cache(request: Request, upstream: Upstream) -> Cut:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from builder.emit import lock
@@ -39,6 +40,10 @@ def record(
     before = _bytes(root)
     anew = before is not None and lock.is_older(before)
     locks = {} if anew else _read(before)
+    if scope != DEFAULT_SCOPE:
+        # no page shows the batches of a named scope, and they would double the file
+        figures = {name: figure for name, figure in proof.figures.items() if name != "batches"}
+        proof = replace(proof, figures=figures)
     text = lock.to_bytes({**locks, scope: lock.update(locks.get(scope, {}), pin, proof)})
     try:
         beside.write_bytes(text)

@@ -138,6 +138,14 @@ def test_the_lock_holds_a_proof_for_each_scope_and_pin(tmp_path: Path) -> None:
     assert "not in manifest.lock" in str(confirm(tmp_path, "seed", PROOF, (), "small-wheel"))
 
 
+def test_the_proof_of_a_named_scope_has_no_figures_of_batches(tmp_path: Path) -> None:
+    proof = replace(PROOF, figures={"lines": {"before": 9, "after": 1}, "batches": {"fancy": {"lines": 8}}})
+    record(tmp_path, "seed", proof, ())
+    record(tmp_path, "seed", proof, (), "large")
+    assert known(tmp_path)["seed"] == proof
+    assert known(tmp_path, "large")["seed"].figures == {"lines": {"before": 9, "after": 1}}
+
+
 def test_a_lock_without_named_scopes_has_no_section_for_them(tmp_path: Path) -> None:
     record(tmp_path, "seed", PROOF, ())
     assert sorted(json.loads((tmp_path / "manifest.lock").read_bytes())) == ["pins", "schema_version"]

@@ -39,7 +39,7 @@ CODES: dict[str, tuple[int, str]] = {
         "An item of the scope, or the history, refers to something that the manifest does not state.",
     ),
     "M013": (MANIFEST_INVALID, "A version range is empty, or no pin confirms it."),
-    "M014": (MANIFEST_INVALID, "A named scope does not exist, changes nothing, or contradicts the manifest."),
+    "M015": (MANIFEST_INVALID, "A named scope does not exist, changes nothing, or contradicts the manifest."),
     # rules against the upstream tree
     "R001": (RULE_BROKEN, "A pattern matches no path of the upstream tree."),
     "R002": (RULE_BROKEN, "One batch keeps what another batch removes."),

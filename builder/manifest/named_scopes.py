@@ -27,15 +27,15 @@ def named_scopes(view: View, findings: Findings) -> Iterator[NamedScope]:
 
 
 def check(manifest: Manifest) -> Iterator[Problem]:
-    """M010 for an unknown pin, M014 for a scope that changes nothing or contradicts the rest."""
+    """M010 for an unknown pin, M015 for a scope that changes nothing or contradicts the rest."""
     kernel = [a.name for a in manifest.kernel.architectures] if manifest.kernel else []
     for scope in manifest.scopes.values():
         if scope.name == DEFAULT_SCOPE:
             message = f"The scope `{DEFAULT_SCOPE}` is the manifest as it stands, and cannot be stated."
-            yield Problem("M014", message, scope.mark, hint="give it another name")
+            yield Problem("M015", message, scope.mark, hint="give it another name")
         elif not (scope.changes_distribution or scope.architectures):
             how = "state `without`, `models` or `architectures`"
-            yield Problem("M014", f"The scope `{scope.name}` changes nothing.", scope.mark, hint=how)
+            yield Problem("M015", f"The scope `{scope.name}` changes nothing.", scope.mark, hint=how)
         for number, pin in enumerate(scope.pins):
             if pin not in manifest.upstream.pins:
                 mark = manifest.mark("scopes", scope.name, "pins", number)
@@ -44,16 +44,16 @@ def check(manifest: Manifest) -> Iterator[Problem]:
         for number, model in enumerate(scope.models):
             if model in manifest.roots.models:
                 mark = manifest.mark("scopes", scope.name, "models", number)
-                yield Problem("M014", f"The model `{model}` is kept in every scope.", mark, hint="remove it")
+                yield Problem("M015", f"The model `{model}` is kept in every scope.", mark, hint="remove it")
         for number, name in enumerate(scope.architectures):
             if name not in kernel:
                 mark = manifest.mark("scopes", scope.name, "architectures", number)
                 message = f"`kernel.architectures` does not keep `{name}`."
-                yield Problem("M014", message, mark, hint=nearest(name, kernel))
+                yield Problem("M015", message, mark, hint=nearest(name, kernel))
 
 
 def choose(manifest: Manifest, name: str) -> Manifest:
-    """The manifest in a scope: `default`, or one that it names. Raises BuildError M014 for another."""
+    """The manifest in a scope: `default`, or one that it names. Raises BuildError M015 for another."""
     if name == DEFAULT_SCOPE:
         return manifest
     scope = manifest.scopes.get(name)
@@ -61,7 +61,7 @@ def choose(manifest: Manifest, name: str) -> Manifest:
         known = [DEFAULT_SCOPE, *manifest.scopes]
         hint = nearest(name, known) or f"there is {', '.join(known)}"
         mark = manifest.mark("scopes") if manifest.scopes else Mark(manifest.file)
-        raise BuildError([Problem("M014", f"There is no scope `{name}`.", mark, hint=hint)])
+        raise BuildError([Problem("M015", f"There is no scope `{name}`.", mark, hint=hint)])
     chosen = manifest.without(scope.without) if scope.without else manifest
     roots = replace(chosen.roots, models=(*chosen.roots.models, *scope.models))
     kernel = chosen.kernel

@@ -52,7 +52,7 @@ def test_dist_builds_a_scope_and_names_it_in_the_version_and_the_evidence(world:
 
 def test_an_unknown_scope_is_an_error_with_its_place_and_a_suggestion(world: World) -> None:
     done = world.run("dist", "seed", "--scope", "with-fancie")
-    assert (done.returncode, codes(done.stderr)) == (4, ["M014"])
+    assert (done.returncode, codes(done.stderr)) == (4, ["M015"])
     assert "did you mean `with-fancy`?" in done.stderr and "manifest.yaml:" in done.stderr
     assert not (world.home / "dist").exists()
 

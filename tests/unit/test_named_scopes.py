@@ -83,7 +83,7 @@ def test_an_unknown_scope_is_an_error_that_names_the_likely_one(name: str, hint:
     with pytest.raises(BuildError) as caught:
         choose(manifest(REST), name)
     (problem,) = caught.value.problems
-    assert problem.code == "M014" and problem.hint is not None and problem.hint.startswith(hint)
+    assert problem.code == "M015" and problem.hint is not None and problem.hint.startswith(hint)
     assert problem.mark is not None
 
 
@@ -92,10 +92,10 @@ def test_an_unknown_scope_is_an_error_that_names_the_likely_one(name: str, hint:
     [
         ("without: [fancy]", "without: [fance]", "M006", "There is no batch `fance`."),
         ("models: [two]\n    pins: [seed]", "models: [two]\n    pins: [sed]", "M010", "The pin `sed`"),
-        ("models: [two]", "models: [one]", "M014", "`one` is kept in every scope"),
-        ("architectures: [sm90]\n", "architectures: [sm91]\n", "M014", "does not keep `sm91`"),
-        ("    architectures: [sm90]\n", "", "M014", "`small-wheel` changes nothing"),
-        ("  large:", "  default:", "M014", "cannot be stated"),
+        ("models: [two]", "models: [one]", "M015", "`one` is kept in every scope"),
+        ("architectures: [sm90]\n", "architectures: [sm91]\n", "M015", "does not keep `sm91`"),
+        ("    architectures: [sm90]\n", "", "M015", "`small-wheel` changes nothing"),
+        ("  large:", "  default:", "M015", "cannot be stated"),
         ("  large:", "  Large!:", "M004", "Large!"),
         ("    why: all of it\n", "", "M004", "why"),
         ("without: [fancy]", "witout: [fancy]", "M005", "`witout` is not known"),

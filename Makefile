@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 OUT    ?= dist
 UPSTREAM ?=
+SCOPE    ?=
 RANGE    ?=
 ARGS   ?=
 
@@ -11,11 +12,12 @@ BUILDER := $(BIN)/python -m builder
 STAMP   := $(VENV)/.installed
 
 # Recipes read these from the environment, so that spaces and quotes in them are safe.
-export OUT UPSTREAM RANGE
+export OUT UPSTREAM RANGE SCOPE
 
 .PHONY: help setup dist plan lock verify verify-quick gpu-pack verify-gpu lift sweep doctor docs test check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
+	@echo 'make dist SCOPE=NAME                                              a variant that the manifest names'
 	@echo 'make plan [UPSTREAM=...]                                          show what it would change'
 	@echo 'make lock [UPSTREAM=...]                                          prove pins, all by default, and record them'
 	@echo 'make verify [OUT=dist]                                            compare its behaviour with upstream'
@@ -41,14 +43,14 @@ $(STAMP): pyproject.toml
 setup: $(STAMP)
 
 dist: $(STAMP)
-	$(BUILDER) dist --out "$$OUT" $(ARGS) -- "$$UPSTREAM"
+	$(BUILDER) dist --out "$$OUT" $(if $(SCOPE),--scope "$$SCOPE") $(ARGS) -- "$$UPSTREAM"
 
 plan: $(STAMP)
-	@$(BUILDER) plan --out "$$OUT" $(ARGS) -- "$$UPSTREAM" || [ $$? -eq 3 ]
+	@$(BUILDER) plan --out "$$OUT" $(if $(SCOPE),--scope "$$SCOPE") $(ARGS) -- "$$UPSTREAM" || [ $$? -eq 3 ]
 
-# Without UPSTREAM, every pin of the manifest is proven.
+# Without UPSTREAM, every pin of the manifest is proven, and every named scope.
 lock: $(STAMP)
-	$(BUILDER) lock $(ARGS) -- "$$UPSTREAM"
+	$(BUILDER) lock $(if $(SCOPE),--scope "$$SCOPE") $(ARGS) -- "$$UPSTREAM"
 
 # What was built is imported, started and run beside upstream; no GPU is needed.
 verify: $(STAMP)
@@ -67,8 +69,8 @@ EVIDENCE ?= evidence
 export PACK KERNEL EVIDENCE
 gpu-pack: $(STAMP)
 	mkdir -p "$$PACK"
-	$(BUILDER) dist --out "$$PACK/dist" -- "$$UPSTREAM"
-	$(if $(KERNEL),$(BUILDER) kernel-wheel --download --out "$$KERNEL" -- "$$UPSTREAM")
+	$(BUILDER) dist --out "$$PACK/dist" $(if $(SCOPE),--scope "$$SCOPE") -- "$$UPSTREAM"
+	$(if $(KERNEL),$(BUILDER) kernel-wheel --download $(if $(SCOPE),--scope "$$SCOPE") --out "$$KERNEL" -- "$$UPSTREAM")
 	$(BIN)/python -m verification.pack --out "$$PACK/dist" --to "$$PACK" --upstream "$$UPSTREAM" \
 	  $(if $(KERNEL),--kernel "$$KERNEL") $(ARGS)
 

@@ -40,6 +40,7 @@ CODES: dict[str, tuple[int, str]] = {
     ),
     "M013": (MANIFEST_INVALID, "A version range is empty, or no pin confirms it."),
     "M014": (MANIFEST_INVALID, "Batches need or follow one another in a circle."),
+    "M015": (MANIFEST_INVALID, "A named scope does not exist, changes nothing, or contradicts the manifest."),
     # rules against the upstream tree
     "R001": (RULE_BROKEN, "A pattern matches no path of the upstream tree."),
     "R002": (RULE_BROKEN, "One batch keeps what another batch removes."),

@@ -39,12 +39,12 @@ def _is_current(request: Request, upstream: Upstream, versions: dict[str, str], 
     proof = lockfile.proof_of(out)
     if proof is None:
         return False
-    lockfile.confirm(request.root, request.upstream, proof, request.without)
+    lockfile.confirm(request.root, request.upstream, proof, request.without, request.manifest.scope_name)
     return True
 
 
 def _build(request: Request, upstream: Upstream, versions: dict[str, str], job: Job, digest: str) -> None:
-    manifest, without = request.manifest, request.without
+    manifest, without, scope = request.manifest, request.without, request.manifest.scope_name
     if job.proves:
         done = stages.proven_outcome(request, upstream)
         output.stage("packing")
@@ -55,11 +55,13 @@ def _build(request: Request, upstream: Upstream, versions: dict[str, str], job: 
             output.stage("packing")
             result, proof = build.assemble(done, upstream, manifest, without, versions)
     # before anything is written: an output that contradicts the lock must not replace the old one
-    drift = None if job.update_lock else lockfile.confirm(request.root, request.upstream, proof, without)
+    drift = None
+    if not job.update_lock:
+        drift = lockfile.confirm(request.root, request.upstream, proof, without, scope)
     output.stage("writing")
     write.write(job.out, result, asked=digest if request_key.settled(request.upstream, manifest) else "")
     if job.update_lock:
-        drift = lockfile.record(request.root, request.upstream, proof, without)
+        drift = lockfile.record(request.root, request.upstream, proof, without, scope)
     if job.branch and job.repo:
         tip = write_branch(job.repo, job.branch, done, upstream, manifest)
         output.note(f"branch  {job.branch} {tip}")

@@ -57,7 +57,11 @@ def command(
         raise click.UsageError("--branch and --repo go together")
     job = Job(out, update_lock, paranoid, branch, repo)
     digest = request_key.digest(
-        shared["manifest_path"], shared["upstream"] or "", shared["without"], shared["with_needs"]
+        shared["manifest_path"],
+        shared["upstream"] or "",
+        shared["without"],
+        shared["with_needs"],
+        shared["scope"],
     )
     if job.may_skip and digest and write.answers(out, digest):
         output.choose(shared["form"])

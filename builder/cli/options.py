@@ -33,6 +33,9 @@ _WITHOUT = click.option(
 _WITH_NEEDS = click.option(
     "--with-needs", is_flag=True, help="Also switch off what the batches of --without need off."
 )
+_SCOPE = click.option(
+    "--scope", default="default", show_default=True, metavar="NAME", help="A scope that the manifest names."
+)
 _FORMAT = click.option(
     "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
     help="How problems and data are printed.",
@@ -63,10 +66,16 @@ class Request:
     offline: bool = False
     root: Path = Path()  # the manifest's folder
 
+    @property
+    def off(self) -> tuple[str, ...]:
+        """The batches that are off: those of `without`, and those of the scope."""
+        scope = self.manifest.named_scope
+        return (*self.without, *(scope.without if scope is not None else ()))
+
 
 def manifest_options(function: Function) -> Function:
-    """--manifest, --without, --with-needs, --format."""
-    for option in (_FORMAT, _WITH_NEEDS, _WITHOUT, _MANIFEST):
+    """--manifest, --scope, --without, --with-needs, --format."""
+    for option in (_FORMAT, _WITH_NEEDS, _WITHOUT, _SCOPE, _MANIFEST):
         function = option(function)
     return function
 
@@ -87,6 +96,7 @@ def upstream_without_argument(function: Function) -> Function:
 
 def ask(
     manifest_path: Path,
+    scope: str,
     without: tuple[str, ...],
     form: str,
     upstream: str | None = None,
@@ -95,9 +105,10 @@ def ask(
     offline: bool = False,
     with_needs: bool = False,
 ) -> Request:
-    """Load the manifest, without the batches that are switched off. Raises BuildError."""
+    """Load the manifest in a scope, without the batches that are switched off. Raises BuildError."""
     from builder.errors import BuildError
     from builder.manifest.load import load, read_texts
+    from builder.manifest.named_scopes import choose
     from builder.manifest.switches import switch_off
 
     output.choose(form)
@@ -116,6 +127,7 @@ def ask(
     off = tuple(name for name in batches if name not in on)
     if more := [name for name in off if name not in without]:
         output.note(f"also off: {', '.join(more)}")
+    manifest = choose(manifest, scope)
     return Request(
         manifest,
         off,

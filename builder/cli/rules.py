@@ -29,7 +29,7 @@ def command(names: bool, **shared: Any) -> None:
     """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
     request = options.ask(**shared)
     upstream = options.resolve(request)
-    known = about(upstream, request.manifest, request.without)
+    known = about(upstream, request.manifest, request.off)
     within = partial_paths(upstream.tree)
     manifest = with_paths(excused(request.manifest, known, within), upstream.tree)
     selection = select(upstream.tree, manifest, within=within)

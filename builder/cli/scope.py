@@ -16,9 +16,9 @@ def command(manifest_path: Path) -> None:
     from builder.emit import switch_figures
     from builder.emit.scope_page import scope_page
     from builder.manifest.load import load
-    from builder.pipeline.lockfile import known
+    from builder.pipeline.lockfile import every_scope
 
     manifest, root = load(manifest_path), manifest_path.resolve().parent
     figures = root / switch_figures.FILE
     measured = switch_figures.read(figures.read_bytes() if figures.is_file() else b"")
-    click.echo(scope_page(manifest, known(root), measured), nl=False)
+    click.echo(scope_page(manifest, every_scope(root), measured), nl=False)

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 def cut_upstream(request: Request, upstream: Upstream) -> Cut:
     """Cut an upstream, using nothing of earlier builds. Raises BuildError."""
     output.stage("cutting")
-    known = about(upstream, request.manifest, request.without)
-    return cut_to_fit(snapshot(upstream), request.manifest, about=known)
+    known = about(upstream, request.manifest, request.off)
+    done = cut_to_fit(snapshot(upstream), request.manifest, about=known)
+    _tell_withdrawn(done)
+    return done
 
 
 def verify_output(request: Request, done: Cut) -> IndexedTree:
@@ -38,8 +40,10 @@ def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
 
     Raises BuildError.
     """
-    known = about(upstream, request.manifest, request.without)
-    return prove(upstream, request.manifest, known, output.stage)
+    known = about(upstream, request.manifest, request.off)
+    done = prove(upstream, request.manifest, known, output.stage)
+    _tell_withdrawn(done.cut)
+    return done
 
 
 def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Outcome:
@@ -48,5 +52,12 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
     if recall is None:
         with recalled(request.cache) as recall:
             return recalled_outcome(request, upstream, recall)
-    known = about(upstream, request.manifest, request.without)
-    return recall_or_make(upstream, request.manifest, known, output.stage, recall)
+    known = about(upstream, request.manifest, request.off)
+    done = recall_or_make(upstream, request.manifest, known, output.stage, recall)
+    _tell_withdrawn(done.cut)
+    return done
+
+
+def _tell_withdrawn(done: Cut) -> None:
+    for batch, model in sorted(done.withdrawn.items()):
+        output.note(f"batch   {batch} is off: {model} stays, and needs it")

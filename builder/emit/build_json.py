@@ -9,6 +9,7 @@ from typing import Any
 
 from builder.emit.figures import BatchFigures
 from builder.emit.wheel import Wheel
+from builder.manifest.model import DEFAULT_SCOPE
 
 SCHEMA_VERSION = 1
 
@@ -40,7 +41,8 @@ class Build:
     figures: Sequence[BatchFigures]
     rounds: int
     wheel: Wheel | None = None
-    without: tuple[str, ...] = ()
+    scope: str = DEFAULT_SCOPE
+    without: tuple[str, ...] = ()  # on top of what the scope leaves out
     tools: Mapping[str, str] = field(default_factory=dict)
     surface: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # kind -> counts
     units: Mapping[str, Mapping[str, int]] | None = None  # translation units of both sides
@@ -69,6 +71,7 @@ def as_record(build: Build) -> dict[str, Any]:
             "file": build.manifest_file,
             "digest": build.manifest_digest,
             "statements": build.manifest_statements,
+            "scope": build.scope,
             "without": sorted(build.without),
         },
         "output": {"tree": build.output_tree, "files": build.output_files},

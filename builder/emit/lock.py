@@ -11,6 +11,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
+from builder.manifest.model import DEFAULT_SCOPE
 
 SCHEMA_VERSION = 2
 NAME = "manifest.lock"
@@ -76,10 +77,15 @@ def _less(lines: Mapping[str, int]) -> int:
     return lines["removed"] + lines["edited_away"] - lines["added"]
 
 
-def to_bytes(lock: Lock) -> bytes:
-    """Sorted, one value or group of figures a line, so that a diff of two locks names what moved."""
-    pins = {name: asdict(proof) for name, proof in lock.items()}
-    return (_lines({"schema_version": SCHEMA_VERSION, "pins": pins}) + "\n").encode()
+def to_bytes(locks: Mapping[str, Lock]) -> bytes:
+    """The locks of all scopes as a file. Sorted, one value or group of figures a line, so that a diff of two
+    locks names what moved."""
+    entries = {
+        scope: {pin: asdict(proof) for pin, proof in lock.items()} for scope, lock in locks.items() if lock
+    }
+    pins = entries.pop(DEFAULT_SCOPE, {})
+    named = {"scopes": entries} if entries else {}
+    return (_lines({"schema_version": SCHEMA_VERSION, "pins": pins, **named}) + "\n").encode()
 
 
 def _lines(value: object, indent: str = "") -> str:
@@ -91,8 +97,11 @@ def _lines(value: object, indent: str = "") -> str:
     return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
 
 
-def from_bytes(data: bytes, file: str = NAME) -> Lock:
-    """Raises BuildError (M008) when the file is not a lock of this builder."""
+def from_bytes(data: bytes, file: str = NAME) -> Mapping[str, Lock]:
+    """Scope -> its lock; the default scope is always there.
+
+    Raises BuildError (M008) when the file is not a lock of this builder.
+    """
     if is_older(data):
         raise fail(
             "M008",
@@ -104,7 +113,11 @@ def from_bytes(data: bytes, file: str = NAME) -> Lock:
         document: Any = json.loads(data)
         if document["schema_version"] != SCHEMA_VERSION:
             raise ValueError(f"schema_version is {document['schema_version']!r}")
-        return {str(name): _proof(entry) for name, entry in document["pins"].items()}
+        scopes = {**document.get("scopes", {}), DEFAULT_SCOPE: document["pins"]}
+        return {
+            str(scope): {str(pin): _proof(entry) for pin, entry in entries.items()}
+            for scope, entries in scopes.items()
+        }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise fail(
             "M008",

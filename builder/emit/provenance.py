@@ -32,6 +32,7 @@ def provenance(build: Build, materials: Mapping[str, str], repository: str) -> b
         "upstream": build.upstream.spec,
         "manifest": build.manifest_digest,
         "statements": build.manifest_statements,
+        "scope": build.scope,
         "without": sorted(build.without),
     }
     statement = {

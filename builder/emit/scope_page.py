@@ -13,7 +13,7 @@ from builder.emit import switch_figures
 from builder.emit.lock import Lock
 from builder.emit.switch_figures import Measured
 from builder.errors import CODES
-from builder.manifest.model import BASE, Batch, Item, Kept, Manifest
+from builder.manifest.model import BASE, DEFAULT_SCOPE, Batch, Item, Kept, Manifest
 from builder.manifest.scope import statements
 
 _HEAD = """\
@@ -43,17 +43,45 @@ _TITLES = {
 _ROWS = ("item", "decision", "rules", "evidence")
 
 
-def scope_page(manifest: Manifest, lock: Lock, measured: Measured = MappingProxyType({})) -> str:
-    """The page. A batch that no proven pin has yet is shown without figures.
+def scope_page(
+    manifest: Manifest, locks: Mapping[str, Lock], measured: Measured = MappingProxyType({})
+) -> str:
+    """The page. What no proven pin has is shown without figures.
 
-    `measured`: what switching batches off gave.
+    `locks`: scope -> what is proven of it; `measured`: what switching batches off gave.
     """
-    page = _Page(manifest, lock)
-    parts = [_HEAD.format(name=manifest.name), *page.proven(), *page.section("decisions")]
+    page = _Page(manifest, locks.get(DEFAULT_SCOPE, {}))
+    parts = [_HEAD.format(name=manifest.name), *page.proven(), *_named_scopes(manifest, locks)]
+    parts += page.section("decisions")
     parts += ["## Batches\n", _table(_ROWS, page.batches()), *_switches(manifest, measured)]
     parts += page.section("removed")
     parts += [*page.section("kept"), *page.section("guarantees"), *page.texts()]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+
+def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> Iterator[str]:
+    """What each named scope changes, and where it is proven."""
+    if not manifest.scopes:
+        return
+    yield "## Named scopes\n"
+    yield "`--scope NAME` builds one of these variants.\n"
+    rows = []
+    for scope in manifest.scopes.values():
+        lock = locks.get(scope.name, {})
+        changes = [f"without {_batch(batch)}" for batch in scope.without]
+        changes += [f"with `models/{model}.py`" for model in scope.models]
+        if scope.architectures:
+            changes.append(f"kernel wheel for {', '.join(scope.architectures)} only")
+        proven = [_proven(pin, lock) for pin in scope.pins]
+        rows.append((f"**{scope.name}**", scope.why, _lines(changes), _lines(proven)))
+    yield _table(("scope", "what for", "differs from the default", "proven"), rows)
+
+
+def _proven(pin: str, lock: Lock) -> str:
+    lines = lock[pin].figures.get("lines") if pin in lock else None
+    if not lines:
+        return f"{pin} is not proven"
+    return f"{pin}: {lines['after']:,} lines of code, tree {lock[pin].output_tree[:9]}"
 
 
 class _Page:

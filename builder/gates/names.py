@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -49,8 +50,23 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         if item.path.startswith("before/") or key in known or key in seen:
             continue
         seen.add(key)
+        if item.code == "F811" and _imported_alike(after, key[0], item.symbol):
+            continue
         problems.append(_problem(*key, item.line, before, after, removals))
     return problems
+
+
+def _imported_alike(after: IndexedTree, path: str, name: str) -> bool:
+    """Is a name bound by imports of the same thing alone? Where a condition around one was decided, it
+    repeats the other."""
+    imported = {(item.target, item.name) for item in after.summaries[path].imports if item.bound == name}
+    others = (
+        node
+        for node in ast.walk(ast.parse(after.snapshot[path]))
+        if (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
+        or (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name)
+    )
+    return len(imported) == 1 and next(others, None) is None
 
 
 def _problem(

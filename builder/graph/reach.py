@@ -156,11 +156,7 @@ def expand(index: Index, patterns: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def undeclared(index: Index, declared: Sequence[DynamicEdge], reached: Iterable[str]) -> list[Problem]:
-    """R010 for each reached module that imports by value without a declared edge, and R009 for
-    each declared edge whose source is not a module or whose target matches no module.
-
-    A target outside the packages (what a user names at run time) matches by being declared.
-    """
+    """R010 for each reached module that imports by value without a declared edge."""
     problems: list[Problem] = []
     sources = {edge.source for edge in declared}
     for module in sorted(set(reached)):
@@ -179,6 +175,15 @@ def undeclared(index: Index, declared: Sequence[DynamicEdge], reached: Iterable[
                     hint=f"add {{from: {module}, to: <modules it loads>, why: ...}} to roots.dynamic",
                 )
             )
+    return problems
+
+
+def unmatched(index: Index, declared: Iterable[DynamicEdge]) -> list[Problem]:
+    """R009 for each declared edge whose source is not a module or whose target matches no module.
+
+    A target outside the packages (what a user names at run time) matches by being declared.
+    """
+    problems: list[Problem] = []
     everything = sorted({*index.modules, *index.folders})
     for edge in declared:
         if not index.has_module(edge.source):

@@ -82,7 +82,7 @@ class Summary:
 
 def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
     """A digest of all that decides a result: manifest, batches that are off, builder, tools."""
-    parts = [__version__, own_digest(), manifest.digest, *sorted(without)]
+    parts = [__version__, own_digest(), manifest.digest, manifest.scope_name, *sorted(without)]
     parts += [f"{name}={value}" for name, value in sorted(tools.items())]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

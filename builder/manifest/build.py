@@ -39,6 +39,7 @@ from builder.manifest.model import (
     WholeFile,
     Word,
 )
+from builder.manifest.named_scopes import named_scopes
 from builder.manifest.view import View
 
 _Verdict = Literal["keep", "remove", "prune"]
@@ -76,6 +77,7 @@ def build(documents: Documents, findings: Findings) -> Manifest:
         symbols_pruned=root.texts("prune_symbols"),
         kernel=_kernel(root.at("kernel"), reasons, findings) if root.has("kernel") else None,
         scope=tuple(scope.items(documents.scope)) if documents.scope else (),
+        scopes={one.name: one for one in named_scopes(root.at("scopes").alone(), findings)},
     )
 
 
@@ -98,7 +100,13 @@ def _roots(view: View) -> Roots:
     models = view.at("models")
     edges = (
         DynamicEdge(
-            e.text("from"), e.text("to"), e.text("why"), e.mark, e.optional_text("optional"), e.span()
+            e.text("from"),
+            e.text("to"),
+            e.text("why"),
+            e.mark,
+            e.optional_text("optional"),
+            e.span(),
+            e.at("of_kept_models").data is True,
         )
         for e in view.items("dynamic")
     )

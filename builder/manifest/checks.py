@@ -33,14 +33,15 @@ def batches_named(named: Iterable[tuple[str, Mark]], manifest: Manifest) -> Iter
 
 
 def pruned(manifest: Manifest) -> Iterator[Problem]:
-    """M011: a batch prunes models, which is the business of `roots.models`."""
+    """M011: a batch prunes models, which is the business of `roots.models`; one by its name it may."""
     package = manifest.roots.model_package
     top, _, rest = package.partition(".")
     folder = (
         "/".join(filter(None, [manifest.packages.get(top, top).rstrip("/"), rest.replace(".", "/")])) + "/"
     )
     for rule in (rule for batch in manifest.batches for rule in batch.rules):
-        if rule.verdict == "prune" and package and rule.pattern.lstrip("/").startswith(folder):
+        named = rule.pattern.endswith(".py") and not set("*?[").intersection(rule.pattern)
+        if rule.verdict == "prune" and package and rule.pattern.lstrip("/").startswith(folder) and not named:
             yield Problem(
                 "M011", f"`prune: {rule.pattern}` matches models, which `roots.models` decides.",
                 rule.mark,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import BuildError, Mark, fail
-from builder.manifest import checks, digests, spans, switches
+from builder.manifest import checks, digests, named_scopes, spans, switches
 from builder.manifest import scope as items
 from builder.manifest.build import build
 from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
@@ -70,6 +70,7 @@ def parse(
     if read:  # the scope may refer to statements of a part that could not be read
         problems += items.check(manifest)
     problems += checks.pins(manifest)
+    problems += named_scopes.check(manifest)
     problems += checks.overlays_named(findings.overlays, overlays, others)
     problems += checks.contradictions(manifest)
     problems += checks.pruned(manifest)

@@ -29,6 +29,9 @@ FactKind = Literal[
 #: The id of the implicit first batch, and of the rules that keep the root models.
 BASE = "base"
 
+#: The scope that no name has to be given for: the manifest as it stands.
+DEFAULT_SCOPE = "default"
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -72,7 +75,11 @@ class Upstream:
 
 @dataclass(frozen=True, slots=True)
 class DynamicEdge:
-    """An import that no statement shows: `source` loads every module that `target` matches."""
+    """An import that no statement shows: `source` loads every module that `target` matches.
+
+    `of_kept_models`: it loads them for the models that they import, so it requires none that imports no
+    model that stays.
+    """
 
     source: str
     target: str
@@ -80,6 +87,7 @@ class DynamicEdge:
     mark: Mark
     optional: str | None = None  # why upstream may lack the source
     span: Span = ALWAYS
+    of_kept_models: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,6 +498,28 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedScope:
+    """A variant of the distribution: what it has that the manifest as it stands leaves out.
+
+    `without`: batches that are off. `models`: kept beside those of the roots. `architectures`: those that
+    the kernel wheel keeps; none for all that the manifest keeps. `pins`: where the variant is proven.
+    """
+
+    name: str
+    why: str
+    mark: Mark
+    without: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+
+    @property
+    def changes_distribution(self) -> bool:
+        """Whether the tree and the wheel differ from those of the default scope."""
+        return bool(self.without or self.models)
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """All of manifest.yaml and its parts. `batches[0]` is the implicit batch `base` with the top-level keep
     rules and facts; the others follow in order."""
@@ -513,6 +543,13 @@ class Manifest:
     given_back: tuple[Rule, ...] = ()  # rules of batches that are switched off
     words_given_back: tuple[Batch, ...] = ()  # batches that are switched off, of which only the words count
     toml_given_back: tuple[TomlEdit, ...] = ()  # TOML edits of batches that are switched off
+    scopes: Mapping[str, NamedScope] = field(default_factory=dict)
+    scope_name: str = DEFAULT_SCOPE  # the scope that this manifest is in
+
+    @property
+    def named_scope(self) -> NamedScope | None:
+        """The scope that this manifest is in; None in the default one."""
+        return self.scopes.get(self.scope_name)
 
     @property
     def text(self) -> str:
@@ -522,3 +559,10 @@ class Manifest:
     def mark(self, *path: str | int) -> Mark:
         """Where the value at this path of manifest.yaml stands: `mark("roots", "modules", 0)`."""
         return self.marks.get(path) or (self.mark(*path[:-1]) if path else Mark(self.file))
+
+    def model_mark(self, model: str) -> Mark:
+        """Where it stands that a model is kept."""
+        scope = self.named_scope
+        if scope is not None and model in scope.models:
+            return self.mark("scopes", scope.name, "models", scope.models.index(model))
+        return self.mark("roots", "models", "keep", self.roots.models.index(model))

@@ -42,10 +42,15 @@ def version_of(upstream: Upstream, manifest: Manifest) -> str:
 
 
 def label_of(upstream: Upstream, manifest: Manifest) -> str:
-    """The local part of a version: the manifest's label, and for a git commit its first 9 digits."""
-    if upstream.kind == "release" or not upstream.commit:
-        return manifest.label
-    return f"{manifest.label}.g{upstream.commit[:9]}"
+    """The local part of a version: the manifest's label, the name of a scope that changes the
+    distribution, and for a git commit its first 9 digits."""
+    scope = manifest.named_scope
+    parts = [manifest.label]
+    if scope is not None and scope.changes_distribution:
+        parts.append(scope.name.replace("-", "."))
+    if upstream.kind != "release" and upstream.commit:
+        parts.append(f"g{upstream.commit[:9]}")
+    return ".".join(parts)
 
 
 def assemble(
@@ -60,7 +65,7 @@ def assemble(
     Raises BuildError (G007) when the output of a pin has more lines than the manifest's scope allows it.
     """
     cut, after, measured = outcome.cut, outcome.after, outcome.figures
-    if not without:
+    if not without and manifest.named_scope is None:
         _small_enough(upstream, manifest, measured)
     version = version_of(upstream, manifest)
     project = read_pyproject(cut.output)
@@ -93,6 +98,7 @@ def assemble(
         figures=measured.batches,
         rounds=cut.specialized.rounds,
         wheel=wheel,
+        scope=manifest.scope_name,
         without=tuple(without),
         tools=tools,
         surface=as_counts(cut.surfaces),
@@ -179,6 +185,7 @@ def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: M
         upstream.commit or "",
         upstream.tree.id,
         manifest.digest,
+        f"scope {manifest.scope_name}",
         *sorted(without),
         *(f"{name}={value}" for name, value in sorted(tools.items())),
     ]

@@ -56,6 +56,7 @@ class Cut:
     manifest: Manifest  # as it is asked of this upstream, with each definition that a pattern stands for
     facts: Facts
     laid: Snapshot  # the kept files with the overlays applied, before specialization
+    withdrawn: Mapping[str, str] = field(default_factory=dict)  # batch -> the model that needs it off
     families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
     summaries: SummaryCache = field(default_factory=dict)  # of upstream's Python and the output's
 
@@ -93,7 +94,9 @@ def cut(
     # follow the models: what a model that stays contradicts is withdrawn
     scoped = follow_models(asked, upstream, pruned)
     if scoped.off:
-        return cut(upstream, without(manifest, scoped.off), stop, recall, replace(about, pin=None), leaving)
+        rest = without(manifest, tuple(scoped.off))
+        done = cut(upstream, rest, stop, recall, replace(about, pin=None), leaving)
+        return replace(done, withdrawn={**scoped.off, **done.withdrawn})
 
     expanded = expand(run, asked, scoped, pruned, staying, index)
 

@@ -162,6 +162,8 @@ class _Expansion:
                 member = self._member(item.name) if item.name else None
                 if item.name and member is not None and _QUESTION.match(item.name):
                     self._fact("predicate", member, f"{item.target}.{item.name}", False)
+                    if self._is_constant_elsewhere(item.target, item.name):
+                        self._fact("value", member, f"{item.target}.{item.name}", False)
                 parts = item.target.split(".")
                 for number, part in enumerate(parts, 1):
                     module = ".".join(parts[:number])
@@ -174,6 +176,13 @@ class _Expansion:
                         ("module", module), Absent("module", module, member.word.mark, member.batch)
                     )
                     break
+
+    def _is_constant_elsewhere(self, module: str, name: str) -> bool:
+        """Does a module only pass on a name that another one binds to the answer?"""
+        origin = self._index.origin(module, name)
+        if origin is None or not origin.qualname or origin.module == module:
+            return False
+        return self._index.modules[origin.module].names[origin.qualname].kind == "constant"
 
     def text(self, path: str, data: bytes) -> None:
         """Strings and attributes in the text of a file."""

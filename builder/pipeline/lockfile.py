@@ -4,39 +4,55 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from builder.emit import lock
 from builder.errors import Mark, fail
+from builder.manifest.model import DEFAULT_SCOPE
 
 
-def confirm(root: Path, pin: str, proof: lock.Proof, without: Sequence[str]) -> str | None:
-    """Compare with the lock beside the manifest. The drift in a sentence, None when all came out again.
+def confirm(
+    root: Path, pin: str, proof: lock.Proof, without: Sequence[str], scope: str = DEFAULT_SCOPE
+) -> str | None:
+    """Compare with what the lock beside the manifest has of a scope. The drift in a sentence, None when all
+    came out again.
 
     Raises BuildError: G012 when a locked pin did not reproduce, M008 for a lock that cannot be read.
     """
-    found = lock.compare(known(root), pin, proof, without=without)
+    found = lock.compare(known(root, scope), pin, proof, without=without)
     lock.require(found)
     return found.drift
 
 
-def record(root: Path, pin: str, proof: lock.Proof, without: Sequence[str]) -> str:
-    """Write the proof into the lock beside the manifest, and say so. Raises BuildError M008, E002."""
+def record(
+    root: Path, pin: str, proof: lock.Proof, without: Sequence[str], scope: str = DEFAULT_SCOPE
+) -> str:
+    """Write the proof of a scope at a pin into the lock beside the manifest, and say so.
+
+    Raises BuildError M008, E002.
+    """
     if without:
         return f"{lock.NAME} is left alone: a build without {', '.join(without)} proves no pin."
     path = root / lock.NAME
     beside = path.with_name(f".{path.name}.new")
     before = _bytes(root)
     anew = before is not None and lock.is_older(before)
-    text = lock.to_bytes(lock.update({} if anew else _read(before), pin, proof))
+    locks = {} if anew else _read(before)
+    if scope != DEFAULT_SCOPE:
+        # no page shows the batches of a named scope, and they would double the file
+        figures = {name: figure for name, figure in proof.figures.items() if name != "batches"}
+        proof = replace(proof, figures=figures)
+    text = lock.to_bytes({**locks, scope: lock.update(locks.get(scope, {}), pin, proof)})
     try:
         beside.write_bytes(text)
         os.replace(beside, path)
     except OSError as error:
         raise fail("E002", f"{lock.NAME} cannot be written: {error.strerror or error}.") from None
     more = "; it was of an older version, and holds no other pin now" if anew else ""
-    return f"{lock.NAME} records '{pin}'{more}."
+    place = f" in the scope {scope}" if scope != DEFAULT_SCOPE else ""
+    return f"{lock.NAME} records '{pin}'{place}{more}."
 
 
 def proof_of(out: Path) -> lock.Proof | None:
@@ -58,12 +74,17 @@ def proof_of(out: Path) -> lock.Proof | None:
         return None
 
 
-def known(root: Path) -> lock.Lock:
-    """The lock beside the manifest; empty when there is none. Raises BuildError (M008)."""
+def known(root: Path, scope: str = DEFAULT_SCOPE) -> lock.Lock:
+    """What the lock beside the manifest has of a scope; empty for nothing. Raises BuildError (M008)."""
+    return every_scope(root).get(scope, {})
+
+
+def every_scope(root: Path) -> Mapping[str, lock.Lock]:
+    """Scope -> what the lock beside the manifest has of it. Raises BuildError (M008)."""
     return _read(_bytes(root))
 
 
-def _read(data: bytes | None) -> lock.Lock:
+def _read(data: bytes | None) -> Mapping[str, lock.Lock]:
     return {} if data is None else lock.from_bytes(data)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
@@ -23,10 +23,13 @@ _HINT = "Remove it, or say by `since` or `until` which versions have it."
 
 @dataclass(frozen=True, slots=True)
 class Scoped:
-    """A manifest without what the models that stay contradict; `off`: batches that are to be switched off."""
+    """A manifest without what the models that stay contradict.
+
+    `off`: batches that are to be switched off -> the model or architecture that needs each.
+    """
 
     manifest: Manifest
-    off: tuple[str, ...]
+    off: Mapping[str, str]
     problems: tuple[Problem, ...]
 
 
@@ -38,7 +41,8 @@ def follow_models(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Sc
     """
     scope = _Scope(manifest, upstream, decided)
     batches = tuple(scope.batch(batch) for batch in manifest.batches)
-    off = tuple(batch.id for batch in manifest.batches if scope.contradicts(batch.models))
+    needed = ((batch.id, scope.needing(batch.models)) for batch in manifest.batches)
+    off = {batch: name for batch, name in needed if name is not None}
     return Scoped(replace(manifest, batches=batches), off, tuple(scope.problems))
 
 
@@ -52,7 +56,7 @@ class _Scope:
         self.models = sorted(self._names(upstream))
         self.staying = sorted(self._names(decided.kept))
         self.architectures = architectures(upstream, decided.kept, manifest)
-        self._answers: dict[Models, bool] = {}
+        self._answers: dict[Models, str | None] = {}
 
     def batch(self, batch: Batch) -> Batch:
         return replace(
@@ -83,29 +87,33 @@ class _Scope:
 
     def contradicts(self, models: Iterable[Models]) -> bool:
         """Does one of these models stay?"""
-        answers = [self._stays(one) for one in models]  # of all, so that each is accounted for
-        return any(answers)
+        return self.needing(models) is not None
 
-    def _stays(self, one: Models) -> bool:
+    def needing(self, models: Iterable[Models]) -> str | None:
+        """The first of these models, or of the architectures in such a list, that stays."""
+        answers = [self._stays(one) for one in models]  # of all, so that each is accounted for
+        return next((answer for answer in answers if answer is not None), None)
+
+    def _stays(self, one: Models) -> str | None:
         if one not in self._answers:
             self._answers[one] = self._listed(one) if one.listed else self._named(one)
         return self._answers[one]
 
-    def _named(self, one: Models) -> bool:
+    def _named(self, one: Models) -> str | None:
         if not any(fnmatchcase(m, one.name) for m in self.models):
             message = f"No model of upstream is called `{one.name}`."
             hint = nearest(one.name, self.models) or _HINT
             self.problems.append(Problem("R009", message, one.mark, hint=hint, nothing=True))
-        return any(fnmatchcase(model, one.name) for model in self.staying)
+        return next((model for model in self.staying if fnmatchcase(model, one.name)), None)
 
-    def _listed(self, one: Models) -> bool:
+    def _listed(self, one: Models) -> str | None:
         """Is an architecture that stays in a list of upstream's? One that cannot be read holds any."""
         listed = self._strings(one.name)
         if listed is None:
             message = f"`{one.name}` is no list of architectures that can be read in upstream's code."
             self.problems.append(Problem("R009", message, one.mark))
-            return False
-        return bool(listed & self.architectures)
+            return None
+        return min(listed & self.architectures, default=None)
 
     def _strings(self, qualified: str) -> set[str] | None:
         module, _, name = qualified.rpartition(".")

@@ -14,7 +14,7 @@ from builder.graph.reach import import_targets
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.follow import followed
-from builder.pipeline.starts import Starts, edges_of, entrances, programs
+from builder.pipeline.starts import Starts, edges_of, entrances, programs, registers_models
 from builder.select.rules import Selection, reach_rule, select
 from builder.tree import Snapshot
 
@@ -147,17 +147,19 @@ def _models(manifest: Manifest, index: Index, verdict: Mapping[str, str]) -> set
     return {
         summary.path
         for module, summary in index.modules.items()
-        if module.startswith(package)
-        and "EntryClass" in summary.names
-        and verdict.get(summary.path) == "reach"
+        if module.startswith(package) and registers_models(summary) and verdict.get(summary.path) == "reach"
     }
 
 
 def _needed(manifest: Manifest, open_: set[str], index: Index) -> dict[str, str]:
     """Those of the `open_` paths that kept models import, directly or through others of them or of the
-    models' package."""
+    models' package, and those that are called like such a model: its configuration."""
     where = {module: summary.path for module, summary in index.modules.items()}
     package = manifest.roots.model_package
+    called: dict[str, list[str]] = {}
+    for module, path in where.items():
+        if path in open_ and not module.startswith(f"{package}."):
+            called.setdefault(_stem(module), []).append(module)
     todo = [(f"{package}.{name}", f"{package}.{name}") for name in manifest.roots.models]
     found: dict[str, str] = {}
     seen: set[str] = set()
@@ -166,13 +168,20 @@ def _needed(manifest: Manifest, open_: set[str], index: Index) -> dict[str, str]
         if module in seen or module not in index.modules:
             continue
         seen.add(module)
-        for target in _targets(index, module):
-            path = where.get(target)
+        is_model = module.startswith(f"{package}.") and registers_models(index.modules[module])
+        alike = called.get(_stem(module), ()) if is_model else ()
+        for target in (*_targets(index, module), *alike):
+            path = where.get(target, "")
             if path in open_:
                 found.setdefault(path, model)
             if path in open_ or target.startswith(f"{package}."):
                 todo.append((target, model))
     return dict(sorted(found.items()))
+
+
+def _stem(module: str) -> str:
+    """The last name of a module, whose parts some write together."""
+    return module.rpartition(".")[2].replace("_", "")
 
 
 def _targets(index: Index, module: str) -> Iterable[str]:

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from builder.manifest.model import Manifest
 
 
-def digest(manifest: Path, spec: str, without: Sequence[str], with_needs: bool = False) -> str:
+def digest(
+    manifest: Path, spec: str, without: Sequence[str], with_needs: bool = False, scope: str = "default"
+) -> str:
     """sha256 over the builder, its tools, the manifest, everything beside it that it may read, and what
     was asked for; "" when one of these cannot be read."""
     manifest = manifest.absolute()
     root = manifest.parent
-    parts = [own_digest(), spec, *(f"without {name}" for name in sorted(set(without)))]
+    parts = [own_digest(), spec, *(f"without {name}" for name in sorted(set(without))), f"scope {scope}"]
     parts += ["with needs"] if with_needs else []
     parts += [f"{name}={value}" for name, value in sorted(versions().items())]
     found = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from builder.analysis.projects import projects
@@ -11,7 +11,7 @@ from builder.graph.modules import Reference, Summary, summarise
 from builder.graph.names import module_of
 from builder.graph.reach import Edge, Graph, expand, graph, import_targets, mentions, reach
 from builder.graph.resolve import Index
-from builder.manifest.model import Manifest
+from builder.manifest.model import DynamicEdge, Manifest
 from builder.memo import remembered
 from builder.tree import Snapshot
 
@@ -78,11 +78,33 @@ _summarised = remembered(summarise)
 def edges_of(index: Index, manifest: Manifest) -> dict[str, tuple[Edge, ...]]:
     """The edges by which reach decides: all, but for a declared one into the package of the models.
 
-    A registry that walks over that package loads whatever is there, and asks for none of it.
+    A registry that walks over that package loads whatever is there, and asks for none of it. One that loads
+    modules for the models that stay asks for those that import one.
     """
     package = f"{manifest.roots.model_package}."
-    declared = [edge for edge in manifest.roots.dynamic if not edge.target.startswith(package)]
+    declared: list[DynamicEdge] = []
+    for edge in manifest.roots.dynamic:
+        if edge.of_kept_models:
+            declared += (replace(edge, target=module) for module in _of_models(edge, index, package))
+        elif not edge.target.startswith(package):
+            declared.append(edge)
     return graph(index, declared, mentioned=True)
+
+
+def _of_models(edge: DynamicEdge, index: Index, package: str) -> Iterator[str]:
+    """The modules of an edge that import a model in `index`."""
+    for module, summary in index.modules.items():
+        if fnmatchcase(module, edge.target) and any(
+            target.startswith(package) and registers_models(index.modules.get(target))
+            for item in summary.imports
+            for target in import_targets(item, index)
+        ):
+            yield module
+
+
+def registers_models(summary: Summary | None) -> bool:
+    """Whether a module of the models' package registers architectures, and is no helper of such modules."""
+    return summary is not None and "EntryClass" in summary.names
 
 
 def programs(candidates: Iterable[Summary], index: Index, manifest: Manifest) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.figures import lines_of
 from builder.errors import Problem
-from builder.graph.reach import undeclared
+from builder.graph.reach import undeclared, unmatched
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
 from builder.pipeline.starts import edges_of
@@ -53,5 +53,14 @@ def uncertain(cut: Cut, after: IndexedTree, manifest: Manifest) -> Uncertain:
 
 
 def dynamic_imports(cut: Cut, after: IndexedTree, manifest: Manifest) -> list[Problem]:
-    """R010 for every import by value that the manifest does not declare, in reached modules."""
-    return undeclared(after.index, manifest.roots.dynamic, reached(cut, after, manifest))
+    """R010 for every import by value that the manifest does not declare, in reached modules, and R009 for
+    every declaration that matches nothing.
+
+    One for the models that stay is looked for in upstream: in the output none of its modules may be left.
+    """
+    declared = manifest.roots.dynamic
+    return [
+        *undeclared(after.index, declared, reached(cut, after, manifest)),
+        *unmatched(after.index, [edge for edge in declared if not edge.of_kept_models]),
+        *unmatched(cut.before.index, [edge for edge in declared if edge.of_kept_models]),
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from builder.analysis.removals import Kind, Removal, Removals, index_removals
 from builder.errors import Mark, Problem
-from builder.manifest.model import Manifest
+from builder.manifest.model import BASE, Manifest
 from builder.pipeline.prune import Pruned
 from builder.specialize.leftovers import Leftover
 from builder.specialize.results import BY_EDIT, Specialized
@@ -39,7 +39,19 @@ def problems(
         first = places[0]
         where, excerpt = _place(first, result.files.get(first.path) or laid[first.path], upstream)
         message = f"`{first.name}` in {_named(places)} is used, but {because}."
-        yield Problem("R008", message, mark, where, excerpt, _HINT, cause=cause if mark else None)
+        hint = _remedy(removal, manifest)
+        yield Problem("R008", message, mark, where, excerpt, hint, cause=cause if mark else None)
+
+
+def _remedy(removal: Removal | None, manifest: Manifest) -> str:
+    """What to write, or how to build, where something that is gone is still used."""
+    if removal is None or removal.mark is None or removal.batch in ("", BASE):
+        return _HINT
+    package = f"{manifest.roots.model_package}."
+    if removal.mark == manifest.mark("roots", "models", "keep"):
+        model = removal.name.removeprefix(package)
+        return f"Name `{model}` in roots.models.keep. Or s{_HINT[1:]}"
+    return f"Build with `--without {removal.batch}`. Or s{_HINT[1:]}"
 
 
 def _named(places: Sequence[Leftover]) -> str:

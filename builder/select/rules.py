@@ -157,8 +157,8 @@ class _Unstated:
 def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], list[Problem]]:
     folder = package_folder(manifest, manifest.roots.model_package)
     rules, problems = [], []
-    for number, model in enumerate(manifest.roots.models):
-        mark = manifest.mark("roots", "models", "keep", number)
+    for model in manifest.roots.models:
+        mark = manifest.model_mark(model)
         stem = f"{folder}/{model.replace('.', '/')}"
         if f"{stem}.py" in index:
             rules.append(Rule(f"{stem}.py", "keep", BASE, mark))

@@ -12,6 +12,7 @@ from builder.errors import BuildError, Problem
 from builder.manifest.documents import SCOPE
 from builder.manifest.load import parse, read_overlays, read_schema
 from builder.manifest.model import Manifest
+from builder.manifest.named_scopes import choose
 from builder.manifest.switches import switch_off
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.verify import verify
@@ -128,6 +129,56 @@ def test_keeping_a_model_that_sees_keeps_what_it_sees_with(pin: str) -> None:
     assert "multimodal" not in [batch.id for batch in done.manifest.batches]
     assert b"self.is_multimodal = " in done.output["python/sglang/srt/configs/model_config.py"]
     assert "python/sglang/srt/multimodal/processors/qwen_vl.py" in done.output.tree
+
+
+#: Models of other families; those that see need what the batch multimodal removes.
+FAMILIES = [
+    ("release", "llama4, qwen3, qwen3_moe"),
+    ("release", "deepseek_vl2"),
+    ("seed", "llama, llama4, gpt_oss, qwen3, qwen3_moe"),
+    ("seed", "deepseek_vl2, deepseek_ocr"),
+    ("june", "llama, llama4, gpt_oss, qwen3, qwen3_moe"),
+    ("june", "deepseek_vl2, deepseek_ocr, kimi_k25"),
+]
+
+
+def needs_mirror(pin: str) -> list[pytest.MarkDecorator]:
+    return [] if pin == "release" else [pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)]
+
+
+@pytest.mark.parametrize(
+    ("pin", "models"), [pytest.param(*row, marks=needs_mirror(row[0])) for row in FAMILIES]
+)
+def test_models_of_other_families_come_back_by_their_names(pin: str, models: str) -> None:
+    kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
+    done = built(pin, manifest((kept, f"{kept}, {models}")))
+    for name in models.split(", "):
+        assert f"python/sglang/srt/models/{name}.py" in done.output.tree
+    sees = "deepseek_vl2" in models
+    assert ("multimodal" in done.withdrawn) is sees
+    processor = "python/sglang/srt/multimodal/processors/deepseek_vl_v2.py"
+    assert (processor in done.output.tree) is sees
+    assert "python/sglang/srt/multimodal/processors/llava.py" not in done.output.tree
+
+
+def scopes_and_pins() -> list[object]:
+    """Of those that change the distribution; the others are the default one."""
+    stated = [scope for scope in manifest().scopes.values() if scope.changes_distribution]
+    return [pytest.param(s.name, pin, marks=needs_mirror(pin)) for s in stated for pin in s.pins]
+
+
+@pytest.mark.parametrize(("name", "pin"), scopes_and_pins())
+def test_a_named_scope_passes_every_gate_at_its_pins(name: str, pin: str) -> None:
+    wanted = choose(manifest(), name)
+    done = built(pin, wanted)
+    scope = wanted.named_scope
+    assert scope is not None
+    for model in scope.models:
+        assert f"python/sglang/srt/models/{model}.py" in done.output.tree
+    if name == "hopper":
+        arguments = done.output["python/sglang/srt/server_args.py"]
+        for chosen in (b'"fa3"', b'"flashmla_kv"'):
+            assert arguments.count(chosen) > 1 and chosen in done.upstream["python/sglang/srt/server_args.py"]
 
 
 @pytest.mark.parametrize("pin", PIN_PARAMS)

@@ -70,6 +70,12 @@ def test_lift_gets_the_upstream_and_its_own_options(folder: Path) -> None:
     assert made(folder, "lift", STATUS="3")[0] == 0 and made(folder, "lift", STATUS="5")[0] != 0
 
 
+@pytest.mark.parametrize("target", ["dist", "plan", "lock"])
+def test_a_scope_is_handed_on(folder: Path, target: str) -> None:
+    _, said = made(folder, target, "SCOPE=a b", "UPSTREAM=seed")
+    assert said[said.index("--scope") + 1] == "a b" and said[-2:] == ["--", "seed"]
+
+
 def test_verify_gets_the_same_out(folder: Path) -> None:
     assert made(folder, "verify", "OUT=a b")[1] == [*BUILDER, "verify", "--out", "a b"]
 

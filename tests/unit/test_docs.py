@@ -20,7 +20,7 @@ from builder.manifest.documents import HISTORY
 from builder.manifest.load import load
 from builder.manifest.reference import markdown
 from builder.manifest.switches import off_with
-from builder.pipeline.lockfile import known
+from builder.pipeline.lockfile import every_scope
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -44,7 +44,7 @@ def test_the_page_of_errors_is_that_of_the_table() -> None:
 
 def test_the_page_of_the_scope_is_that_of_the_manifest_its_lock_and_its_figures() -> None:
     figures = switch_figures.read(read(switch_figures.FILE).encode())
-    page = scope_page(load(ROOT / "manifest.yaml"), known(ROOT), figures)
+    page = scope_page(load(ROOT / "manifest.yaml"), every_scope(ROOT), figures)
     assert read("docs/scope.md") == page, "run `make docs`"
 
 

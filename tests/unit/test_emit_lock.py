@@ -25,18 +25,20 @@ PROOF = Proof(
     tools={"ruff": "0.17.5"},
 )
 LOCK = {"seed": PROOF, "release": replace(PROOF, commit=None, wheel_content_sha256=None)}
+#: Of the default scope, and of a named one.
+LOCKS = {"default": LOCK, "large": {"seed": replace(PROOF, output_tree="6" * 40)}}
 
 
 def test_a_lock_reads_what_it_writes() -> None:
-    assert from_bytes(to_bytes(LOCK)) == LOCK
-    assert to_bytes(dict(reversed(LOCK.items()))) == to_bytes(LOCK)
+    assert from_bytes(to_bytes(LOCKS)) == LOCKS
+    assert to_bytes({"default": dict(reversed(LOCK.items()))}) == to_bytes({"default": LOCK})
 
 
 def test_a_lock_fits_its_schema() -> None:
     schema = json.loads((ROOT / "schema/lock.schema.json").read_text())
     jsonschema.Draft7Validator.check_schema(schema)
-    for lock in (LOCK, large_lock()):
-        jsonschema.Draft7Validator(schema).validate(json.loads(to_bytes(lock)))
+    for locks in (LOCKS, {"default": large_lock()}):
+        jsonschema.Draft7Validator(schema).validate(json.loads(to_bytes(locks)))
 
 
 def large_lock() -> dict[str, Proof]:
@@ -58,13 +60,13 @@ def large_lock() -> dict[str, Proof]:
 
 
 def test_eight_pins_of_thirty_five_batches_stay_below_1200_lines() -> None:
-    data = to_bytes(large_lock())
+    data = to_bytes({"default": large_lock()})
     assert len(data.splitlines()) < 1200
-    assert from_bytes(data) == large_lock()
+    assert from_bytes(data) == {"default": large_lock()}
 
 
 def test_a_group_of_figures_and_a_family_have_a_line_each_and_all_keys_are_sorted() -> None:
-    text = to_bytes(large_lock()).decode()
+    text = to_bytes({"default": large_lock()}).decode()
     assert '          "batch-7": {"added": 0, "edited": 1, "lines": 700, "removed": 7},\n' in text
     assert '        "batch-7": "7 names: a.b.c, a.b.d",\n' in text
     sorted_too = json.dumps(json.loads(text), sort_keys=True)
@@ -78,8 +80,8 @@ def test_the_lock_of_the_repository_is_as_it_would_be_written() -> None:
 
 
 def test_moving_one_digest_moves_one_line() -> None:
-    before = to_bytes(LOCK).splitlines()
-    after = to_bytes(update(LOCK, "seed", replace(PROOF, output_tree="9" * 40))).splitlines()
+    before = to_bytes({"default": LOCK}).splitlines()
+    after = to_bytes({"default": update(LOCK, "seed", replace(PROOF, output_tree="9" * 40))}).splitlines()
     assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
 
 
@@ -153,7 +155,7 @@ def test_a_pin_that_is_not_locked_and_batches_that_are_off_are_drift() -> None:
     "data",
     [b"", b"[]", b"\xff", b'{"schema_version": 9, "pins": {}}', b'{"schema_version": 2, "pins": {"a": {}}}',
      b'{"schema_version": 2, "pins": {"a": []}}', b'{"schema_version": 2}', b'{"schema_version": "1"}',
-     to_bytes(LOCK).replace(b'"tools": {', b'"tools": [], "no": {'), b"[" * 100_000],
+     to_bytes({"default": LOCK}).replace(b'"tools": {', b'"tools": [], "no": {'), b"[" * 100_000],
 )  # fmt: skip
 def test_a_lock_that_cannot_be_read_is_a_coded_error(data: bytes) -> None:
     with pytest.raises(BuildError, match=r"M008 The lock 'manifest\.lock' cannot be read"):
@@ -162,14 +164,14 @@ def test_a_lock_that_cannot_be_read_is_a_coded_error(data: bytes) -> None:
 
 
 def test_what_a_pin_of_the_lock_lacks_is_named() -> None:
-    data = to_bytes(LOCK).replace(b'"verdicts"', b'"words"')
+    data = to_bytes({"default": LOCK}).replace(b'"verdicts"', b'"words"')
     with pytest.raises(BuildError, match="a pin has no verdicts"):
         from_bytes(data)
 
 
 def test_a_lock_of_an_older_version_says_that_lock_is_to_run_again() -> None:
     data = b'{"schema_version": 1, "pins": {"seed": {"matches": {"manifest.yaml:3:5: test/": 30}}}}'
-    assert is_older(data) and not is_older(to_bytes(LOCK))
+    assert is_older(data) and not is_older(to_bytes({"default": LOCK}))
     with pytest.raises(BuildError, match=r"M008 .* was written by an older builder") as raised:
         from_bytes(data)
     assert "run `lock`" in str(raised.value.problems[0].hint)
@@ -194,5 +196,5 @@ def test_the_figures_of_a_lock_are_those_of_build_json_and_decide_nothing() -> N
     assert found["batches"] == {"awq": {"removed": 2, "edited": 1, "added": 0, "lines": 6}}
     assert found["wheel"] == {"bytes": 99, "files": 3}
     lock = {"seed": replace(PROOF, figures=found)}
-    assert from_bytes(to_bytes(lock)) == lock
+    assert from_bytes(to_bytes({"default": lock})) == {"default": lock}
     assert compare(lock, "seed", PROOF).problems == ()

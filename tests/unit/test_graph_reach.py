@@ -7,7 +7,7 @@ from gate_worlds import PACKAGES, package
 
 from builder.errors import Mark
 from builder.graph.modules import summaries
-from builder.graph.reach import EAGER, expand, graph, reach, undeclared, why
+from builder.graph.reach import EAGER, expand, graph, reach, undeclared, unmatched, why
 from builder.graph.resolve import Index, Origin
 from builder.manifest.model import DynamicEdge
 
@@ -163,10 +163,10 @@ def test_an_undeclared_dynamic_import_is_a_problem_with_a_place() -> None:
 
 def test_declared_edges_that_name_nothing_are_problems() -> None:
     found = index(FILES)
-    problems = undeclared(found, [dynamic("pkg.nope", "pkg.a"), dynamic("pkg.reg", "pkg.gone.*")], [])
+    problems = unmatched(found, [dynamic("pkg.nope", "pkg.a"), dynamic("pkg.reg", "pkg.gone.*")])
     assert [p.code for p in problems] == ["R009", "R009"]
     assert all(p.mark == HERE for p in problems)
-    assert not undeclared(found, [dynamic("pkg.reg", "elsewhere.*")], [])
+    assert not unmatched(found, [dynamic("pkg.reg", "elsewhere.*")])
 
 
 def test_the_graph_does_not_depend_on_the_order_of_files() -> None:

@@ -539,3 +539,24 @@ def test_files_of_the_wheel_that_are_not_upstreams_are_named_by_their_upstream_p
     path = "sgl-kernel/python/sgl_kernel/scale.py"
     assert differing(there, upstream.replace({path: b"older = 1\n"}), stated) == {path: same[path]}
     assert differing(there, upstream.replace({path: None}), stated) == {}
+
+
+def test_a_scope_decides_on_members_and_architectures(world: World) -> None:
+    text = world.manifest.read_text("utf-8")
+    scopes = (
+        "scopes:\n  both: {why: an example, without: [fancy], pins: [seed]}\n"
+        "  less: {why: an example, architectures: [sm90], pins: [seed]}\n\nkernel:\n"
+    )
+    world.change("kernel:\n", scopes)
+    for scope, removed, ends in (
+        ("both", {"lib/mscclpp.so"}, f"+small.both.g{world.commit[:9]}"),
+        ("less", None, f"+small.g{world.commit[:9]}.sm90"),
+    ):
+        done = world.good(
+            "kernel-wheel", "seed", "--wheel", NAME, "--scope", scope, "--out", scope, "--format", "json"
+        )
+        said = json.loads(done.stdout)
+        paths = {row["path"] for row in said["removed"]}
+        assert paths == removed if removed else any("sm100" in path for path in paths)
+        assert said["wheel"]["name"].startswith(f"sgl_kernel-1.2.3{ends}-")
+    world.manifest.write_text(text, "utf-8")

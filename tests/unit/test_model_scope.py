@@ -137,6 +137,27 @@ def test_an_architecture_in_a_list_of_upstream_switches_the_batch_off() -> None:
     assert [b.id for b in done("two").manifest.batches] == ["base", "others", "pictures"]
 
 
+def test_a_batch_that_a_model_switches_off_is_told_with_what_needs_it() -> None:
+    assert done("three").withdrawn == {"pictures": "ThreeForImages"}
+    assert done("two").withdrawn == {}
+
+
+def test_a_model_that_needs_what_a_batch_removes_is_told_how_to_build_it() -> None:
+    five = (
+        "from pkg.kernel import run\n\n\nclass FiveForText:\n    def forward(self):\n        return run()\n"
+        "\n\nEntryClass = FiveForText\n"
+    )
+    files = {**FILES, "kernel.py": "def run():\n    return 5\n", "models/five.py": five}
+    kernel = "  - {id: kernel, why: slow, remove: [python/pkg/kernel.py]}\n"
+    stated = scoped("five", rest=HYBRID + kernel)
+    with pytest.raises(BuildError) as caught:
+        cut(upstream(**files), stated)
+    (problem,) = caught.value.problems
+    assert problem.code == "R008" and "batch kernel removes pkg.kernel" in problem.message
+    assert problem.hint is not None and problem.hint.startswith("Build with `--without kernel`.")
+    assert "python/pkg/kernel.py" in cut(upstream(**files), stated.without(("kernel",))).output
+
+
 def test_an_architecture_that_another_name_contains_is_no_absent_value() -> None:
     # `more` stays and its name contains that of `two`, for which a test may ask with `in`
     files = {

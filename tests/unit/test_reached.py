@@ -260,6 +260,32 @@ def test_what_a_batch_removes_is_known_when_the_batch_is_off() -> None:
     assert back.by_reach == ("python/pkg/ci.py",)
 
 
+def test_the_configuration_that_is_called_like_a_kept_model_stays_with_it() -> None:
+    rest = "batches:\n  - {id: c, why: w, prune: [{path: python/pkg/configs/*.py, defines: model_type}]}\n"
+    files = {
+        "configs/__init__.py": "",
+        "configs/o_ne.py": "class One:\n    model_type = 'one'\n",
+        "configs/two.py": "class Two:\n    model_type = 'two'\n",
+        "models/one.py": "class One:\n    pass\n\n\nEntryClass = One\n",
+    }
+    decided = cut(upstream({**BASIC, **files}), stated(rest), lambda _: None).decided
+    assert decided.needed == {"python/pkg/configs/o_ne.py": "pkg.models.one"}
+    assert "python/pkg/configs/two.py" in decided.removed
+
+
+def test_a_batch_may_name_a_model_that_leaves_for_its_reason_unless_a_kept_one_needs_it() -> None:
+    rest = "batches:\n  - {id: fallback, why: w, prune: [python/pkg/models/two.py]}\n"
+    files = {
+        "models/one.py": "class One:\n    pass\n\n\nEntryClass = One\n",
+        "models/two.py": "class Two:\n    pass\n\n\ndef helper():\n    pass\n\n\nEntryClass = Two\n",
+    }
+    path = "python/pkg/models/two.py"
+    decided = cut(upstream({**BASIC, **files}), stated(rest), lambda _: None).decided
+    assert decided.removed[path].batch == "fallback"
+    files["models/one.py"] = "from pkg.models.two import helper\n\n\n" + files["models/one.py"]
+    assert path in cut(upstream({**BASIC, **files}), stated(rest), lambda _: None).decided.kept
+
+
 def test_the_former_ways_to_say_it_are_told_how_to_say_it_now() -> None:
     batch = "batches: [{id: a, why: w, unreached: [python/pkg/a.py]}]\n"
     (problem,) = problems(HEAD + batch)

@@ -25,8 +25,8 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def asked(home: Path, spec: str = "seed", without: tuple[str, ...] = ()) -> str:
-    return digest(home / "manifest.yaml", spec, without)
+def asked(home: Path, spec: str = "seed", without: tuple[str, ...] = (), scope: str = "default") -> str:
+    return digest(home / "manifest.yaml", spec, without, scope)
 
 
 def test_the_same_question_has_the_same_digest_wherever_it_is_asked(
@@ -38,7 +38,7 @@ def test_the_same_question_has_the_same_digest_wherever_it_is_asked(
     shutil.copytree(home, other)
     assert asked(home) == asked(other) != ""
     monkeypatch.chdir(home)
-    assert digest(Path("manifest.yaml"), "seed", ()) == asked(home)
+    assert digest(Path("manifest.yaml"), "seed", (), "default") == asked(home)
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -65,7 +65,8 @@ def test_whatever_the_build_reads_counts(home: Path, change: Callable[[Path], ob
 
 def test_what_is_asked_for_counts(home: Path) -> None:
     found = {asked(home), asked(home, ""), asked(home, "seed", ("a",)), asked(home, "seed", ("a", "b"))}
-    assert len(found) == 4
+    found.add(asked(home, scope="large"))
+    assert len(found) == 5
     assert asked(home, "seed", ("b", "a", "a")) == asked(home, "seed", ("a", "b"))
 
 
@@ -78,7 +79,7 @@ def test_the_builder_itself_counts(home: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_what_cannot_be_read_has_no_digest(home: Path) -> None:
     (home / "schema/manifest.schema.json").unlink()
     assert asked(home) == ""
-    assert digest(home / "none.yaml", "seed", ()) == ""
+    assert digest(home / "none.yaml", "seed", (), "default") == ""
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def row(page: str, start: str) -> str:
 
 
 def test_a_row_shows_rules_figures_gates_and_tests() -> None:
-    text = row(scope_page(manifest(BATCHES, scope=SCOPE), LOCK), "**D1**")
+    text = row(scope_page(manifest(BATCHES, scope=SCOPE), {"default": LOCK}), "**D1**")
     assert "It leaves \\| all of it." in text
     assert "[hip](#batch-hip): `pkg.platform.is_hip()` is False" in text and "kept models: one" in text
     assert "seed: files 3 removed; 120 lines less" in text
@@ -73,7 +73,7 @@ def test_a_row_shows_rules_figures_gates_and_tests() -> None:
 
 
 def test_the_whole_is_shown_for_each_proven_pin() -> None:
-    text = row(scope_page(manifest(BATCHES, scope=SCOPE), LOCK), "seed")
+    text = row(scope_page(manifest(BATCHES, scope=SCOPE), {"default": LOCK}), "seed")
     for part in ("200 to 80 (40.0%)", "7 files, 1,234 bytes", "9 to 8", "7 and 1 patterns to 4"):
         assert part in text
 
@@ -81,7 +81,7 @@ def test_the_whole_is_shown_for_each_proven_pin() -> None:
 def test_without_a_proven_pin_there_are_no_figures() -> None:
     page = scope_page(manifest(BATCHES, scope=SCOPE), {})
     assert "lines less" not in page and "at most 100 lines of code: seed is not proven" in page
-    assert "seed has 80" in scope_page(manifest(BATCHES, scope=SCOPE), LOCK)
+    assert "seed has 80" in scope_page(manifest(BATCHES, scope=SCOPE), {"default": LOCK})
 
 
 def test_each_batch_has_a_row_that_says_what_switching_it_off_gives() -> None:

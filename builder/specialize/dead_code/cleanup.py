@@ -107,7 +107,7 @@ class Cleaner:
             for path in sorted(paths | cleaned.ops.keys()):
                 unit = world.unit(path)
                 for bound in self._unused.imports(world, unit):
-                    if bound.public and self._dead.looked_up(world, unit):
+                    if bound.public and self._dead.looked_up(world, unit, bound):
                         continue
                     unread[path].append(bound)
                     names |= self._dead.drop(unit, bound.node.names[bound.index])

@@ -12,6 +12,7 @@ from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.dynamic_names import FormedNames, formed
 from builder.specialize.dead_code.hierarchy import Class, Hierarchy
 from builder.specialize.dead_code.reflection import Reflection
+from builder.specialize.dead_code.unused import Bound
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.program import Policy, Program
@@ -169,7 +170,7 @@ class Dead:
             if hierarchy.announced(cls) or hierarchy.listed(cls):
                 return False
         if not isinstance(scope.node, ast.ClassDef):
-            return not reflection.sees_module(unit)
+            return not reflection.sees_module(unit, not _is_no_class(node))
         around = Class(unit, scope.node, scope.parent or scope)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and hierarchy.called_outside(
             around, node
@@ -187,9 +188,11 @@ class Dead:
             )
         return self._classes[1:]
 
-    def looked_up(self, world: SpecializerWorld, unit: Unit) -> bool:
-        """May what a module binds be looked up by a name that no text shows?"""
-        return self._known_classes(world)[1].sees_module(unit)
+    def looked_up(self, world: SpecializerWorld, unit: Unit, bound: Bound) -> bool:
+        """May a name that a module imports be looked up by a name that no text shows?"""
+        name = Evaluator(world, unit).qualified(ast.Name(bound.name), unit.scopes.root)
+        is_class = name not in world.facts.predicates
+        return self._known_classes(world)[1].sees_module(unit, is_class)
 
     def remove(self, unit: Unit, stmt: ast.stmt) -> set[bytes]:
         """A statement leaves: nothing is found in it any more; the names that occur in it."""
@@ -272,6 +275,13 @@ class Dead:
         found = refers(unit, name, string_names)
         unit.release()
         return found
+
+
+def _is_no_class(node: ast.stmt) -> bool:
+    """Is what a definition binds certainly no class: a function that nothing decorates, or a constant?"""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return not node.decorator_list
+    return isinstance(getattr(node, "value", None), ast.Constant)
 
 
 def _says(node: ast.stmt, name: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
@@ -58,6 +58,7 @@ class Site:
     walks: bool = False  # the definition around it also goes through files or modules
     here: bool = False  # and these are those beside it
     own: bool = False  # only what the owner itself holds: of an instance, no method
+    classes: bool = False  # only those that are classes
 
 
 class LookUps:
@@ -110,7 +111,13 @@ class LookUps:
                 if isinstance(func, ast.Name) and scope.kind == "module":
                     yield Site("module", self._unit.name, self._span(node))
             elif not (name == "vars" and self._instance(node.args[0])):
-                yield self._site(node, node.args[0], own=name == "vars")
+                site = self._site(node, node.args[0], own=name == "vars")
+                yield replace(site, classes=self._asks_for_classes(node, scope))
+
+    def _asks_for_classes(self, node: ast.Call, scope: Scope) -> bool:
+        """Is this `getmembers(x, inspect.isclass)`?"""
+        asked = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "predicate")]
+        return any(self._evaluator.qualified(argument, scope) == "inspect.isclass" for argument in asked)
 
     def _handed_on(self, node: ast.Name) -> bool:
         """Is a builtin used as a value?"""

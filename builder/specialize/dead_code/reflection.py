@@ -40,11 +40,15 @@ class Reflection:
             self._answers[key] = self._sees_class(cls)
         return self._answers[key]
 
-    def sees_module(self, unit: Unit) -> bool:
-        """May a definition of the module be looked up by a name that no text shows?"""
-        key = unit.path
+    def sees_module(self, unit: Unit, is_class: bool = True) -> bool:
+        """May a definition of the module be looked up by a name that no text shows?
+
+        Not `is_class`: it certainly is none, so that who looks for classes alone does not find it.
+        """
+        key = unit.path, is_class
         if key not in self._answers:
-            self._answers[key] = any(self._shows_module(path, site, unit) for path, site in self._sites())
+            sites = ((path, site) for path, site in self._sites() if is_class or not site.classes)
+            self._answers[key] = any(self._shows_module(path, site, unit) for path, site in sites)
         return self._answers[key]
 
     # -- whom a look-up may mean -------------------------------------------------------------------

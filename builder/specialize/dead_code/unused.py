@@ -263,11 +263,12 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def constants(
     body: Iterable[ast.stmt], function: Function | None
 ) -> Iterator[tuple[Function, ast.Assign, str]]:
-    """(function, statement, name) of every `name = <constant>` in a function."""
+    """(function, statement, name) of every `name = <constant>` in a function, or `name = other and False`,
+    which is what a folded condition leaves."""
     for stmt in body:
         if isinstance(stmt, ast.Assign):
             target, single = stmt.targets[0], len(stmt.targets) == 1
-            constant = single and isinstance(target, ast.Name) and isinstance(stmt.value, ast.Constant)
+            constant = single and isinstance(target, ast.Name) and _is_decided(stmt.value)
             if function is not None and constant:
                 yield function, stmt, target.id  # type: ignore[attr-defined]
         elif isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -277,6 +278,16 @@ def constants(
         else:
             for suite in suites(stmt):
                 yield from constants(suite, function)
+
+
+def _is_decided(value: ast.expr) -> bool:
+    """Is it a constant, or a condition of names and of a constant that decides it?"""
+    if not isinstance(value, ast.BoolOp):
+        return isinstance(value, ast.Constant)
+    stop = isinstance(value.op, ast.Or)
+    return all(isinstance(operand, (ast.Name, ast.Constant)) for operand in value.values) and any(
+        isinstance(operand, ast.Constant) and operand.value is stop for operand in value.values
+    )
 
 
 def _reads_all(unit: Unit, function: Function) -> bool:

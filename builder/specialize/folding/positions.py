@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.folding.relatives import class_of_self, may_share_objects
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
@@ -60,6 +61,16 @@ def attribute_positions_seen(world: SpecializerWorld, name: str) -> bool:
     return _some_read(world, name, lambda uses, node, scope: not uses.unseen(node, scope))
 
 
+@question
+def member_positions_seen(world: SpecializerWorld, cls: str, name: str) -> bool:
+    """The same for every attribute of this name that the body of a class may bind; `cls`: its last name."""
+    return _some_read(
+        world,
+        name,
+        lambda uses, node, scope: not uses.unseen(node, scope) and uses.may_own(node, cls, scope),
+    )
+
+
 def _some_read(world: SpecializerWorld, named: str, shows: Callable[[_Uses, ast.expr, Scope], bool]) -> bool:
     """Does some read in the program show it? `named`: a qualified name, or a bare one of any owner."""
     owner, _, name = named.rpartition(".")
@@ -71,10 +82,18 @@ def _some_read(world: SpecializerWorld, named: str, shows: Callable[[_Uses, ast.
         uses = _Uses(Evaluator(world, unit))
         for node in _reads(unit, name):
             scope = unit.scope_of(node)
-            meant = not owner or uses.evaluator.qualified(node, scope) == named
+            meant = uses.evaluator.qualified(node, scope) == named if owner else _is_attribute(node, scope)
             if meant and shows(uses, node, scope):
                 return True
     return False
+
+
+def _is_attribute(node: ast.expr, scope: Scope) -> bool:
+    """Does a read take an attribute? A bare name does so in the body of a class alone."""
+    if not isinstance(node, ast.Name):
+        return True
+    owner = scope.find(node.id)
+    return owner is not None and owner.kind == "class"
 
 
 def _reads(unit: Unit, name: str) -> Iterator[ast.expr]:
@@ -89,6 +108,24 @@ class _Uses:
         self.evaluator = evaluator
         self.unit = evaluator.unit
         self._busy: set[tuple[ast.AST, str]] = set()
+
+    def may_own(self, node: ast.expr, cls: str, scope: Scope) -> bool:
+        """May the owner of an attribute be this class or an instance of it?"""
+        if not isinstance(node, ast.Attribute):
+            return True
+        around = class_of_self(node.value, scope)
+        if around is not None:
+            return may_share_objects(self.evaluator.world, around, cls)
+        named = self.evaluator.qualified(node.value, scope)
+        return not (isinstance(named, str) and self._is_module(node.value, named, scope))
+
+    def _is_module(self, node: ast.expr, named: str, scope: Scope) -> bool:
+        """Is what an expression names a module: one of the program, or one that `import` binds whole?"""
+        if self.evaluator.world.is_module(named):
+            return True
+        owner = scope.find(node.id) if isinstance(node, ast.Name) else None
+        bindings = owner.names[node.id] if owner is not None and isinstance(node, ast.Name) else []
+        return bool(bindings) and all(isinstance(binding.node, ast.Import) for binding in bindings)
 
     def counted(self, node: ast.expr, scope: Scope) -> bool:
         """Is this use of a dict one that counts its entries?"""
@@ -217,7 +254,8 @@ class _Uses:
         if (owner.node, name) in self._busy:
             return True
         if owner.kind == "class":
-            return not self.evaluator.hinders("attribute_positions_seen", name)
+            cls = owner.qualname.rpartition(".")[2]
+            return not self.evaluator.hinders("member_positions_seen", cls, name)
         if owner.kind == "module":
             qualified = f"{self.unit.name}.{name}"
             self._busy.add((owner.node, name))

@@ -1,0 +1,72 @@
+"""Named scopes: variants of the distribution that the manifest states, and the choice of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from builder.errors import BuildError, Mark, Problem
+from builder.manifest.findings import Findings
+from builder.manifest.model import DEFAULT_SCOPE, Manifest, NamedScope
+from builder.manifest.switches import without
+from builder.manifest.view import View
+from builder.spelling import nearest
+
+
+def named_scopes(view: View, findings: Findings) -> Iterator[NamedScope]:
+    """The scopes in the order of the file; a batch that one switches off is noted in `findings`."""
+    for name, scope in view.pairs():
+        yield NamedScope(
+            name,
+            scope.text("why"),
+            scope.document.keys.get(scope.path, scope.mark),
+            without=tuple(findings.batch(batch) for batch in scope.items("without")),
+            models=scope.texts("models"),
+            architectures=scope.texts("architectures"),
+            pins=scope.texts("pins"),
+        )
+
+
+def check(manifest: Manifest) -> Iterator[Problem]:
+    """M010 for an unknown pin, M015 for a scope that changes nothing or contradicts the rest."""
+    kernel = [a.name for a in manifest.kernel.architectures] if manifest.kernel else []
+    for scope in manifest.scopes.values():
+        if scope.name == DEFAULT_SCOPE:
+            message = f"The scope `{DEFAULT_SCOPE}` is the manifest as it stands, and cannot be stated."
+            yield Problem("M015", message, scope.mark, hint="give it another name")
+        elif not (scope.changes_distribution or scope.architectures):
+            how = "state `without`, `models` or `architectures`"
+            yield Problem("M015", f"The scope `{scope.name}` changes nothing.", scope.mark, hint=how)
+        for number, pin in enumerate(scope.pins):
+            if pin not in manifest.upstream.pins:
+                mark = manifest.mark("scopes", scope.name, "pins", number)
+                hint = nearest(pin, manifest.upstream.pins)
+                yield Problem("M010", f"The pin `{pin}` is not defined.", mark, hint=hint)
+        for number, model in enumerate(scope.models):
+            if model in manifest.roots.models:
+                mark = manifest.mark("scopes", scope.name, "models", number)
+                yield Problem("M015", f"The model `{model}` is kept in every scope.", mark, hint="remove it")
+        for number, name in enumerate(scope.architectures):
+            if name not in kernel:
+                mark = manifest.mark("scopes", scope.name, "architectures", number)
+                message = f"`kernel.architectures` does not keep `{name}`."
+                yield Problem("M015", message, mark, hint=nearest(name, kernel))
+
+
+def choose(manifest: Manifest, name: str) -> Manifest:
+    """The manifest in a scope: `default`, or one that it names. Raises BuildError M015 for another."""
+    if name == DEFAULT_SCOPE:
+        return manifest
+    scope = manifest.scopes.get(name)
+    if scope is None:
+        known = [DEFAULT_SCOPE, *manifest.scopes]
+        hint = nearest(name, known) or f"there is {', '.join(known)}"
+        mark = manifest.mark("scopes") if manifest.scopes else Mark(manifest.file)
+        raise BuildError([Problem("M015", f"There is no scope `{name}`.", mark, hint=hint)])
+    chosen = without(manifest, scope.without)
+    roots = replace(chosen.roots, models=(*chosen.roots.models, *scope.models))
+    kernel = chosen.kernel
+    if kernel is not None and scope.architectures:
+        staying = tuple(a for a in kernel.architectures if a.name in scope.architectures)
+        kernel = replace(kernel, architectures=staying)
+    return replace(chosen, roots=roots, kernel=kernel, scope_name=name)

@@ -1,0 +1,82 @@
+"""Each verb knows named scopes: what is built, how it is called, and what the lock holds of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft7Validator
+from small_world import ROOT, World, codes, small_world
+
+SCOPES = """\
+scopes:
+  with-fancy:
+    why: Somebody wants it.
+    without: [fancy]
+    pins: [seed]
+  one-architecture:
+    why: A smaller kernel wheel.
+    architectures: [sm90]
+    pins: [seed]
+
+kernel:
+"""
+BACK = "python/acme/layers/fancy.py"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    found = small_world(tmp_path)
+    found.change("kernel:\n", SCOPES)
+    return found
+
+
+def test_dist_builds_a_scope_and_names_it_in_the_version_and_the_evidence(world: World) -> None:
+    world.good("dist", "seed", "--scope", "with-fancy")
+    out = world.home / "dist"
+    assert (out / "tree" / BACK).exists()
+    (built,) = out.glob("*.whl")
+    assert "+small.with.fancy.g" in built.name
+    record = json.loads((out / "build.json").read_bytes())
+    assert (record["manifest"]["scope"], record["manifest"]["without"]) == ("with-fancy", [])
+    schema = json.loads((ROOT / "schema/build.schema.json").read_bytes())
+    assert list(Draft7Validator(schema).iter_errors(record)) == []
+    provenance = json.loads((out / "provenance.intoto.json").read_bytes())
+    assert provenance["predicate"]["buildDefinition"]["externalParameters"]["scope"] == "with-fancy"
+    # another scope is another output
+    assert "up to date" not in world.good("dist", "seed").stderr
+    assert not (out / "tree" / BACK).exists()
+    assert "up to date" in world.good("dist", "seed").stderr
+
+
+def test_an_unknown_scope_is_an_error_with_its_place_and_a_suggestion(world: World) -> None:
+    done = world.run("dist", "seed", "--scope", "with-fancie")
+    assert (done.returncode, codes(done.stderr)) == (4, ["M015"])
+    assert "did you mean `with-fancy`?" in done.stderr and "manifest.yaml:" in done.stderr
+    assert not (world.home / "dist").exists()
+
+
+def test_plan_and_why_answer_for_a_scope(world: World) -> None:
+    record = world.run("plan", "seed", "--scope", "with-fancy", "--format", "json", "--paths")
+    rows = {row["path"]: row["verdict"] for row in json.loads(record.stdout)["paths"]}
+    assert rows[BACK] == "kept"
+    assert "is kept" in world.good("why", BACK, "--scope", "with-fancy").stdout
+    assert "is removed" in world.good("why", BACK).stdout
+
+
+def test_lock_proves_each_scope_at_its_pins_and_a_build_must_reproduce_it(world: World) -> None:
+    assert world.run("lock", "--offline").returncode == 6  # the pin `gone` cannot be had, and the rest can
+    lock = json.loads((world.home / "manifest.lock").read_bytes())
+    assert list(lock["pins"]) == ["seed"] and sorted(lock["scopes"]) == ["one-architecture", "with-fancy"]
+    trees = {name: proofs["seed"]["output_tree"] for name, proofs in lock["scopes"].items()}
+    assert trees["one-architecture"] == lock["pins"]["seed"]["output_tree"] != trees["with-fancy"]
+    schema = Draft7Validator(json.loads((ROOT / "schema/lock.schema.json").read_bytes()))
+    assert list(schema.iter_errors(lock)) == []
+    assert "manifest.lock" not in world.good("dist", "seed", "--scope", "with-fancy").stderr
+    text = (world.home / "manifest.lock").read_text("utf-8")
+    (world.home / "manifest.lock").write_text(text.replace(trees["with-fancy"], "0" * 40), "utf-8")
+    done = world.run("dist", "seed", "--scope", "with-fancy")
+    assert (done.returncode, codes(done.stderr)) == (1, ["G012"])
+    world.good("lock", "--scope", "with-fancy")
+    assert (world.home / "manifest.lock").read_text("utf-8") == text

@@ -1,0 +1,251 @@
+"""What a model that comes back needs: its processors and no others, and no rest of what it cannot use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import dedent
+
+import pytest
+from gate_worlds import manifest as gate_manifest
+from gate_worlds import worlds
+from manifest_text import manifest
+from small_package import output, run
+from test_families import built, text
+
+from builder.analysis.removals import Removals
+from builder.errors import BuildError
+from builder.gates import names
+from builder.manifest.model import DynamicEdge
+from builder.pipeline.cut import Cut, cut
+from builder.pipeline.verify import verify
+from builder.tree import Entry, Snapshot, Tree, blob_id
+
+WALK = """
+    import importlib
+    import inspect
+    import pkgutil
+
+    from pkg.processors.base import Base
+
+    FOUND = {}
+
+
+    def load(package):
+        for _, name, _ in pkgutil.iter_modules(importlib.import_module(package).__path__, package):
+            module = importlib.import_module(name)
+            for _, cls in inspect.getmembers(module, inspect.isclass):
+                if issubclass(cls, Base):
+                    for model in cls.models:
+                        FOUND[model] = cls
+"""
+PROCESSOR = """
+    from pkg.models.{0} import {1}
+    from pkg.processors.base import Base
+
+
+    class Process{1}(Base):
+        models = [{1}]
+"""
+FILES = {
+    "main.py": "from pkg.registry import load\n\nload('pkg.processors')\n",
+    "registry.py": WALK,
+    "models/__init__.py": "",
+    "models/one.py": "class One:\n    pass\n\n\nEntryClass = One\n",
+    "models/two.py": "class Two:\n    pass\n\n\nEntryClass = Two\n",
+    "processors/__init__.py": "",
+    "processors/base.py": "class Base:\n    models = []\n",
+    "processors/one.py": PROCESSOR.format("one", "One"),
+    "processors/two.py": PROCESSOR.format("two", "Two"),
+}
+ONE, TWO = "python/pkg/processors/one.py", "python/pkg/processors/two.py"
+
+
+def snapshot(files: dict[str, str]) -> Snapshot:
+    data = {f"python/pkg/{path}": dedent(source).encode() for path, source in files.items()}
+    entries = {path: Entry("100644", blob_id(source)) for path, source in data.items()}
+    return Snapshot(Tree(entries), {blob_id(source): source for source in data.values()})
+
+
+def with_models(*models: str, **changes: str) -> Cut:
+    stated = manifest(
+        "batches: [{id: others, why: one model, facts: {options: [{names: [a], removed_models: true}]}}]\n"
+    )
+    mark = stated.mark("roots")
+    edge = DynamicEdge("pkg.registry", "pkg.processors.*", "it walks", mark, of_kept_models=True)
+    roots = replace(stated.roots, models=models, dynamic=(edge,))
+    return cut(snapshot({**FILES, **changes}), replace(stated, roots=roots))
+
+
+def test_a_walk_for_the_kept_models_requires_the_modules_that_import_one() -> None:
+    assert ONE in with_models("one").output and TWO not in with_models("one").output
+    both = with_models("one", "two").output
+    assert ONE in both and TWO in both
+
+
+def test_a_module_that_another_one_imports_stays_without_the_models_that_left() -> None:
+    one = FILES["processors/one.py"] + "\n    from pkg.processors.two import ProcessTwo\n"
+    done = with_models("one", **{"processors/one.py": one})
+    assert b"models = []" in done.output[TWO] and b"import Two\n" not in done.output[TWO]
+
+
+def test_a_walk_for_models_that_nothing_of_upstream_has_is_an_error() -> None:
+    done = with_models("one")
+    stated = done.manifest
+    edge = replace(stated.roots.dynamic[0], target="pkg.procesors.*")
+    wrong = replace(stated, roots=replace(stated.roots, dynamic=(edge,)))
+    with pytest.raises(BuildError, match=r"pkg\.procesors\.\* matches no module"):
+        verify(replace(done, manifest=wrong), wrong)
+
+
+def test_a_condition_that_a_fact_decides_leaves_no_local_behind() -> None:
+    found = output(
+        {
+            "pkg/main.py": """
+                from pkg.platform import is_npu
+
+
+                def run(config, other):
+                    is_npu_too = config and is_npu()
+                    kept = config and other
+                    if is_npu_too and other:
+                        return 1
+                    return kept
+            """
+        }
+    )["pkg/main.py"]
+    assert "is_npu_too" not in found and "kept = config and other" in found
+
+
+def test_an_effect_in_such_a_condition_stays() -> None:
+    found = output(
+        {
+            "pkg/main.py": """
+                from pkg.platform import is_npu
+
+
+                def run(config):
+                    both = config() and is_npu()
+                    if both:
+                        return 1
+                    return 2
+            """
+        }
+    )["pkg/main.py"]
+    assert "config()" in found and "return 1" not in found
+
+
+REGISTRY = """
+    class Registry:
+        def __init__(self):
+            self.models = {}
+
+        def get(self, name):
+            return self.models[name]
+"""
+LISTED = """
+    from pkg.gone import Gone
+
+
+    class Kept:
+        pass
+
+
+    class Processor(%s):
+        models = [Gone, Kept]
+
+
+    def walk(cls):
+        return {model: cls for model in cls.models}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bases", "more", "leaves"),
+    [
+        ("", "", True),  # no object is a registry and a processor
+        ("Registry", "", False),
+        ("", "class Both(Processor, Registry):\n    pass\n", False),
+        ("make()", "", False),  # nobody knows what it is
+        ("Other", "Other = Registry\n", False),
+        ("", "import transformers\n\nx = transformers.models.one\n", True),
+        ("", "def first(cls):\n    return cls.models[0]\n", False),
+        ("", "def first(models):\n    return models[0]\n", True),
+    ],
+)
+def test_positions_are_seen_only_by_what_may_own_the_collection(bases: str, more: str, leaves: bool) -> None:
+    done = run(
+        {
+            "pkg/gone.py": "class Gone:\n    pass\n",
+            "pkg/registry.py": REGISTRY,
+            "pkg/main.py": "    from pkg.registry import Registry\n    from pkg.make import make\n"
+            + LISTED % bases,
+            "pkg/make.py": "def make():\n    return object\n",
+            "pkg/more.py": f"from pkg.main import Processor\nfrom pkg.registry import Registry\n{more}",
+        },
+        without=["pkg/gone.py"],
+    )
+    assert not done.mismatches
+    assert ("models = [Kept]" in done.files["pkg/main.py"].decode()) is leaves
+    assert bool(done.leftovers) is not leaves
+
+
+@pytest.mark.parametrize(("asked", "stays"), [("inspect.isclass", False), ("callable", True)])
+def test_who_lists_the_classes_of_a_module_sees_no_function_or_constant(asked: str, stays: bool) -> None:
+    found = output(
+        {
+            "pkg/walk.py": f"""
+                import importlib
+                import inspect
+
+
+                def load(name):
+                    module = importlib.import_module("pkg." + name)
+                    return inspect.getmembers(module, {asked})
+            """,
+            "pkg/part.py": """
+                from pkg.platform import is_npu
+
+                _is_npu = is_npu()
+
+
+                def run():
+                    return 1 if _is_npu else 2
+            """,
+        }
+    )["pkg/part.py"]
+    assert ("_is_npu" in found) is stays and ("import is_npu" in found) is stays
+
+
+def test_a_constant_that_a_module_only_passes_on_is_a_constant_too() -> None:
+    found = built(
+        {
+            "python/pkg/platform.py": "def is_npu():\n    return probe()\n",
+            "python/pkg/flags.py": "from pkg.platform import is_npu\n\n_is_npu = is_npu()\n",
+            "python/pkg/shared.py": """
+                from pkg.flags import _is_npu
+
+
+                def size():
+                    return 1 if _is_npu else 2
+            """,
+            "python/pkg/main.py": """
+                from pkg.shared import _is_npu, size
+
+                if not _is_npu:
+                    print(size())
+            """,
+        }
+    )
+    assert "_is_npu" not in text(found) and "_is_npu" not in text(found, "python/pkg/shared.py")
+
+
+def test_an_import_that_a_decided_condition_repeats_is_no_second_definition() -> None:
+    guarded = "from pkg.b import f\n\nif flag():\n    from pkg.{0} import f\n\nf()\n"
+    files = {"b.py": "def f(): ...\n", "c.py": "def f(): ...\n"}
+    for module, problems in (("b", 0), ("c", 1)):
+        before, after = worlds(
+            {**files, "a.py": guarded.format(module)},
+            {"a.py": f"from pkg.b import f\nfrom pkg.{module} import f\n\nf()\n"},
+        )
+        found = names.check(before, after, gate_manifest(), Removals())
+        assert len(found) == problems, (module, found)

@@ -1,0 +1,171 @@
+"""Named scopes: what the manifest may state of them, what choosing one changes, and how they are locked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from manifest_text import HEAD, manifest, problems
+from test_emit_lock import PROOF
+
+from builder.emit.lock import from_bytes
+from builder.emit.scope_page import scope_page
+from builder.errors import BuildError
+from builder.manifest.load import load
+from builder.manifest.model import Manifest
+from builder.manifest.named_scopes import choose
+from builder.pipeline.build import label_of
+from builder.pipeline.lockfile import confirm, known, record
+
+ROOT = Path(__file__).parents[2]
+
+REST = """\
+batches:
+  - {id: fancy, why: not served, remove: [python/pkg/fancy/]}
+  - {id: plain, why: not served, remove: [python/pkg/plain/]}
+scopes:
+  large:
+    why: all of it
+    without: [fancy]
+    models: [two]
+    pins: [seed]
+  small-wheel:
+    why: one architecture
+    architectures: [sm90]
+    pins: [seed]
+kernel:
+  distributions: [sgl-kernel]
+  architectures: {keep: [sm90, sm100]}
+  remove: [{path: fancy.so, batch: fancy}, {path: plain.so, batch: plain}]
+"""
+
+
+def ids(stated: Manifest) -> list[str]:
+    return [batch.id for batch in stated.batches]
+
+
+def test_the_default_scope_is_the_manifest_as_it_stands() -> None:
+    stated = manifest(REST)
+    assert choose(stated, "default") is stated
+    assert stated.named_scope is None and ids(stated) == ["base", "fancy", "plain"]
+
+
+def test_a_scope_switches_batches_off_and_keeps_models_beside_those_of_the_roots() -> None:
+    large = choose(manifest(REST), "large")
+    assert ids(large) == ["base", "plain"]
+    assert large.roots.models == ("one", "two")
+    assert large.kernel is not None
+    assert [rule.pattern for rule in large.kernel.remove] == ["plain.so"]
+    assert [a.name for a in large.kernel.architectures] == ["sm90", "sm100"]
+
+
+def test_a_scope_may_narrow_the_kernel_wheel_alone() -> None:
+    stated = manifest(REST)
+    small = choose(stated, "small-wheel")
+    assert small.kernel is not None and [a.name for a in small.kernel.architectures] == ["sm90"]
+    assert (small.batches, small.roots) == (stated.batches, stated.roots)
+
+
+def test_a_model_of_a_scope_is_marked_where_it_stands() -> None:
+    large = choose(manifest(REST), "large")
+    lines = (HEAD + REST).splitlines()
+    assert "models: [two]" in lines[large.model_mark("two").line - 1]
+    assert "keep: [one]" in lines[large.model_mark("one").line - 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("larg", "did you mean `large`?"), ("defult", "did you mean `default`?"), ("zzz", "there is default")],
+)
+def test_an_unknown_scope_is_an_error_that_names_the_likely_one(name: str, hint: str) -> None:
+    with pytest.raises(BuildError) as caught:
+        choose(manifest(REST), name)
+    (problem,) = caught.value.problems
+    assert problem.code == "M015" and problem.hint is not None and problem.hint.startswith(hint)
+    assert problem.mark is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "words"),
+    [
+        ("without: [fancy]", "without: [fance]", "M006", "There is no batch `fance`."),
+        ("models: [two]\n    pins: [seed]", "models: [two]\n    pins: [sed]", "M010", "The pin `sed`"),
+        ("models: [two]", "models: [one]", "M015", "`one` is kept in every scope"),
+        ("architectures: [sm90]\n", "architectures: [sm91]\n", "M015", "does not keep `sm91`"),
+        ("    architectures: [sm90]\n", "", "M015", "`small-wheel` changes nothing"),
+        ("  large:", "  default:", "M015", "cannot be stated"),
+        ("  large:", "  Large!:", "M004", "Large!"),
+        ("    why: all of it\n", "", "M004", "why"),
+        ("without: [fancy]", "witout: [fancy]", "M005", "`witout` is not known"),
+    ],
+)
+def test_what_is_wrong_in_a_scope_is_told_with_its_place(old: str, new: str, code: str, words: str) -> None:
+    text = HEAD + REST
+    assert old in text
+    found = problems(text.replace(old, new, 1))
+    assert any(p.code == code and words in p.message and p.mark for p in found), found
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "label"),
+    [
+        ("default", "git", "deepseek.g111111111"),
+        ("large", "git", "deepseek.large.g111111111"),
+        ("large", "release", "deepseek.large"),
+        ("small-wheel", "git", "deepseek.g111111111"),  # the distribution is the default one
+    ],
+)
+def test_the_label_names_a_scope_that_changes_the_distribution(name: str, kind: str, label: str) -> None:
+    class Of:
+        commit = "1" * 40
+
+    of = Of()
+    of.kind = kind  # type: ignore[attr-defined]
+    assert label_of(of, choose(manifest(REST), name)) == label  # type: ignore[arg-type]
+
+
+def test_the_lock_holds_a_proof_for_each_scope_and_pin(tmp_path: Path) -> None:
+    other = replace(PROOF, output_tree="9" * 40)
+    assert record(tmp_path, "seed", PROOF, ()) == "manifest.lock records 'seed'."
+    said = record(tmp_path, "seed", other, (), "large")
+    assert said == "manifest.lock records 'seed' in the scope large."
+    assert known(tmp_path)["seed"] == PROOF and known(tmp_path, "large")["seed"] == other
+    assert confirm(tmp_path, "seed", other, (), "large") is None
+    with pytest.raises(BuildError, match="G012"):
+        confirm(tmp_path, "seed", PROOF, (), "large")
+    assert "not in manifest.lock" in str(confirm(tmp_path, "seed", PROOF, (), "small-wheel"))
+
+
+def test_the_proof_of_a_named_scope_has_no_figures_of_batches(tmp_path: Path) -> None:
+    proof = replace(PROOF, figures={"lines": {"before": 9, "after": 1}, "batches": {"fancy": {"lines": 8}}})
+    record(tmp_path, "seed", proof, ())
+    record(tmp_path, "seed", proof, (), "large")
+    assert known(tmp_path)["seed"] == proof
+    assert known(tmp_path, "large")["seed"].figures == {"lines": {"before": 9, "after": 1}}
+
+
+def test_a_lock_without_named_scopes_has_no_section_for_them(tmp_path: Path) -> None:
+    record(tmp_path, "seed", PROOF, ())
+    assert sorted(json.loads((tmp_path / "manifest.lock").read_bytes())) == ["pins", "schema_version"]
+    assert from_bytes((tmp_path / "manifest.lock").read_bytes()) == {"default": {"seed": PROOF}}
+
+
+def test_the_page_of_the_scope_says_what_a_named_one_changes_and_where_it_is_proven() -> None:
+    proof = replace(PROOF, figures={"lines": {"before": 9, "after": 1234}})
+    page = scope_page(manifest(REST), {"large": {"seed": proof}})
+    (row,) = [line for line in page.splitlines() if line.startswith("| **large**")]
+    assert "without [fancy](#batch-fancy)" in row and "models/two.py" in row
+    assert "seed: 1,234 lines of code, tree 444444444" in row
+    assert "seed is not proven" in next(li for li in page.splitlines() if "| **small-wheel**" in li)
+    assert "Named scopes" not in scope_page(manifest(), {})
+
+
+def test_the_scopes_of_the_repository_are_stated() -> None:
+    stated = load(ROOT / "manifest.yaml")
+    assert list(stated.scopes) == ["v4", "hopper", "kernels-only-sm90"]
+    hopper = choose(stated, "hopper")
+    assert hopper.kernel is not None
+    assert not {"fa3-fa4", "flashmla"} & {rule.batch for rule in hopper.kernel.remove}
+    assert {"fa3-fa4", "flashmla"}.isdisjoint(ids(hopper))

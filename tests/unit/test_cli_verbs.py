@@ -150,24 +150,61 @@ def test_why_of_something_unknown_suggests_what_was_meant(shared: World, what: s
     assert f"did you mean {meant}" in done.stderr
 
 
-@pytest.mark.parametrize("what", ["", ":", "..", "a:b:c", "acme.", "*", "\\", "python/acme/", "-", "acme..x"])
+@pytest.mark.parametrize("what", ["", ":", "..", "a:b:c", "acme.", "*", "\\", "-", "acme..x"])
 def test_why_of_nonsense_is_a_usage_error(shared: World, what: str) -> None:
     assert shared.run("why", "--", what).returncode == 2
 
 
 def test_why_as_data_has_the_way_and_the_marks(shared: World) -> None:
     found = json.loads(shared.good("why", "acme.models.shared", "--format", "json").stdout)
-    assert [(s["from"], s["to"]) for s in found["way"]] == [
+    assert [(s["from"], s["to"]) for s in found["answers"][0]["way"]] == [
         ("acme.models.deep", "acme.configs.deep"),
         ("acme.configs.deep", "acme.models.shared"),
     ]
-    found = json.loads(shared.good("why", "docs/logo.bin", "--format", "json").stdout)
+    found = json.loads(shared.good("why", "docs/logo.bin", "--format", "json").stdout)["answers"][0]
     assert (found["state"], found["way"], found["also"]) == (
         "removed",
         None,
         ["docs/a name with ä and spaces.md"],
     )
     assert found["reasons"] == [{"batch": "furniture", "rule": "docs/", "mark": place("docs/", "docs/]")}]
+
+
+@pytest.mark.parametrize(
+    ("what", "first"),
+    [
+        ("./python/acme/server.py", "python/acme/server.py is kept and edited."),
+        ("dist/tree/python/acme/server.py", "python/acme/server.py is kept and edited."),
+        ("/anywhere/out/tree/python/acme/server.py", "python/acme/server.py is kept and edited."),
+        ("/src/upstream/python/acme/server.py", "python/acme/server.py is kept and edited."),
+        ("acme/server.py", "python/acme/server.py is kept and edited."),
+        ("python/acme/grpc/", "python/acme/grpc/ is removed: 2 removed."),
+        ("python/acme/layers", "python/acme/layers/ is kept in part: 2 kept, 2 edited, 2 removed."),
+        ("Server.limits", "acme.server.Server.limits is kept."),
+        ("AwkConfig", "acme.layers.awk.AwkConfig is removed: batch awk declares acme.layers.awk.AwkConfig"),
+        ("layers.fancy", "python/acme/layers/fancy.py is removed."),
+        ("Other", "architecture Other is removed."),
+        ("ACME_ALIEN", "environment variable ACME_ALIEN is removed."),
+        ("grpc", "grpc is a batch that removes 2 files and edits"),
+        ("grpcio", "requirement grpcio is removed."),
+        ("numpy", "requirement numpy>=1 is added."),
+        ("packaging", "requirement packaging>=20 is kept."),
+        ("GALAXY", "acme.platform.GALAXY is"),
+        ("is_alien", "acme.platform.is_alien is removed"),
+    ],
+)
+def test_why_takes_what_people_write_and_answers_in_its_first_line(
+    shared: World, what: str, first: str
+) -> None:
+    said = shared.good("why", "--", what).stdout.splitlines()[0]
+    assert said.startswith(first), said
+
+
+def test_why_gives_every_reading_of_a_word_and_how_to_change_each(shared: World) -> None:
+    said = shared.good("why", "grpc").stdout.split("\n\n")
+    assert [part.partition(" is ")[0] for part in said] == ["grpc", "python/acme/grpc/__init__.py"]
+    assert "to switch it off: `dist --without grpc`" in said[0]
+    assert "to bring it back: `dist --without grpc`" in said[1]
 
 
 # -- rules, schema, explain, doctor

@@ -15,8 +15,9 @@ from builder.errors import BuildError, Problem
 from builder.gates.idempotence import SHOWN, compare
 from builder.manifest.load import load, switch_off
 from builder.manifest.model import Manifest
+from builder.pipeline.answers.context import Context
+from builder.pipeline.answers.paths import path_answer
 from builder.pipeline.cut import Cut, again, cut
-from builder.pipeline.explanation import explain
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.reasons import reasons
 from builder.pipeline.verify import verify
@@ -173,8 +174,8 @@ def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: 
     world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n  - python/acme/*.py\n")
     done, manifest = cut_of(world, spec="hollow")
     assert {name for name in new if f"python/acme/{name}.py" not in done.output} == {"left"}
-    told = explain(done, manifest, "python/acme/left.py")
-    assert told is not None and told.symbol is not None and told.symbol.reason == "nothing is left in it"
+    told = path_answer(Context(done, manifest), "python/acme/left.py")
+    assert told.headline == "python/acme/left.py is removed: nothing is left in it"
     assert reasons(done)["python/acme/left.py"][0].rule == "on the target acme.platform.is_alien() is False"
     assert compare(done.output.tree, again(done, manifest).tree) == []
 

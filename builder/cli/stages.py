@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from builder.cli import output
 from builder.cli.cache_file import recalled
+from builder.errors import BuildError
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
 from builder.pipeline.verify import verify
+from builder.upstream.cache import default_cache
 from builder.upstream.model import snapshot
 
 if TYPE_CHECKING:
@@ -37,4 +40,23 @@ def cut_with_cache(request: Request, upstream: Upstream) -> Cut:
 def verify_output(request: Request, done: Cut, twice: bool = False) -> IndexedTree:
     """Run every gate; `twice` also specializes the output once more. Raises BuildError."""
     output.stage("verifying")
-    return verify(done, request.manifest, twice=twice)
+    try:
+        return verify(done, request.manifest, twice=twice)
+    except BuildError as error:
+        _keep_files(request, done, error)
+        raise
+
+
+def _keep_files(request: Request, done: Cut, error: BuildError) -> None:
+    """Write the files of the output that have lines which only the output has into the cache folder."""
+    every = [one for problem in error.problems for one in (problem, *problem.also)]
+    paths = sorted({one.output.file for one in every if one.output})
+    if not paths:
+        return
+    folder = (request.cache or default_cache()) / "rejected" / done.output.tree.id[:12]
+    with contextlib.suppress(OSError):  # the findings show their lines without the files, too
+        for path in paths:
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(done.output[path])
+        output.note(f"the output's files that these findings are about: {folder}")

@@ -55,7 +55,8 @@ def test_plan_shows_the_same_figures_as_the_build(world: World) -> None:
 
 def test_plan_lists_batches_and_with_paths_every_path(shared: World) -> None:
     short, long = shared.run("plan").stdout, shared.run("plan", "--paths").stdout
-    assert long.startswith(short)
+    assert long.startswith(short.rpartition("Plan:")[0])
+    assert "Plan: " in short and "holds no build." in short
     assert [w.split()[0] for w in short.splitlines()[1:9]] == [
         "base",
         "furniture",
@@ -76,6 +77,32 @@ def test_plan_of_a_broken_build_tells_the_problems_not_three(world: World) -> No
     world.change("{drop_entry: '\"fancy\"'", "{drop_entry: '\"funky\"'")
     done = world.run("plan")
     assert (done.returncode, codes(done.stderr)) == (5, ["R004"])
+
+
+def test_plan_is_the_difference_from_the_output(world: World) -> None:
+    world.good("dist")
+    done = world.run("plan")
+    assert (done.returncode, done.stdout) == (0, "No changes.\n")
+    world.change("remove: [.github/, docs/]", "remove: [docs/]")
+    (world.home / "overlays/parser/extra.py").write_bytes(b'"""Ours too."""\n\nEXTRA = 2\n')
+    world.change('project.dependencies, value: "numpy>=1"', 'project.dependencies, value: "numpy>=2"')
+    done = world.run("plan", "--paths")
+    *lines, last = done.stdout.splitlines()
+    assert (done.returncode, lines) == (
+        3,
+        [
+            "+ .github/workflow.yml  [furniture]",
+            "~ python/acme/extra.py  [parser]",
+            "~ python/pyproject.toml  [grpc]",
+            "- requirement numpy>=1 of python/pyproject.toml",
+            "+ requirement numpy>=2 of python/pyproject.toml",
+        ],
+    )
+    assert last.startswith("Plan: 1 files to add, 0 to remove, 2 to change; the surface gains 1 and loses 1;")
+    short = world.run("plan").stdout.splitlines()
+    assert [line.split() for line in short[:2]] == [["batch", "+", "-", "~"], ["furniture", "1", "0", "0"]]
+    (world.home / "dist/tree/README.md").write_bytes(b"edited\n")
+    assert "is not as it was written: tree/README.md" in world.run("plan").stdout
 
 
 # -- why

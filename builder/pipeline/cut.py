@@ -20,6 +20,7 @@ from builder.pipeline.expand import expand
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
+from builder.pipeline.project import require_project
 from builder.pipeline.prune import Pruned, chosen, prune
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes
 from builder.pipeline.reduce import Setting, reduce, specialize_once
@@ -72,6 +73,7 @@ def cut(
     Raises BuildError with all problems of the first stage that has any; with `stop` they are handed to it
     instead, stage by stage, and the cut goes on with what it has.
     """
+    require_project(upstream, manifest)
     run = Run.of(upstream, manifest, about, stop, recall)
 
     # select: what the rules say of each path

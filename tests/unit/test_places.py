@@ -1,4 +1,4 @@
-"""A finding about the output is placed where a person sees it: in upstream, in our overlay, or in the output."""
+"""A finding about the output is placed where a person sees it: upstream, our overlay, or the output."""
 
 from __future__ import annotations
 

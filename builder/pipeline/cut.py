@@ -20,6 +20,7 @@ from builder.pipeline.expand import expand
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
+from builder.pipeline.places import true_places
 from builder.pipeline.project import require_project
 from builder.pipeline.prune import Pruned, chosen, prune
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes
@@ -99,7 +100,8 @@ def cut(
     run.stop([*mistakes(overlaid.problems, asked), *beyond(asked, edited)])
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
     errors = unparsed(files, upstream, staying)
-    run.stop(unparsed_problems(errors, files, staying, pruned, expanded.manifest))
+    wrong = unparsed_problems(errors, files, staying, pruned, expanded.manifest)
+    run.stop(true_places(wrong, upstream, files, expanded.manifest))
 
     # specialize and lockstep
     facts = facts_of(expanded.manifest, upstream, pruned)

@@ -298,6 +298,7 @@ def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
         "output",
         "building",
         "cache_file",
+        "examples",
         "internal_error",
         "signals",
         "stages",

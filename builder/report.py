@@ -102,7 +102,7 @@ def _places(problem: Problem) -> list[str]:
     if problem.overlay:
         return [f"overlay {problem.overlay}"]
     if problem.output:
-        return [f"output {problem.output}, a line that upstream has not"]
+        return [f"output {problem.output}, a line that upstream does not have"]
     return [f"upstream {problem.upstream}"] if problem.upstream else []
 
 

@@ -101,7 +101,7 @@ def cut(
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
     errors = unparsed(files, upstream, staying)
     wrong = unparsed_problems(errors, files, staying, pruned, expanded.manifest)
-    run.stop(true_places(wrong, upstream, files, expanded.manifest))
+    run.stop(true_places(wrong, upstream, files, expanded.manifest, overlaid.records))
 
     # specialize and lockstep
     facts = facts_of(expanded.manifest, upstream, pruned)

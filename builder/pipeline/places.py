@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import Manifest, WholeFile
+from builder.overlay.record import Record
 from builder.source.textdiff import runs
 from builder.tree import Snapshot
 
@@ -19,9 +20,16 @@ _OF_THE_OUTPUT = frozenset(["G001", "G002", "G003", "G004", "G007", "G008", "G01
 
 
 def true_places(
-    problems: Iterable[Problem], upstream: Snapshot, output: Snapshot, manifest: Manifest
+    problems: Iterable[Problem],
+    upstream: Snapshot,
+    output: Snapshot,
+    manifest: Manifest,
+    records: Iterable[Record] = (),
 ) -> list[Problem]:
     """The problems with the place of each, and of those that it stands for, where a person sees it."""
+    edited: dict[str, set[Mark]] = {}
+    for record in records:
+        edited.setdefault(record.file, set()).add(record.mark)
     whole = {file.path: file for batch in manifest.batches for file in batch.files}
     lines: dict[str, Mapping[int, int]] = {}
 
@@ -40,7 +48,8 @@ def true_places(
             lines[seen.file] = _numbers(upstream[seen.file], output[seen.file])
         number = lines[seen.file].get(seen.line)
         if number is None:
-            return replace(problem, upstream=Mark(seen.file), output=seen)
+            problem = replace(problem, upstream=Mark(seen.file), output=seen)
+            return _by_edit(problem, output, manifest, edited.get(seen.file, set()))
         true = Mark(seen.file, number, seen.column)
         return _moved(replace(problem, upstream=true), seen, true)
 
@@ -54,6 +63,24 @@ def _in_overlay(
     same = manifest.overlays.get(file.overlay) == output[seen.file]
     place = Mark(file.overlay, seen.line if same else 0, seen.column if same else 0)
     return _moved(replace(problem, mark=problem.mark or file.mark, upstream=None, overlay=place), seen, place)
+
+
+def _by_edit(problem: Problem, output: Snapshot, manifest: Manifest, marks: set[Mark]) -> Problem:
+    """A problem in a line that an edit wrote, with the place of the edit; `marks`: those of the edits there."""
+    assert problem.output is not None
+    text = output[problem.output.file].splitlines()[problem.output.line - 1].strip()
+    for batch in manifest.batches:
+        written = [(e.mark, e.by, b"") for e in batch.edits if e.kind == "body" and e.by]
+        written += [(p.mark, p.overlay, b"+") for p in batch.patches]
+        for mark, overlay, sign in written:
+            lines = manifest.overlays.get(overlay, b"").splitlines() if mark in marks else []
+            for number, line in enumerate(lines, 1):
+                if line.startswith(sign) and line.removeprefix(sign).strip() == text:
+                    return replace(problem, mark=problem.mark or mark, overlay=Mark(overlay, number))
+        for edit in batch.edits:
+            if edit.mark in marks and edit.kind != "body" and edit.by and edit.by.encode() in text:
+                return replace(problem, mark=problem.mark or edit.mark)
+    return problem
 
 
 def _moved(problem: Problem, old: Mark, new: Mark) -> Problem:

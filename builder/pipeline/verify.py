@@ -36,7 +36,7 @@ def problems(cut: Cut, after: IndexedTree, twice: bool = False) -> list[Problem]
         second_run=(lambda: again(cut, manifest).tree) if twice else None,
     )
     found = kept_to([*check(evidence), *dynamic_imports(cut, after, manifest)], manifest)
-    return true_places(found, cut.upstream, cut.output, manifest)
+    return true_places(found, cut.upstream, cut.output, manifest, cut.records)
 
 
 def verify(cut: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:

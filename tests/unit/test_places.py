@@ -50,7 +50,7 @@ def test_a_line_that_upstream_has_too_gets_the_number_it_has_there(manifest: Man
 def test_a_line_that_only_the_output_has_is_shown_as_the_outputs(manifest: Manifest) -> None:
     found = placed(manifest, 2, b"a\nb\n", b"a\nimport x\nb\n")
     assert (found.upstream, found.output) == (Mark(PATH), Mark(PATH, 2))
-    assert f"::: output {PATH}:2, a line that upstream has not" in render(found, {})
+    assert f"::: output {PATH}:2, a line that upstream does not have" in render(found, {})
 
 
 def test_a_file_that_only_the_output_has_is_never_called_upstreams(manifest: Manifest) -> None:
@@ -87,6 +87,7 @@ def test_a_build_keeps_the_files_of_the_output_that_its_findings_are_about(world
     )
     done = world.run("dist")
     assert (done.returncode, codes(done.stderr)) == (1, ["G003"])
-    assert "a line that upstream has not" in done.stderr
+    assert "a line that upstream does not have" in done.stderr
+    assert place('{replace: "sys.argv[1:]"') in done.stderr  # the edit that wrote the line
     (kept,) = (world.home.parent / "cache/rejected").rglob("launch.py")
     assert b"cheked(" in kept.read_bytes() and str(kept.parents[2]) in done.stderr

@@ -62,6 +62,19 @@ def test_an_edit_that_matches_nothing_shows_the_nearest_statement_and_how_to_wri
     assert "written `drop_statement: 'print(\"starting\")'` (line " in done.stderr, done.stderr
 
 
+def test_a_use_that_cannot_leave_comes_with_the_edit_that_drops_it(world: World) -> None:
+    world.change("  pure: [acme.server.report]\n", "")
+    world.change("  defaults:\n    acme.server.report: {quiet: false}\n", "")
+    world.change(
+        "- acme.server.helper_of_fancy\n", "- acme.server.helper_of_fancy\n      - acme.server.report\n"
+    )
+    edit = "{drop_statement: 'report(self.name, quiet=False)', in: acme.server.Server.run}"
+    done = world.run("plan")
+    assert codes(done.stderr) == ["R008"] and f"To drop this one: {edit}." in done.stderr, done.stderr
+    world.change("      - {drop_statement: 'print", f"      - {edit}\n      - {{drop_statement: 'print")
+    assert world.run("plan").returncode == 3
+
+
 def test_a_regular_expression_without_end_is_stopped() -> None:
     started = time.process_time()
     with pytest.raises(TimeLimitExceeded), time_limit(0.2):

@@ -66,7 +66,7 @@ def _in_overlay(
 
 
 def _by_edit(problem: Problem, output: Snapshot, manifest: Manifest, marks: set[Mark]) -> Problem:
-    """A problem in a line that an edit wrote, with the place of the edit; `marks`: those of the edits there."""
+    """A problem in a line that an edit wrote, with the edit's place; `marks`: those of the edits there."""
     assert problem.output is not None
     text = output[problem.output.file].splitlines()[problem.output.line - 1].strip()
     for batch in manifest.batches:

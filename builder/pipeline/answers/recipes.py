@@ -22,11 +22,11 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
         root = module is not None and rule.verdict == "reach"
         return f"to bring it back: name {f'`{module}` in roots.modules' if root else 'the path in `keep`'}"
     others = _other_batches(context, path, rule)
-    needed = _needed(context, module) if module else {}
-    batches = list(dict.fromkeys([rule.batch, *others, *sorted(set(needed.values()))]))
-    if len(batches) > 1 or needed:
+    needed = _needed(context, module) if module else frozenset()
+    if others or needed:
+        # code that uses what other batches remove often leaves with it, so those need not be switched off
         uses = f" (it uses {listed(sorted(needed), 3)}, removed too)" if needed else ""
-        return f"to bring it back: {without(batches)}{uses}"
+        return f"to bring it back: {without([rule.batch, *others])}{uses}"
     # `keep` brings the file back though nothing reaches it, `except` lets it name what the words name
     place = "`keep` and `except`" if rule.word else "`keep`"
     return f"to bring it back: add `{path}` to {place} of batch {rule.batch}"
@@ -62,14 +62,13 @@ def without(batches: Iterable[str]) -> str:
     return f"`dist {' '.join(f'--without {one}' for one in batches)}`"
 
 
-def _needed(context: Context, module: str) -> dict[str, str]:
-    """The modules that a removed module imports, over other removed ones, and the batch that removes each or
-    declares it absent."""
+def _needed(context: Context, module: str) -> frozenset[str]:
+    """What a removed module imports, over other removed ones, that a batch removes or declares absent."""
     cut = context.cut
     index = cut.before.index
     edges = edges_of(index, context.manifest)
-    absent = {a.name: a.batch for b in cut.manifest.batches for a in b.absent if a.kind == "module"}
-    needed: dict[str, str] = {}
+    absent = {a.name for b in cut.manifest.batches for a in b.absent if a.kind == "module"}
+    needed: set[str] = set()
     seen = {module}
     todo = [module]
     while todo:
@@ -79,7 +78,7 @@ def _needed(context: Context, module: str) -> dict[str, str]:
             while name and name not in absent:
                 name = name.rpartition(".")[0]
             if name and not index.internal(name):
-                needed[name] = absent[name]
+                needed.add(name)
         for edge in edges.get(current, ()):
             summary = index.modules.get(edge.target)
             rule = cut.decided.removed.get(summary.path) if summary else None
@@ -89,5 +88,5 @@ def _needed(context: Context, module: str) -> dict[str, str]:
             todo.append(edge.target)
             # what is removed only because nothing reaches it comes back with what reaches it
             if rule.verdict != "reach" and rule.batch != BASE:
-                needed[edge.target] = rule.batch
-    return needed
+                needed.add(edge.target)
+    return frozenset(needed)

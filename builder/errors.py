@@ -120,15 +120,22 @@ class Problem:
     message: str
     mark: Mark | None = None  # in the manifest or an overlay
     upstream: Mark | None = None  # in the upstream tree
-    excerpt: str | None = None  # lines of the upstream file, ready to print
+    excerpt: str | None = None  # lines of that file, ready to print
     hint: str | None = None  # did-you-mean, or what to do
     nothing: bool = False  # a statement matched nothing, which is a mistake only at some upstreams
     cause: str | None = None  # problems with the same code and cause are shown as one
     also: tuple[Problem, ...] = ()  # the other problems with the same cause
+    output: Mark | None = None  # in the output, where upstream has no such line
+    overlay: Mark | None = None  # in a file of ours
 
     @property
     def exit_status(self) -> int:
         return CODES[self.code][0]
+
+    @property
+    def place(self) -> Mark | None:
+        """The most exact place outside the manifest: in an overlay, in the output, or in upstream."""
+        return self.overlay or self.output or self.upstream
 
 
 def by_cause(problems: Iterable[Problem]) -> list[Problem]:
@@ -146,7 +153,7 @@ def _together(group: list[Problem]) -> Problem:
 
 
 def _place(problem: Problem) -> tuple[str, Mark, Mark, str]:
-    return problem.code, problem.mark or Mark(""), problem.upstream or Mark(""), problem.message
+    return problem.code, problem.mark or Mark(""), problem.place or Mark(""), problem.message
 
 
 class BuildError(Exception):

@@ -20,7 +20,7 @@ def ordered(problems: Iterable[Problem]) -> list[Problem]:
     nowhere = Mark("")
     return sorted(
         problems,
-        key=lambda p: (p.mark is None, p.mark or nowhere, p.upstream or nowhere, p.code, p.message),
+        key=lambda p: (p.mark is None, p.mark or nowhere, p.place or nowhere, p.code, p.message),
     )
 
 
@@ -32,8 +32,8 @@ def render(problem: Problem, sources: Mapping[str, str], colour: bool = False) -
     if problem.mark:
         lines.append(f"{gutter}{paint('-->', _BLUE)} {clean(str(problem.mark))}")
         lines += _excerpt(problem.mark, sources.get(problem.mark.file), gutter, paint)
-    if problem.upstream:
-        lines.append(f"{gutter}{paint(':::', _BLUE)} upstream {clean(str(problem.upstream))}")
+    for where in _places(problem):
+        lines.append(f"{gutter}{paint(':::', _BLUE)} {clean(where)}")
     if problem.excerpt:
         lines += [f"{gutter} {paint('|', _BLUE)} {clean(row)}" for row in problem.excerpt.splitlines()]
     if problem.also:
@@ -62,6 +62,8 @@ def as_dict(problem: Problem) -> dict[str, Any]:
         "exit_status": problem.exit_status,
         "mark": _place(problem.mark),
         "upstream": _place(problem.upstream),
+        **({"output": _place(problem.output)} if problem.output else {}),
+        **({"overlay": _place(problem.overlay)} if problem.overlay else {}),
         "excerpt": problem.excerpt,
         "hint": problem.hint,
         "also": [{"message": one.message, "upstream": _place(one.upstream)} for one in problem.also],
@@ -70,7 +72,7 @@ def as_dict(problem: Problem) -> dict[str, Any]:
 
 def also(problem: Problem) -> str:
     """The other places of a problem: the first `MAX_PLACES`, and the count of the rest."""
-    places = [str(one.upstream or one.message) for one in problem.also]
+    places = [str(one.place or one.message) for one in problem.also]
     more = len(places) - MAX_PLACES
     return ", ".join(places[:MAX_PLACES]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -93,6 +95,15 @@ def annotation(problem: Problem) -> str:
             properties |= {"col": str(problem.mark.column)}
     written = ",".join(f"{key}={_escape(value, ':,')}" for key, value in sorted(properties.items()))
     return f"::error {written}::{_escape(chr(10).join(about))}"
+
+
+def _places(problem: Problem) -> list[str]:
+    """Where a problem is, outside the manifest, each with the tree that the path is in."""
+    if problem.overlay:
+        return [f"overlay {problem.overlay}"]
+    if problem.output:
+        return [f"output {problem.output}, a line that upstream does not have"]
+    return [f"upstream {problem.upstream}"] if problem.upstream else []
 
 
 def clean(text: str) -> str:

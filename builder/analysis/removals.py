@@ -99,7 +99,9 @@ class Removals:
             return self.module(origin.module)
         if origin.qualname:
             # `from package import submodule` names a module by a name
-            return self.symbol(str(origin)) or self.module(str(origin))
+            removal = self.symbol(str(origin)) or self.module(str(origin))
+            # a file of ours may lack what upstream's has
+            return removal or self.own(origin.module, "overlay")
         return None
 
 

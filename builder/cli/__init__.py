@@ -45,7 +45,7 @@ VERBS = {
     "plan": "Show what dist would change, without writing anything.",
     "lift": "Report what another upstream breaks and adds, and propose changes.",
     "sweep": "Try the manifest on many upstream commits.",
-    "why": "Explain why a path or symbol is in the output, or is not.",
+    "why": "Explain why something is in the output, or is not, and how to change that.",
     "rules": "List the path rules with what each matches.",
     "scope": "Print the scope of the distribution, with evidence.",
     "schema": "Print the manifest's JSON schema, or its reference.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from builder.cli import output
+from builder.cli.examples import EXAMPLES
 from builder.errors import CODES
 
 _HEAD = """\
@@ -14,7 +15,7 @@ _HEAD = """\
 
 Every problem has a code, a message and, where possible, a place in the manifest. A run reports all problems
 of a stage; the exit status is the highest of theirs, or 70 if one is internal.
-`python -m builder explain CODE` prints one line of this table.
+`python -m builder explain CODE` prints one line of this table, with an example where there is one.
 """
 _FAMILIES = {
     "M": "The manifest, as it is written",
@@ -50,10 +51,13 @@ def command(code: str | None, markdown: bool, form: str) -> None:
         return
     for name, (status, meaning) in wanted.items():
         click.echo(f"{name}  exit {status:<3} {meaning}")
+    if code is not None and (example := EXAMPLES.get(code.upper())):
+        for title, text in (("wrong", example.wrong), ("right", example.right)):
+            click.echo(f"\n{title}:\n" + "\n".join(f"  {line}" for line in text.splitlines()))
 
 
 def page() -> str:
-    """All codes as Markdown, a table for each family."""
+    """All codes as Markdown, a table for each family, then the examples."""
     parts = [_HEAD]
     for family, title in _FAMILIES.items():
         rows = [
@@ -62,4 +66,7 @@ def page() -> str:
             if code.startswith(family)
         ]
         parts.append(f"## {title}\n\n| code | exit | meaning |\n| --- | --- | --- |\n{''.join(rows)}")
+    parts.append("## Examples\n\nA line of a manifest that gives the error, and the line as it should be.\n")
+    for code, example in EXAMPLES.items():
+        parts.append(f"### {code}\n\n```yaml\n# wrong\n{example.wrong}\n# right\n{example.right}\n```\n")
     return "\n".join(parts)

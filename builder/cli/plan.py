@@ -1,9 +1,10 @@
-"""plan: show what dist would remove, edit and add, without writing anything."""
+"""plan: show what dist would change in the output folder, without writing anything."""
 
 from __future__ import annotations
 
 import gc
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,14 @@ from builder.cli import options, output, stages
 from builder.emit import write
 from builder.emit.build_json import batch_record
 from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
+from builder.emit.previous import Previous, read_previous
 from builder.errors import CHANGES_PENDING
 from builder.pipeline import build, tools
+from builder.pipeline.changes import SIGNS, Changes, changes
 from builder.pipeline.measure import Figures
+
+#: How many gains and losses of the surface are printed.
+_MAX_LISTED = 20
 
 
 @click.command("plan")
@@ -24,9 +30,11 @@ from builder.pipeline.measure import Figures
     "--out", type=click.Path(path_type=Path), default="dist", show_default=True, metavar="DIR",
     help="The output folder to compare with.",
 )  # fmt: skip
-@click.option("--paths", is_flag=True, help="Name every path with its verdict and rule.")
+@click.option("--paths", is_flag=True, help="Name every path.")
 def command(out: Path, paths: bool, **shared: Any) -> None:
-    """Show what each batch would remove, edit and add, with line counts.
+    """Show what a build would change in OUT: files by batch, and what the surface gains and loses.
+
+    Where OUT holds no build, show what each batch removes from upstream, edits and adds, with line counts.
 
     Exit status 0: OUT already holds this build; 3: it does not.
     """
@@ -37,13 +45,52 @@ def command(out: Path, paths: bool, **shared: Any) -> None:
     figures = done.figures
     key = build.key(upstream, request.manifest, request.without, tools.versions())
     pending = not write.unchanged(out, key)
+    previous = read_previous(out)
+    found = changes(previous, done.cut, figures.rows, request.manifest) if previous else None
     output.stage("")
     if output.form() == "json":
-        _as_json(figures, done.cut.output.tree.id, pending, paths)
-    else:
+        _as_json(figures, done.cut.output.tree.id, pending, paths, found)
+    elif previous is None or found is None:
         _as_table(figures, paths)
+        click.echo(f"Plan: {len(done.cut.output):,} files to write; {out} holds no build.")
+    else:
+        _as_difference(found, paths, figures.lines[CODE]["after"])
+        _print_condition(out, previous, found, pending)
     if pending:
         sys.exit(CHANGES_PENDING)
+
+
+def _as_difference(found: Changes, paths: bool, code: int) -> None:
+    """The differences by batch or by path, what the surface gains and loses, and the totals."""
+    if not found:
+        click.echo("No changes.")
+        return
+    if paths:
+        for sign, path, batch in found.paths:
+            click.echo(f"{sign} {path}  [{batch}]")
+    elif found.paths:
+        click.echo(f"{'batch':<24}{'+':>7}{'-':>7}{'~':>7}")
+        for batch, counts in sorted(found.by_batch.items()):
+            click.echo(f"{batch:<24}" + "".join(f"{counts[sign]:>7,}" for sign in SIGNS))
+    for sign, text in found.surface if paths else found.surface[:_MAX_LISTED]:
+        click.echo(f"{sign} {text}")
+    more = len(found.surface) - _MAX_LISTED
+    if more > 0 and not paths:
+        click.echo(f"  and {more:,} more of the surface (--paths lists all)")
+    totals, gains = found.totals, Counter(sign for sign, _ in found.surface)
+    click.echo(
+        f"Plan: {totals['+']:,} files to add, {totals['-']:,} to remove, {totals['~']:,} to change; "
+        f"the surface gains {gains['+']:,} and loses {gains['-']:,}; {code:,} lines of code after."
+    )
+
+
+def _print_condition(out: Path, previous: Previous, found: Changes, pending: bool) -> None:
+    """Why an output is written again although the build is the same."""
+    if previous.changed:
+        listed = ", ".join(previous.changed[:3]) + (" ..." if len(previous.changed) > 3 else "")
+        click.echo(f"{out} is not as it was written: {listed}")
+    elif pending and not found:
+        click.echo(f"{out} was made from other inputs (a manifest, a builder): `dist` writes it again.")
 
 
 def _as_table(figures: Figures, paths: bool) -> None:
@@ -64,14 +111,20 @@ def _as_table(figures: Figures, paths: bool) -> None:
             click.echo(f"{row.verdict:<8}{row.path}  [{row.reason.batch}: {row.reason.rule}]")
 
 
-def _as_json(figures: Figures, tree: str, pending: bool, paths: bool) -> None:
-    document = {
+def _as_json(figures: Figures, tree: str, pending: bool, paths: bool, found: Changes | None) -> None:
+    document: dict[str, Any] = {
         "output_tree": tree,
         "pending": pending,
         "verdicts": verdict_counts(figures.rows),
         "lines": figures.lines,
         "batches": [batch_record(b) for b in figures.batches],
     }
+    if found is not None:
+        document["changes"] = {
+            "by_batch": {batch: dict(counts) for batch, counts in sorted(found.by_batch.items())},
+            "surface": [{"sign": sign, "what": what} for sign, what in found.surface],
+            "paths": [{"sign": sign, "path": path, "batch": batch} for sign, path, batch in found.paths],
+        }
     if paths:
         document["paths"] = [
             {"path": r.path, "verdict": r.verdict, "batch": r.reason.batch, "rule": r.reason.rule}

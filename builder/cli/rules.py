@@ -14,6 +14,7 @@ from builder.errors import BuildError
 from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.outcome import recalled_cut
+from builder.pipeline.project import require_project
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import About, about, excused
 from builder.report import as_dict, ordered
@@ -29,6 +30,7 @@ def command(names: bool, **shared: Any) -> None:
     """List every path rule: verdict, batch, pattern, paths that it matches, paths that it alone decides."""
     request = options.ask(**shared)
     upstream = options.resolve(request)
+    require_project(upstream.tree, request.manifest)
     known = about(upstream, request.manifest, request.off)
     within = partial_paths(upstream.tree)
     manifest = with_paths(excused(request.manifest, known, within), upstream.tree)

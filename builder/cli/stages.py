@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from builder.cli import output
 from builder.cli.cache_file import recalled
+from builder.errors import BuildError
 from builder.pipeline.cut import Cut
 from builder.pipeline.given_back import cut_to_fit
-from builder.pipeline.outcome import Outcome, prove, recall_or_make
+from builder.pipeline.outcome import Outcome, Rejected, prove, recall_or_make
 from builder.pipeline.ranges import about
 from builder.pipeline.verify import verify
+from builder.tree import Snapshot
+from builder.upstream.cache import default_cache
 from builder.upstream.model import snapshot
 
 if TYPE_CHECKING:
@@ -32,7 +37,11 @@ def cut_upstream(request: Request, upstream: Upstream) -> Cut:
 def verify_output(request: Request, done: Cut) -> IndexedTree:
     """Run every gate. Raises BuildError."""
     output.stage("verifying")
-    return verify(done, request.manifest)
+    try:
+        return verify(done, request.manifest)
+    except BuildError as error:
+        _keep_files(request, done.output, error)
+        raise
 
 
 def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
@@ -41,7 +50,8 @@ def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
     Raises BuildError.
     """
     known = about(upstream, request.manifest, request.off)
-    done = prove(upstream, request.manifest, known, output.stage)
+    with _keeping_rejected(request):
+        done = prove(upstream, request.manifest, known, output.stage)
     _tell_withdrawn(done.cut)
     return done
 
@@ -53,7 +63,8 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
         with recalled(request.cache) as recall:
             return recalled_outcome(request, upstream, recall)
     known = about(upstream, request.manifest, request.off)
-    done = recall_or_make(upstream, request.manifest, known, output.stage, recall)
+    with _keeping_rejected(request):
+        done = recall_or_make(upstream, request.manifest, known, output.stage, recall)
     _tell_withdrawn(done.cut)
     return done
 
@@ -61,3 +72,28 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
 def _tell_withdrawn(done: Cut) -> None:
     for batch, model in sorted(done.withdrawn.items()):
         output.note(f"batch   {batch} is off: {model} stays, and needs it")
+
+
+@contextlib.contextmanager
+def _keeping_rejected(request: Request) -> Iterator[None]:
+    """Write the files of an output that gates reject into the cache folder, where the output alone has the
+    lines that the findings are about."""
+    try:
+        yield
+    except Rejected as error:
+        _keep_files(request, error.output, error)
+        raise
+
+
+def _keep_files(request: Request, rejected: Snapshot, error: BuildError) -> None:
+    every = [one for problem in error.problems for one in (problem, *problem.also)]
+    paths = sorted({one.output.file for one in every if one.output})
+    if not paths:
+        return
+    folder = (request.cache or default_cache()) / "rejected" / rejected.tree.id[:12]
+    with contextlib.suppress(OSError):  # the findings show their lines without the files, too
+        for path in paths:
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(rejected[path])
+        output.note(f"the output's files that these findings are about: {folder}")

@@ -1,4 +1,4 @@
-"""why: explain why a path or symbol is in the output, or is not."""
+"""why: explain why something is in the output, or is not."""
 
 from __future__ import annotations
 
@@ -9,32 +9,35 @@ import click
 
 from builder.cli import options, output, stages
 from builder.errors import fail
-from builder.pipeline import explanation
+from builder.pipeline.answers import readings
+from builder.pipeline.answers.answer import record, sentences
+from builder.pipeline.answers.context import Context
 
 
-@click.command("why")
-@click.argument("what", metavar="PATH[:SYMBOL]")
+@click.command("why", context_settings={"ignore_unknown_options": True})
+@click.argument("what", metavar="WHAT")
 @click.option("--upstream", metavar="UPSTREAM", help="The upstream (default: the manifest's default pin).")
 @options.upstream_without_argument
 def command(what: str, **shared: Any) -> None:
-    """Explain why PATH (or SYMBOL in it, or a qualified name) is kept, edited or removed.
+    """Explain why WHAT is kept, edited or removed, and how to change that.
 
-    Kept: the shortest import chain from a root. Removed: the rule, its reason, and what else it removes.
+    WHAT is a path or folder (of upstream or of an output), a module, a class, function or PATH:NAME, an
+    architecture, a flag, an environment variable, a route, a value of a flag, a requirement, a batch.
     """
     gc.disable()
     request = options.ask(**shared)
     done = stages.recalled_outcome(request, options.resolve(request))
     output.stage("")
-    answer = explanation.explain(done, request.manifest, what)
-    if answer is None:
-        near = explanation.near(done.cut, request.manifest, what)
+    context = Context.of(done.cut, done.after, done.figures, request.manifest)
+    answers = readings.answers(context, what)
+    if not answers:
+        near = readings.suggestions(context, what)
         raise fail(
             "C001",
-            f"'{what}' is neither a path nor a name in the packages of upstream or of the output.",
+            f"'{what}' is unknown: upstream, the output and the manifest have nothing of this name.",
             hint=f"did you mean {' or '.join(near)}?" if near else None,
         )
     if output.form() == "json":
-        output.data(explanation.record(answer))
+        output.data({"what": what, "answers": [record(answer) for answer in answers]})
         return
-    for line in explanation.sentences(answer):
-        click.echo(line)
+    click.echo("\n\n".join("\n".join(sentences(answer)) for answer in answers))

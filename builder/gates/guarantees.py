@@ -9,9 +9,13 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import words
+from builder.gates.time_limit import TimeLimitExceeded, time_limit
 from builder.manifest.model import AbsentText, Manifest, TextException
 from builder.select.patterns import literal_folder
 from builder.tree import GITLINK, SYMLINK, Snapshot
+
+#: Processor time that the search for one text may take; on the largest upstream the slowest takes a second.
+MAX_SECONDS = 20.0
 
 
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
@@ -19,9 +23,12 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     problems: list[Problem] = []
     lowered: dict[str, bytes] = {}
     for promise in manifest.guarantees.absent_text:
-        problems += _absent(
-            promise, after.snapshot, lowered, may_lack=_lacking(promise, before.snapshot, manifest)
-        )
+        may_lack = _lacking(promise, before.snapshot, manifest)
+        try:
+            with time_limit(MAX_SECONDS):
+                problems += _absent(promise, after.snapshot, lowered, may_lack)
+        except TimeLimitExceeded:
+            problems.append(_too_slow(promise))
     problems += words.check(after, manifest)
     scope_names = {(k.name, k.mark): True for item in manifest.scope for k in item.keeps}
     for (name, mark), may_lack in (dict.fromkeys(manifest.guarantees.present, False) | scope_names).items():
@@ -38,6 +45,15 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
             )
         )
     return problems
+
+
+def _too_slow(promise: AbsentText) -> Problem:
+    return Problem(
+        "G007",
+        f"{promise.pattern!r} cannot be searched for within {MAX_SECONDS:g} s of processor time",
+        promise.mark,
+        hint="a repetition in a repetition, such as (a+)+, tries every way to split a line: write it without",
+    )
 
 
 def _there(name: str, world: IndexedTree) -> bool:

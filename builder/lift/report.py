@@ -205,7 +205,7 @@ def _section(title: str, rows: Sequence[str], most: int | None = _MAX_ROWS) -> I
 
 
 def _question(problem: Problem) -> str:
-    where = f" ({problem.upstream})" if problem.upstream else ""
+    where = f" ({problem.place})" if problem.place else ""
     return f"**{problem.code}** {problem.message}{where} Propose {problem.hint}."
 
 
@@ -274,7 +274,7 @@ def _dependency(row: Any) -> str:
 
 
 def _problem(problem: Problem) -> str:
-    where = ", ".join(str(m) for m in (problem.mark, problem.upstream) if m)
+    where = ", ".join(str(m) for m in (problem.mark, problem.place) if m)
     return f"**{problem.code}** {problem.message}" + (f" ({where})" if where else "")
 
 

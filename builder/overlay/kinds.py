@@ -6,6 +6,7 @@ import ast
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from builder.graph.names import imported_module, package_of
 from builder.manifest.model import Edit
@@ -234,9 +235,12 @@ def _entries(edit: Edit, scope: ast.AST) -> Iterator[Hit]:
 
 
 def near(module: Module, edit: Edit) -> str | None:
-    """A hint for an edit that matched nothing: the literals of the file that look alike."""
+    """A hint for an edit that matched nothing: the most similar code of the file as it is to be written, or
+    the literals that look alike."""
     if edit.match is None:
         return None
+    if edit.kind in ("drop-statement", "replace", "drop-entry") and (hint := _nearest_code(module, edit)):
+        return hint
     literals = {
         n.value for n in ast.walk(module.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
     }
@@ -247,6 +251,25 @@ def near(module: Module, edit: Edit) -> str | None:
     return nearest(
         edit.match.strip().rpartition(".")[2] if edit.kind == "drop-import" else edit.match, known, most=3
     )
+
+
+def _nearest_code(module: Module, edit: Edit) -> str | None:
+    """The statement or expression of the file that is most like the one that an edit names."""
+    wanted = " ".join((edit.match or "").split())
+    sort = ast.stmt if edit.kind == "drop-statement" else ast.expr
+    lines: dict[str, int] = {}
+    for node in ast.walk(module.tree):
+        # what spans lines is longer than what it is compared with, or not written like it
+        if isinstance(node, sort) and node.lineno == node.end_lineno:
+            text = module.text(node)
+            if len(wanted) / 2 <= len(text) <= len(wanted) * 2:
+                lines.setdefault(text, node.lineno)
+    close = get_close_matches(wanted, sorted(lines), 1, 0.75)
+    if not close:
+        return None
+    key = edit.kind.replace("-", "_")
+    quoted = close[0].replace("'", "''")
+    return f"the most similar is written `{key}: '{quoted}'` (line {lines[close[0]]})"
 
 
 def _functions(edit: Edit, definitions: Iterable[Binding]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

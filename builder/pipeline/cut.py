@@ -22,6 +22,8 @@ from builder.pipeline.expand import expand
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
+from builder.pipeline.places import true_places
+from builder.pipeline.project import require_project
 from builder.pipeline.prune import Pruned, chosen, prune
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes
 from builder.pipeline.reduce import Setting, reduce, specialize_once
@@ -77,6 +79,7 @@ def cut(
     Raises BuildError with all problems of the first stage that has any; with `stop` they are handed to it
     instead, stage by stage, and the cut goes on with what it has.
     """
+    require_project(upstream, manifest)
     run = Run.of(upstream, manifest, about, stop, recall)
 
     # select: what the rules say of each path
@@ -105,7 +108,8 @@ def cut(
     run.stop([*mistakes(overlaid.problems, asked), *beyond(asked, edited)])
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
     errors = unparsed(files, upstream, staying)
-    run.stop(unparsed_problems(errors, files, staying, pruned, expanded.manifest))
+    wrong = unparsed_problems(errors, files, staying, pruned, expanded.manifest)
+    run.stop(true_places(wrong, upstream, files, expanded.manifest, overlaid.records))
 
     # specialize and lockstep
     facts = facts_of(expanded.manifest, upstream, pruned)

@@ -15,6 +15,7 @@ from builder.pipeline.prune import Pruned
 from builder.pipeline.ranges import beyond, holds, mistakes
 from builder.pipeline.run import Run
 from builder.pipeline.unused_facts import unused_facts
+from builder.pipeline.unused_roots import unused_roots
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,5 +42,6 @@ def expand(
     unused = [*scoped.problems, *unused_words, *unmatched, *unused_facts(run.upstream, manifest)]
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())
-    run.stop([*selection.problems, *mistakes(unused, asked), *beyond(asked, matched)])
+    roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
+    run.stop([*selection.problems, *roots, *mistakes(unused, asked), *beyond(asked, matched)])
     return Expanded(manifest, families)

@@ -6,12 +6,13 @@ see `builder/pipeline/packing.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from builder import memo
 from builder.analysis.indexed_tree import IndexedTree
+from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.pipeline import tools
@@ -37,6 +38,14 @@ class Outcome:
     cut: Cut
     after: IndexedTree
     figures: Figures
+
+
+class Rejected(BuildError):
+    """Gates found problems in an output."""
+
+    def __init__(self, problems: Iterable[Problem], output: Snapshot) -> None:
+        super().__init__(problems)
+        self.output = output
 
 
 def prove(upstream: Upstream, manifest: Manifest, about: About, stage: Stage) -> Outcome:
@@ -112,7 +121,10 @@ def _cut(
     stage("cutting")
     done = _settled(cut_to_fit(upstream, manifest, about=about, recall=recall))
     stage("verifying")
-    return done, verify(done, manifest, twice=twice)
+    try:
+        return done, verify(done, manifest, twice=twice)
+    except BuildError as error:
+        raise Rejected(error.problems, done.output) from None
 
 
 def _settled(done: Cut) -> Cut:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from builder.analysis.removals import Kind, Removal, Removals, index_removals
 from builder.errors import Mark, Problem
+from builder.graph.names import module_of
 from builder.manifest.model import BASE, Manifest
 from builder.pipeline.prune import Pruned
 from builder.specialize.leftovers import Leftover
@@ -39,7 +41,8 @@ def problems(
         first = places[0]
         where, excerpt = _place(first, result.files.get(first.path) or laid[first.path], upstream)
         message = f"`{first.name}` in {_named(places)} is used, but {because}."
-        hint = _remedy(removal, manifest)
+        # an edit is written in upstream's words: a line that only the output has is none
+        hint = _remedy(removal, manifest) + (_edit(first, excerpt, manifest) if where.line else "")
         yield Problem("R008", message, mark, where, excerpt, hint, cause=cause if mark else None)
 
 
@@ -52,6 +55,21 @@ def _remedy(removal: Removal | None, manifest: Manifest) -> str:
         model = removal.name.removeprefix(package)
         return f"Name `{model}` in roots.models.keep. Or s{_HINT[1:]}"
     return f"Build with `--without {removal.batch}`. Or s{_HINT[1:]}"
+
+
+def _edit(use: Leftover, line: str | None, manifest: Manifest) -> str:
+    """The edit that drops a use, as it is to be written; nothing where the use is no one-line statement."""
+    module = module_of(use.path, manifest.packages)
+    try:
+        body = ast.parse(line or "").body
+    except SyntaxError:
+        return ""
+    # without a `return` or an assignment, what comes after it would do something else
+    if module is None or len(body) != 1 or not isinstance(body[0], ast.Expr):
+        return ""
+    scope = f"{module}.{use.scope}" if use.scope else module
+    quoted = (line or "").replace("'", "''")
+    return f" To drop this one: {{drop_statement: '{quoted}', in: {scope}}}."
 
 
 def _named(places: Sequence[Leftover]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from builder.errors import Mark, Problem
@@ -59,6 +60,9 @@ def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
                 name = name.rpartition(".")[2]
             yield f"The {fact.kind.replace('-', ' ')}", name, fact.mark
         for option in batch.options:
+            for pattern in option.names:
+                if name := max(re.split(r"[*?\[\]]", pattern), key=len):
+                    yield "The option name", name, option.mark
             for value in (*option.values, *option.among):
                 if isinstance(value, str):
                     yield "The option value", value, option.mark

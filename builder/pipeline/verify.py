@@ -8,6 +8,7 @@ from builder.gates.registry import Evidence, check
 from builder.graph.modules import known_of
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, again
+from builder.pipeline.places import true_places
 from builder.pipeline.ranges import kept_to
 from builder.pipeline.uncertain import dynamic_imports
 
@@ -34,7 +35,8 @@ def problems(cut: Cut, after: IndexedTree, twice: bool = False) -> list[Problem]
         native_findings=cut.findings,
         second_run=(lambda: again(cut, manifest).tree) if twice else None,
     )
-    return kept_to([*check(evidence), *dynamic_imports(cut, after, manifest)], manifest)
+    found = kept_to([*check(evidence), *dynamic_imports(cut, after, manifest)], manifest)
+    return true_places(found, cut.upstream, cut.output, manifest, cut.records)
 
 
 def verify(cut: Cut, manifest: Manifest, twice: bool = False) -> IndexedTree:

@@ -122,6 +122,7 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
         *_unmatched(rules, matched, index, within),
         *_unmatched_pruning(manifest, paths, index, within),
         *_overridden(rules, matched),
+        *_void(rules, matched, len(rules) - len(models)),
         *(each.problem() for each in groups),
     ]
     return Selection(rules, decisions, matched, tuple(groups), tuple(problems))
@@ -242,3 +243,29 @@ def _overridden(rules: Sequence[Rule], matched: Mapping[str, tuple[int, ...]]) -
         )
         hint = f"move the exception to the batch {remove.batch}"
         yield Problem("R002", message, keep.mark, hint=hint)
+
+
+def _void(
+    rules: Sequence[Rule], matched: Mapping[str, tuple[int, ...]], first_model: int
+) -> Iterator[Problem]:
+    """R002: a `remove` that removes nothing, because all that it matches are models that the roots keep.
+
+    `first_model`: the index of the first rule that keeps a model. What a word matches is no statement of its
+    own.
+    """
+    paths: dict[int, list[str]] = {}
+    effective: set[int] = set()
+    for path, numbers in matched.items():
+        for number in numbers:
+            if numbers[-1] >= first_model:
+                paths.setdefault(number, []).append(path)
+            else:
+                effective.add(number)
+    for number, some in sorted(paths.items()):
+        rule = rules[number]
+        if number in effective or rule.verdict != "remove" or rule.word:
+            continue
+        stated = f"`remove: {rule.pattern}` (batch {rule.batch})"
+        message = f"{stated} removes nothing: roots.models.keep keeps {few(some)}."
+        hint = "take the model out of roots.models.keep, or this rule out"
+        yield Problem("R002", message, rule.mark, hint=hint)

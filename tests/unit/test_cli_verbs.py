@@ -64,7 +64,8 @@ def test_plan_shows_the_same_figures_as_the_build(world: World) -> None:
 
 def test_plan_lists_batches_and_with_paths_every_path(shared: World) -> None:
     short, long = shared.run("plan").stdout, shared.run("plan", "--paths").stdout
-    assert long.startswith(short)
+    assert long.startswith(short.rpartition("Plan:")[0])
+    assert "Plan: " in short and "holds no build." in short
     assert [w.split()[0] for w in short.splitlines()[1:9]] == [
         "base",
         "furniture",
@@ -85,6 +86,32 @@ def test_plan_of_a_broken_build_tells_the_problems_not_three(world: World) -> No
     world.change("{drop_entry: '\"fancy\"'", "{drop_entry: '\"funky\"'")
     done = world.run("plan")
     assert (done.returncode, codes(done.stderr)) == (5, ["R004"])
+
+
+def test_plan_is_the_difference_from_the_output(world: World) -> None:
+    world.good("dist")
+    done = world.run("plan")
+    assert (done.returncode, done.stdout) == (0, "No changes.\n")
+    world.change("remove: [.github/, docs/]", "remove: [docs/]")
+    (world.home / "overlays/parser/extra.py").write_bytes(b'"""Ours too."""\n\nEXTRA = 2\n')
+    world.change('project.dependencies, value: "numpy>=1"', 'project.dependencies, value: "numpy>=2"')
+    done = world.run("plan", "--paths")
+    *lines, last = done.stdout.splitlines()
+    assert (done.returncode, lines) == (
+        3,
+        [
+            "+ .github/workflow.yml  [furniture]",
+            "~ python/acme/extra.py  [parser]",
+            "~ python/pyproject.toml  [grpc]",
+            "- requirement numpy>=1 of python/pyproject.toml",
+            "+ requirement numpy>=2 of python/pyproject.toml",
+        ],
+    )
+    assert last.startswith("Plan: 1 files to add, 0 to remove, 2 to change; the surface gains 1 and loses 1;")
+    short = world.run("plan").stdout.splitlines()
+    assert [line.split() for line in short[:2]] == [["batch", "+", "-", "~"], ["furniture", "1", "0", "0"]]
+    (world.home / "dist/tree/README.md").write_bytes(b"edited\n")
+    assert "is not as it was written: tree/README.md" in world.run("plan").stdout
 
 
 # -- why
@@ -159,24 +186,61 @@ def test_why_of_something_unknown_suggests_what_was_meant(shared: World, what: s
     assert f"did you mean {meant}" in done.stderr
 
 
-@pytest.mark.parametrize("what", ["", ":", "..", "a:b:c", "acme.", "*", "\\", "python/acme/", "-", "acme..x"])
+@pytest.mark.parametrize("what", ["", ":", "..", "a:b:c", "acme.", "*", "\\", "-", "acme..x"])
 def test_why_of_nonsense_is_a_usage_error(shared: World, what: str) -> None:
     assert shared.run("why", "--", what).returncode == 2
 
 
 def test_why_as_data_has_the_way_and_the_marks(shared: World) -> None:
     found = json.loads(shared.good("why", "acme.models.shared", "--format", "json").stdout)
-    assert [(s["from"], s["to"]) for s in found["way"]] == [
+    assert [(s["from"], s["to"]) for s in found["answers"][0]["way"]] == [
         ("acme.models.deep", "acme.configs.deep"),
         ("acme.configs.deep", "acme.models.shared"),
     ]
-    found = json.loads(shared.good("why", "docs/logo.bin", "--format", "json").stdout)
+    found = json.loads(shared.good("why", "docs/logo.bin", "--format", "json").stdout)["answers"][0]
     assert (found["state"], found["way"], found["also"]) == (
         "removed",
         None,
         ["docs/a name with ä and spaces.md"],
     )
     assert found["reasons"] == [{"batch": "furniture", "rule": "docs/", "mark": place("docs/", "docs/]")}]
+
+
+@pytest.mark.parametrize(
+    ("what", "first"),
+    [
+        ("./python/acme/server.py", "python/acme/server.py is kept and edited."),
+        ("dist/tree/python/acme/server.py", "python/acme/server.py is kept and edited."),
+        ("/anywhere/out/tree/python/acme/server.py", "python/acme/server.py is kept and edited."),
+        ("/src/upstream/python/acme/server.py", "python/acme/server.py is kept and edited."),
+        ("acme/server.py", "python/acme/server.py is kept and edited."),
+        ("python/acme/grpc/", "python/acme/grpc/ is removed: 2 removed."),
+        ("python/acme/layers", "python/acme/layers/ is kept in part: 2 kept, 2 edited, 2 removed."),
+        ("Server.limits", "acme.server.Server.limits is kept."),
+        ("AwkConfig", "acme.layers.awk.AwkConfig is removed: batch awk declares acme.layers.awk.AwkConfig"),
+        ("layers.fancy", "python/acme/layers/fancy.py is removed."),
+        ("Other", "architecture Other is removed."),
+        ("ACME_ALIEN", "environment variable ACME_ALIEN is removed."),
+        ("grpc", "grpc is a batch that removes 2 files and edits"),
+        ("grpcio", "requirement grpcio is removed."),
+        ("numpy", "requirement numpy>=1 is added."),
+        ("packaging", "requirement packaging>=20 is kept."),
+        ("GALAXY", "acme.platform.GALAXY is"),
+        ("is_alien", "acme.platform.is_alien is removed"),
+    ],
+)
+def test_why_takes_what_people_write_and_answers_in_its_first_line(
+    shared: World, what: str, first: str
+) -> None:
+    said = shared.good("why", "--", what).stdout.splitlines()[0]
+    assert said.startswith(first), said
+
+
+def test_why_gives_every_reading_of_a_word_and_how_to_change_each(shared: World) -> None:
+    said = shared.good("why", "grpc").stdout.split("\n\n")
+    assert [part.partition(" is ")[0] for part in said] == ["grpc", "python/acme/grpc/__init__.py"]
+    assert "to switch it off: `dist --without grpc`" in said[0]
+    assert "to bring it back: `dist --without grpc`" in said[1]
 
 
 # -- rules, schema, explain, doctor
@@ -243,6 +307,7 @@ def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
         "output",
         "building",
         "cache_file",
+        "examples",
         "internal_error",
         "signals",
         "stages",

@@ -20,7 +20,9 @@ from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.manifest.switches import switch_off
 from builder.pipeline import build, outcome, tools
-from builder.pipeline.explanation import explain, sentences
+from builder.pipeline.answers import readings
+from builder.pipeline.answers.answer import sentences
+from builder.pipeline.answers.context import Context
 from builder.pipeline.outcome import Outcome, recall_or_make
 from builder.pipeline.packing import Packing
 from builder.pipeline.ranges import about
@@ -135,9 +137,9 @@ def everything(step: Step, store: MemoryStore) -> Any:
         except BuildError as error:
             return list(error.problems)
     told = {}
+    context = Context.of(done.cut, done.after, done.figures, manifest)
     for path in [*upstream.tree, "acme.server.Server", "acme.layers.awk.AwkConfig"]:
-        explanation = explain(done, manifest, path)
-        told[path] = sentences(explanation) if explanation else None
+        told[path] = [sentences(one) for one in readings.answers(context, path)]
     return dict(output.files), output.key, output.tree.tree.id, dict(output.tree), proof, told
 
 
@@ -225,9 +227,9 @@ def test_an_outcome_is_read_without_the_bytes_of_upstream() -> None:
 
     upstream, manifest = replace(Step().upstream(), blobs=Unreadable({})), Step().manifest()
     done = recall_or_make(upstream, manifest, about(upstream, manifest), quiet, Recalled.of(store))
-    explanation = explain(done, manifest, "python/acme/layers/fancy.py")
-    assert explanation is not None
-    assert explanation.state == "removed"
+    context = Context.of(done.cut, done.after, done.figures, manifest)
+    (answer, *_) = readings.answers(context, "python/acme/layers/fancy.py")
+    assert answer.state == "removed"
 
 
 def test_a_statement_keeps_its_own_reason_where_two_share_a_place() -> None:

@@ -16,13 +16,12 @@ from builder.gates.idempotence import SHOWN, compare
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.manifest.switches import switch_off
+from builder.pipeline.answers.context import Context
+from builder.pipeline.answers.paths import path_answer
 from builder.pipeline.cut import Cut, again, cut
-from builder.pipeline.explanation import explain
-from builder.pipeline.measure import measure
-from builder.pipeline.outcome import Outcome
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.reasons import reasons
-from builder.pipeline.verify import output_world, verify
+from builder.pipeline.verify import verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import Upstream, snapshot
 
@@ -176,9 +175,8 @@ def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: 
     world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n  - python/acme/*.py\n")
     done, manifest = cut_of(world, spec="hollow")
     assert {name for name in new if f"python/acme/{name}.py" not in done.output} == {"left"}
-    whole = Outcome(done, output_world(done, manifest), measure(done, manifest))
-    told = explain(whole, manifest, "python/acme/left.py")
-    assert told is not None and told.symbol is not None and told.symbol.reason == "nothing is left in it"
+    told = path_answer(Context(done, manifest), "python/acme/left.py")
+    assert told.headline == "python/acme/left.py is removed: nothing is left in it"
     assert reasons(done)["python/acme/left.py"][0].rule == "on the target acme.platform.is_alien() is False"
     assert compare(done.output.tree, again(done, manifest).tree) == []
 

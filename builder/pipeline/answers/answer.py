@@ -1,0 +1,141 @@
+"""One answer as a value, in sentences and as JSON data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from builder.emit.ledger import Reason
+from builder.graph.reach import Step
+
+Kind = Literal[
+    "batch",
+    "model",
+    "flag",
+    "route",
+    "variable",
+    "value",
+    "requirement",
+    "path",
+    "folder",
+    "symbol",
+    "entry",
+    "script",
+    "package",
+    "fact",
+]
+#: mixed: some of what the word stands for is in the output, and some is not. stated: the manifest states it.
+State = Literal["kept", "edited", "added", "removed", "mixed", "stated"]
+
+#: How many of the statements, paths or names of one answer are printed; JSON has all of them.
+MAX_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one thing, and why.
+
+    headline  the answer in one sentence, without the full stop
+    way       the shortest chain of imports from `start`; None: nothing reaches it, or it is no module
+    why       the reason of the batch that decided
+    also      what the same rule removes besides
+    details   further lines, ready to print
+    back      how to change the decision
+    """
+
+    kind: Kind
+    name: str
+    state: State
+    headline: str
+    reasons: tuple[Reason, ...] = ()
+    path: str | None = None
+    module: bool = False
+    way: tuple[Step, ...] | None = None
+    start: str = "a root"
+    why: str | None = None
+    also: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    back: str | None = None
+
+
+def sentences(answer: Answer) -> list[str]:
+    """The answer for a person: the headline, the way from a root, the statements, how to change it."""
+    lines = [f"{answer.headline}."]
+    if answer.module and answer.state != "removed":
+        lines += ["  no root reaches it"] if answer.way is None else _way(answer.way, answer.start)
+    stated = [_statement(reason) for reason in answer.reasons]
+    lines += stated[:MAX_LISTED]
+    if len(stated) > MAX_LISTED:
+        lines.append(f"  and {len(stated) - MAX_LISTED:,} more statements (--format json lists all)")
+    if answer.why is not None:
+        lines.append(f"  {'why':<10} {answer.why}")
+    lines += [f"  {line}" for line in answer.details]
+    if answer.back is not None:
+        lines.append(f"  {answer.back}")
+    lines += _listed(f"  the same rule removes {len(answer.also):,} more:", answer.also)
+    return lines
+
+
+def record(answer: Answer) -> dict[str, Any]:
+    """The answer as JSON data."""
+    return {
+        "kind": answer.kind,
+        "name": answer.name,
+        "state": answer.state,
+        "headline": answer.headline,
+        "path": answer.path,
+        "reasons": [
+            {"batch": r.batch, "rule": r.rule, "mark": str(r.mark) if r.mark else None}
+            for r in answer.reasons
+        ],
+        "why": answer.why,
+        "also": list(answer.also),
+        "details": list(answer.details),
+        "back": answer.back,
+        "way": None
+        if answer.way is None
+        else [
+            {
+                "from": step.edge.source,
+                "to": step.edge.target,
+                "kind": step.edge.kind,
+                "path": step.path,
+                "line": step.edge.line,
+            }
+            for step in answer.way
+        ],
+    }
+
+
+def listed(names: Iterable[str], most: int = MAX_LISTED) -> str:
+    """Names in one line: the first ones, and how many more there are."""
+    names = list(names)
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun: `1 file`, `2 files`."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
+def _statement(reason: Reason) -> str:
+    return f"  {reason.batch:<10} {reason.rule}" + (f"  ({reason.mark})" if reason.mark else "")
+
+
+def _way(way: tuple[Step, ...], start: str) -> list[str]:
+    steps = [
+        f"    {step.edge.source} -> {step.edge.target}  ({step.edge.kind}, {step.path}:{step.edge.line})"
+        for step in way
+    ]
+    return [f"  the shortest way from {start}:", *steps] if steps else [f"  it is {start}"]
+
+
+def _listed(heading: str, paths: tuple[str, ...]) -> list[str]:
+    if not paths:
+        return []
+    more = [f"    ... and {len(paths) - MAX_LISTED:,} more"] if len(paths) > MAX_LISTED else []
+    return [heading, *(f"    {p}" for p in paths[:MAX_LISTED]), *more]

@@ -1,0 +1,101 @@
+"""What all answers about one cut share, each part computed when the first answer asks for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from builder.analysis.conditions import Cause
+from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.surface_diff import Difference
+from builder.emit.ledger import Reason
+from builder.manifest.model import BASE, Batch, Manifest
+from builder.pipeline.answers.answer import State
+from builder.pipeline.cut import Cut
+from builder.pipeline.measure import Figures
+from builder.pipeline.reasons import reasons
+from builder.pipeline.verify import output_world
+from builder.surface.model import Key
+
+
+class Context:
+    """One cut and the manifest that it was made with."""
+
+    def __init__(self, cut: Cut, manifest: Manifest) -> None:
+        self.cut = cut
+        self.manifest = manifest
+        self.batches: Mapping[str, Batch] = {batch.id: batch for batch in manifest.batches}
+
+    @classmethod
+    def of(cls, cut: Cut, after: IndexedTree, figures: Figures, manifest: Manifest) -> Context:
+        """What is known of a cut whose output is indexed and measured."""
+        context = cls(cut, manifest)
+        context.after = after
+        context.reasons = {row.path: (row.reason, *row.also) for row in figures.rows}
+        return context
+
+    @cached_property
+    def after(self) -> IndexedTree:
+        """The output, indexed."""
+        return output_world(self.cut, self.manifest)
+
+    @cached_property
+    def reasons(self) -> Mapping[str, Sequence[Reason]]:
+        """The reasons of every path."""
+        return reasons(self.cut)
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The paths of both sides."""
+        return frozenset({*self.cut.upstream.tree, *self.cut.output.tree})
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """The folders of both sides, without a slash at the end."""
+        folders: set[str] = set()
+        for path in self.paths:
+            while path := path.rpartition("/")[0]:
+                if path in folders:
+                    break
+                folders.add(path)
+        return frozenset(folders)
+
+    @cached_property
+    def differences(self) -> Mapping[Key, tuple[Difference, ...]]:
+        """The differences of each thing of the surface."""
+        found: dict[Key, list[Difference]] = {}
+        for one in self.cut.surfaces.differences:
+            found.setdefault(one.key, []).append(one)
+        return {key: tuple(some) for key, some in found.items()}
+
+    def state(self, path: str) -> State:
+        """What became of a path that is on one of the sides."""
+        before, after = self.cut.upstream.tree.get(path), self.cut.output.tree.get(path)
+        if after is None:
+            return "removed"
+        if before is None:
+            return "added"
+        return "kept" if before == after else "edited"
+
+    def batch_why(self, batch: str) -> str | None:
+        """The reason of a batch; None for what is no batch of the manifest's, and for the base."""
+        found = self.batches.get(batch)
+        return found.why if found and batch != BASE else None
+
+
+def reason_of(cause: Cause) -> Reason:
+    """A cause of the surface as a reason of the ledger."""
+    return Reason(cause.batch, cause.text, cause.mark)
+
+
+def commonest_first(reasons: Iterable[Reason], name: str = "") -> tuple[Reason, ...]:
+    """Each reason once: those that state `name` first, those of no batch last, the others by how often their
+    batch is named."""
+    reasons = list(reasons)
+    times = Counter(reason.batch for reason in reasons)
+
+    def rank(reason: Reason) -> tuple[bool, bool, int, str]:
+        return not (name and name in reason.rule), reason.batch == BASE, -times[reason.batch], reason.batch
+
+    return tuple(sorted(dict.fromkeys(reasons), key=rank))

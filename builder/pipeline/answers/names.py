@@ -1,0 +1,204 @@
+"""Answers about Python names: modules, definitions in them, and modules of other packages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from builder.analysis.removals import Removal
+from builder.emit.ledger import Reason
+from builder.graph.names import is_test, locate, module_of
+from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
+from builder.pipeline.answers.context import Context
+from builder.pipeline.answers.paths import named_paths, path_answer
+from builder.pipeline.answers.recipes import restore_statement
+
+#: Names of one spelling of which each gets a whole answer.
+_MAX_NAMESAKES = 3
+
+
+def name_answers(context: Context, what: str) -> Iterator[Answer]:
+    """Answers about what a name stands for: `path:name`, a qualified name, or the last parts of one."""
+    path, colon, name = what.rpartition(":")
+    if colon and name:
+        for file in named_paths(context, path):
+            if answer := symbol_answer(context, file, name):
+                yield answer
+        return
+    if not all(part.isidentifier() for part in what.split(".")):
+        return
+    if whole := _whole(context, what):
+        yield whole
+        return
+    found = _endings(context, what)
+    if len(found) > _MAX_NAMESAKES:
+        yield _namesakes(context, what, found)
+        return
+    for file, rest in found:
+        if answer := symbol_answer(context, file, rest) if rest else path_answer(context, file):
+            yield answer
+
+
+def package_answer(context: Context, what: str) -> Answer | None:
+    """Which modules import a module that is not part of the packages; None where none does."""
+    packages = context.manifest.packages
+    if what.partition(".")[0] in packages or not all(p.isidentifier() for p in what.split(".")):
+        return None
+
+    def users(summaries: object) -> list[str]:
+        assert isinstance(summaries, dict)
+        return sorted(
+            path
+            for path, summary in summaries.items()
+            if not is_test(path) and any(f"{i.target}.".startswith(f"{what}.") for i in summary.imports)
+        )
+
+    before, after = users(dict(context.cut.before.summaries)), users(dict(context.after.summaries))
+    if not before and not after:
+        return None
+    absent = next(
+        (a for b in context.manifest.batches for a in b.absent if a.kind == "module" and a.name == what), None
+    )
+    state: State = "kept" if len(before) == len(after) else "edited" if after else "removed"
+    verb = f"{plural(len(after), 'file')} of the output" if after else "no file of the output"
+    return Answer(
+        "package",
+        what,
+        state,
+        f"{what} is a module of another package: {verb} {_import(len(after))} it, "
+        f"and {plural(len(before), 'file')} of upstream",
+        (Reason(absent.batch, f"{absent.name} is declared absent", absent.mark),) if absent else (),
+        details=(f"imported by {listed(after, 5)}",) if after else (),
+    )
+
+
+def _import(number: int) -> str:
+    return "import" if number > 1 else "imports"
+
+
+def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
+    """What became of a name in a file, and of the file; None when neither side has the name."""
+    cut, manifest = context.cut, context.manifest
+    module = module_of(path, manifest.packages)
+    if module is None:
+        return None
+    name = f"{module}.{symbol}"
+    origin = context.after.index.locate(name) if path in cut.output.tree else None
+    in_output = origin is not None and bool(origin.qualname)
+    origin = cut.before.index.locate(name)
+    in_upstream = origin is not None and bool(origin.qualname)
+    if not in_output and not in_upstream:
+        return None
+    file = path_answer(context, path)
+    if in_output:
+        state: State = "kept" if in_upstream else "added"
+        uses = _importers(context, module, symbol.partition(".")[0])
+        details = [f"{file.headline}."]
+        if uses:
+            details.append(f"{plural(len(uses), 'module')} of the output name it: {listed(uses, 5)}")
+        return Answer(
+            "symbol", name, state, f"{name} is {state}", _facts(context, name), path, True, file.way,
+            file.start, details=tuple(details),
+        )  # fmt: skip
+    removal = cut.removals.symbol(name) or cut.removals.path(path)
+    headline = f"{name} is removed" + (f": {removal}" if removal else "")
+    if file.state == "removed":
+        return Answer(
+            "symbol", name, "removed", headline, file.reasons, path, why=file.why,
+            details=(f"{file.headline}.",), back=file.back,
+        )  # fmt: skip
+    return Answer(
+        "symbol",
+        name,
+        "removed",
+        headline,
+        _reason(removal),
+        path,
+        why=context.batch_why(removal.batch) if removal and removal.batch else None,
+        details=(f"{file.headline}.",),
+        back=restore_statement(context, [removal.batch] if removal else []),
+    )
+
+
+def _reason(removal: Removal | None) -> tuple[Reason, ...]:
+    return (Reason(removal.batch, removal.note, removal.mark),) if removal and removal.batch else ()
+
+
+def _facts(context: Context, name: str) -> tuple[Reason, ...]:
+    """What the manifest states of a name that stays: what it returns, what its body is."""
+    stated = [
+        Reason(fact.batch, f"on the target it is {fact.value}", fact.mark)
+        for batch in context.manifest.batches
+        for fact in batch.facts
+        if fact.name == name and fact.kind in ("predicate", "value", "attribute")
+    ]
+    removal = context.cut.removals.own(name, "stub", "body")
+    return (*stated, *_reason(removal))
+
+
+def _whole(context: Context, what: str) -> Answer | None:
+    """The answer for a whole qualified name: its longest prefix that is a module, and the rest."""
+    found = locate(what, context.manifest.packages, context.paths)
+    if found is None:
+        return None
+    path, _, rest = found
+    return symbol_answer(context, path, rest) if rest else path_answer(context, path)
+
+
+def _endings(context: Context, what: str) -> list[tuple[str, str]]:
+    """(path, name in it) of each definition and module whose qualified name ends in these parts; those of
+    the output first, then by length."""
+    found: set[tuple[str, str]] = set()
+    first, _, last = what.rpartition(".")
+    for tree in (context.cut.before, context.after):
+        for path, summary in tree.summaries.items():
+            if not summary.module:
+                continue
+            if f".{summary.module}".endswith(f".{what}"):
+                found.add((path, ""))
+            found |= {(path, name) for name in summary.definitions if _ends(summary.module, name, what)}
+            for owner, attributes in summary.attributes.items():
+                if first and last in attributes and _ends(summary.module, f"{owner}.{last}", what):
+                    found.add((path, f"{owner}.{last}"))
+    return sorted(found, key=lambda one: (context.state(one[0]) == "removed", len(one[0]) + len(one[1]), one))
+
+
+def _ends(module: str, name: str, what: str) -> bool:
+    return name == what or f".{module}.{name}".endswith(f".{what}")
+
+
+def _namesakes(context: Context, what: str, found: list[tuple[str, str]]) -> Answer:
+    """One answer for many definitions of one name."""
+    rows: list[tuple[State, str]] = []
+    for path, name in found:
+        state = context.state(path)
+        if name and state != "removed":
+            module = module_of(path, context.manifest.packages)
+            origin = context.after.index.locate(f"{module}.{name}")
+            state = "kept" if origin is not None and origin.qualname else "removed"
+        rows.append((state, f"{path}:{name}" if name else path))
+    counts = Counter(state for state, _ in rows)
+    texts = ", ".join(f"{number:,} {state}" for state, number in sorted(counts.items()))
+    all_of_them: State = next(iter(counts)) if len(counts) == 1 else "mixed"
+    return Answer(
+        "symbol",
+        what,
+        all_of_them,
+        f"{what} is defined in {len(rows):,} places: {texts}",
+        details=(
+            *(f"{state:<8} {place}" for state, place in rows[:MAX_LISTED]),
+            *([f"and {len(rows) - MAX_LISTED:,} more"] if len(rows) > MAX_LISTED else []),
+            f"ask for one of them: why {rows[0][1]}",
+        ),
+    )
+
+
+def _importers(context: Context, module: str, name: str) -> list[str]:
+    """The modules of the output that import a name from its module."""
+    return sorted(
+        {
+            summary.module or path
+            for path, summary in context.after.summaries.items()
+            if any(item.name == name and item.target == module for item in summary.imports)
+        }
+    )

@@ -1,0 +1,148 @@
+"""Answers about files and folders."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterator
+
+from builder.emit.ledger import Reason
+from builder.emit.write import TREE
+from builder.graph.names import module_of
+from builder.graph.reach import Step, why
+from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
+from builder.pipeline.answers.context import Context
+from builder.pipeline.answers.recipes import restore_path
+from builder.pipeline.starts import edges_of
+
+_STATES = {
+    "kept": "is kept as upstream has it",
+    "edited": "is kept and edited",
+    "added": "is added",
+    "removed": "is removed",
+}
+#: Files of one name of which each gets a whole answer.
+_MAX_NAMESAKES = 3
+
+
+def named_paths(context: Context, what: str) -> list[str]:
+    """The paths and folders (with a slash at the end) that a text may stand for; the most exact sort only.
+
+    A path may be relative (`./x`), lie in an output (`OUT/tree/x`), be absolute, or be the end of a path.
+    """
+    plain = posixpath.normpath(what) if what.strip("./") else ""
+    if not plain or "\0" in what:
+        return []
+    parts = plain.strip("/").split("/")
+    spelt = [plain.strip("/")] if not plain.startswith("/") else []
+    spelt += ["/".join(parts[n + 1 :]) for n, part in enumerate(parts) if part == TREE]
+    if plain.startswith("/"):
+        # at least two parts: the name alone may be that of any file of the machine
+        spelt += ["/".join(parts[n:]) for n in range(1, len(parts) - 1)]
+    for path in spelt:
+        if path in context.paths:
+            return [path]
+        if path in context.folders:
+            return [f"{path}/"]
+    if plain.startswith("/") or (len(parts) == 1 and "." not in plain):
+        return []
+    ends = [path for path in context.paths if path.endswith(f"/{plain}")]
+    ends.sort(key=lambda path: (context.state(path) == "removed", len(path), path))
+    ends += sorted(f"{path}/" for path in context.folders if len(parts) > 1 and path.endswith(f"/{plain}"))
+    return ends
+
+
+def path_answers(context: Context, what: str) -> Iterator[Answer]:
+    """An answer for each path that a text stands for; one answer for all where there are many."""
+    found = named_paths(context, what)
+    if len(found) > _MAX_NAMESAKES:
+        states = Counter("folder" if p.endswith("/") else context.state(p) for p in found)
+        yield Answer(
+            "path",
+            what,
+            "mixed",
+            f"{what} is the end of {plural(len(found), 'path')}: {_counts(states)}",
+            details=tuple(f"{context.state(p):<8} {p}" for p in found if not p.endswith("/"))[:MAX_LISTED],
+        )
+        return
+    for path in found:
+        yield folder_answer(context, path) if path.endswith("/") else path_answer(context, path)
+
+
+def path_answer(context: Context, path: str) -> Answer:
+    """What became of one file, and why."""
+    cut, manifest = context.cut, context.manifest
+    stated = tuple(dict.fromkeys(context.reasons.get(path, ())))
+    state = context.state(path)
+    module = module_of(path, manifest.packages)
+    headline = f"{path} {_STATES[state]}"
+    if state == "removed":
+        rule = cut.decided.removed.get(path)
+        if rule is None and module in cut.specialized.lost:  # no rule took it: nothing was left in it
+            headline += f": {cut.specialized.lost[module]}"
+        also = tuple(p for p, r in cut.decided.removed.items() if rule and r == rule and p != path)
+        return Answer(
+            "path",
+            path,
+            state,
+            headline,
+            stated,
+            path,
+            module is not None,
+            why=context.batch_why(rule.batch) if rule else None,
+            also=also,
+            back=restore_path(context, path, rule) if rule else None,
+        )
+    if module is None:
+        return Answer("path", path, state, headline, stated, path)
+    way, start = _reached(context, module)
+    return Answer("path", path, state, headline, stated, path, True, way, start)
+
+
+def folder_answer(context: Context, folder: str) -> Answer:
+    """How many files of a folder are kept and removed, and by which batches."""
+    inside = sorted(path for path in context.paths if path.startswith(folder))
+    states = Counter(context.state(path) for path in inside)
+    state: State = next(iter(states)) if len(states) == 1 else "mixed"
+    if state == "mixed" and "removed" not in states:
+        state = "kept"
+    by_batch: Counter[tuple[str, str]] = Counter()
+    rules: dict[str, Counter[str]] = {}
+    for path in inside:
+        reason = context.reasons[path][0]
+        by_batch[reason.batch, context.state(path)] += 1
+        if context.state(path) == "removed":
+            rules.setdefault(reason.batch, Counter())[_rule(reason)] += 1
+    details = []
+    for batch in sorted({batch for batch, _ in by_batch}, key=lambda b: (-_total(by_batch, b), b)):
+        counts = Counter({s: n for (b, s), n in by_batch.items() if b == batch})
+        most = listed((rule for rule, _ in rules.get(batch, Counter()).most_common()), 2)
+        details.append(f"{batch:<20} {_counts(counts)}" + (f"  [{most}]" if most else ""))
+    verb = {"mixed": "is kept in part", "removed": "is removed", "added": "is added"}.get(state, "is kept")
+    return Answer(
+        "folder", folder, state, f"{folder} {verb}: {_counts(states)}", path=folder, details=tuple(details)
+    )
+
+
+def _rule(reason: Reason) -> str:
+    return reason.rule + (f" ({reason.mark})" if reason.mark else "")
+
+
+def _total(by_batch: Counter[tuple[str, str]], batch: str) -> int:
+    return sum(number for (name, _), number in by_batch.items() if name == batch)
+
+
+def _counts(states: Counter[str] | Counter[State]) -> str:
+    order = ("kept", "edited", "added", "removed", "folder")
+    texts = [f"{states[name]:,} {name}" for name in order if states[name]]  # type: ignore[index]
+    return ", ".join(texts)
+
+
+def _reached(context: Context, module: str) -> tuple[tuple[Step, ...] | None, str]:
+    """The shortest path of imports to a module, and what it starts from."""
+    index = context.after.index
+    for start, reached in context.cut.decided.starts.ways(edges_of(index, context.manifest)):
+        steps = why(reached, module, index)
+        if steps is not None:
+            return steps, start
+    return None, "a root"

@@ -1,0 +1,115 @@
+"""Every reading of a word, and what was probably meant by a word that has none."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable, Iterator
+from typing import get_args
+
+from builder.graph.names import locate, module_of
+from builder.pipeline.answers.answer import Answer, Kind
+from builder.pipeline.answers.context import Context
+from builder.pipeline.answers.names import name_answers, package_answer
+from builder.pipeline.answers.paths import named_paths, path_answers
+from builder.pipeline.answers.statements import batch_answer, fact_answers, requirement_answer
+from builder.pipeline.answers.surface import surface_answers, value_answer
+from builder.pipeline.cut import Cut
+
+_MAX_SUGGESTIONS = 3
+#: Of answers of one length, what users choose by name comes first.
+_ORDER = get_args(Kind)
+
+
+def answers(context: Context, what: str) -> list[Answer]:
+    """An answer for each thing that a word stands for, the kind with the shortest name first.
+
+    There is none for an unknown word.
+
+    A word may be a path, a folder, a module, a definition with or without its file, an architecture, a flag,
+    an environment variable, a route, a value of a flag, an entry of a registry, a batch, a fact or a
+    requirement.
+    """
+    found = {(a.kind, a.name, a.headline): a for a in _readings(context, what.strip())}
+    if len(found) > 1:  # that a value never occurs is what the readings of its name say
+        found = {key: a for key, a in found.items() if a.kind != "fact" or a.name != what}
+    lengths: dict[Kind, int] = {}
+    for one in found.values():
+        lengths[one.kind] = min(len(_subject(one)), lengths.get(one.kind, sys.maxsize))
+    # those of one kind stay together, as their reading ordered them: what is in the output comes first
+    return sorted(found.values(), key=lambda a: (lengths[a.kind], _ORDER.index(a.kind)))
+
+
+def _subject(answer: Answer) -> str:
+    """What the headline is about, as it names it."""
+    return answer.headline.partition(" is ")[0]
+
+
+def _readings(context: Context, what: str) -> Iterator[Answer]:
+    yield from path_answers(context, what)
+    yield from name_answers(context, what)
+    yield from surface_answers(context, what)
+    single = (value_answer, batch_answer, requirement_answer, package_answer)
+    yield from filter(None, (reading(context, what) for reading in single))
+    yield from fact_answers(context, what)
+
+
+def suggestions(context: Context, what: str) -> list[str]:
+    """The names closest to one that nothing has, at most three."""
+    cut, manifest = context.cut, context.manifest
+    path, _, name = what.rpartition(":")
+    if name and (files := named_paths(context, path)):
+        return [f"{files[0]}:{one}" for one in _close(name, _names_in(context, files[0]))]
+    found = locate(what, manifest.packages, context.paths) if all(what.split(".")) else None
+    if found and found[2] and (close := _close(found[2], _names_in(context, found[0]))):
+        return [f"{found[0]}:{one}" for one in close]
+    if close := _members(context, what):
+        return close
+    surfaces = {*cut.surfaces.before, *cut.surfaces.after}
+    if what.startswith("-"):
+        flags = sorted(set(_flags(cut)))
+        return [f for f in flags if f.startswith(what)][:_MAX_SUGGESTIONS] or _close(what, flags)
+    routes = (key.name.partition(" ")[2] for key in surfaces if key.kind == "route")
+    if "/" in what:
+        return _close(what, [*routes, *context.paths])
+    modules = [m for p in cut.upstream.tree if (m := module_of(p, manifest.packages))]
+    short = (key.name for key in surfaces)
+    return _close(what, [*short, *context.batches, *_definitions(context), *modules])
+
+
+def _flags(cut: Cut) -> Iterator[str]:
+    for surface in (cut.surfaces.before, cut.surfaces.after):
+        for key, item in surface.items():
+            if key.kind == "flag":
+                aliases = item.details.get("aliases", ())
+                yield from (key.name, *(str(one) for one in (aliases if isinstance(aliases, tuple) else ())))
+
+
+def _names_in(context: Context, path: str) -> Iterable[str]:
+    summary = context.cut.before.summaries.get(path) or context.after.summaries.get(path)
+    return {*summary.names, *summary.members} if summary else ()
+
+
+def _definitions(context: Context) -> Iterator[str]:
+    for summary in context.cut.before.summaries.values():
+        yield from summary.names
+
+
+def _close(word: str, known: Iterable[str]) -> list[str]:
+    return difflib.get_close_matches(word, sorted(set(known)), _MAX_SUGGESTIONS)
+
+
+def _members(context: Context, what: str) -> list[str]:
+    """The closest members of a class that is named without its module."""
+    owner, _, last = what.rpartition(".")
+    summaries = context.cut.before.summaries.values()
+    known = {
+        f"{owner}.{member}"
+        for summary in summaries
+        if owner and owner in summary.bases
+        for member in (
+            *(name[len(owner) + 1 :] for name in summary.members if name.startswith(f"{owner}.")),
+            *summary.attributes.get(owner, ()),
+        )
+    }
+    return _close(f"{owner}.{last}", known)

@@ -1,0 +1,92 @@
+"""How to change a decision: what to write in the manifest, or how to build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from builder.graph.names import module_of
+from builder.manifest.model import BASE, Rule
+from builder.pipeline.answers.answer import listed
+from builder.pipeline.answers.context import Context
+from builder.pipeline.starts import edges_of
+from builder.select.patterns import matches
+
+
+def restore_path(context: Context, path: str, rule: Rule) -> str:
+    """How to have a removed path in the output; `rule` removed it."""
+    manifest = context.manifest
+    module = module_of(path, manifest.packages)
+    if model := model_of(context, path):
+        return f"to bring it back: add `{model}` to roots.models.keep"
+    if rule.batch == BASE:
+        root = module is not None and rule.verdict == "reach"
+        return f"to bring it back: name {f'`{module}` in roots.modules' if root else 'the path in `keep`'}"
+    others = _other_batches(context, path, rule)
+    needed = _needed(context, module) if module else frozenset()
+    if others or needed:
+        # code that uses what other batches remove often leaves with it, so those need not be switched off
+        uses = f" (it uses {listed(sorted(needed), 3)}, removed too)" if needed else ""
+        return f"to bring it back: {without([rule.batch, *others])}{uses}"
+    # `keep` brings the file back though nothing reaches it, `except` lets it name what the words name
+    place = "`keep` and `except`" if rule.word else "`keep`"
+    return f"to bring it back: add `{path}` to {place} of batch {rule.batch}"
+
+
+def _other_batches(context: Context, path: str, rule: Rule) -> list[str]:
+    """The other batches that remove a path: none of them may keep what another removes."""
+    rules = context.cut.decided.selection.rules
+    found = [one.batch for one in rules if one.verdict == "remove" and matches(one.pattern, path)]
+    return [batch for batch in dict.fromkeys(found) if batch not in (rule.batch, BASE)]
+
+
+def model_of(context: Context, path: str) -> str | None:
+    """The name under roots.models.keep of a model file that left only because it is not there."""
+    manifest = context.manifest
+    module = module_of(path, manifest.packages)
+    rule = context.cut.decided.removed.get(path)
+    package = f"{manifest.roots.model_package}."
+    if rule is None or module is None or not module.startswith(package):
+        return None
+    stated = rule.mark == manifest.mark("roots", "models", "keep")
+    return module.removeprefix(package) if stated else None
+
+
+def restore_statement(context: Context, batches: Iterable[str]) -> str | None:
+    """How to have back what statements of these batches removed; None where no batch did."""
+    ids = [one for one in dict.fromkeys(batches) if one in context.batches and one != BASE]
+    return f"to bring it back: {without(ids)}" if ids else None
+
+
+def without(batches: Iterable[str]) -> str:
+    """The build with these batches switched off."""
+    return f"`dist {' '.join(f'--without {one}' for one in batches)}`"
+
+
+def _needed(context: Context, module: str) -> frozenset[str]:
+    """What a removed module imports, over other removed ones, that a batch removes or declares absent."""
+    cut = context.cut
+    index = cut.before.index
+    edges = edges_of(index, context.manifest)
+    absent = {a.name for b in cut.manifest.batches for a in b.absent if a.kind == "module"}
+    needed: set[str] = set()
+    seen = {module}
+    todo = [module]
+    while todo:
+        current = todo.pop()
+        for item in index.modules[current].imports:
+            name = item.target
+            while name and name not in absent:
+                name = name.rpartition(".")[0]
+            if name and not index.internal(name):
+                needed.add(name)
+        for edge in edges.get(current, ()):
+            summary = index.modules.get(edge.target)
+            rule = cut.decided.removed.get(summary.path) if summary else None
+            if rule is None or edge.kind in ("string", "parent") or edge.target in seen:
+                continue
+            seen.add(edge.target)
+            todo.append(edge.target)
+            # what is removed only because nothing reaches it comes back with what reaches it
+            if rule.verdict != "reach" and rule.batch != BASE:
+                needed.add(edge.target)
+    return frozenset(needed)

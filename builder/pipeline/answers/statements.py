@@ -1,0 +1,142 @@
+"""Answers about what the manifest states: batches, facts, and the requirements of the projects."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from builder.analysis.distributions import modules_of, requirement_name
+from builder.analysis.projects import Project, projects
+from builder.emit.ledger import Reason
+from builder.manifest.model import BASE, Fact
+from builder.pipeline.answers.answer import Answer, State, listed, plural
+from builder.pipeline.answers.context import Context
+from builder.pipeline.answers.recipes import restore_statement, without
+
+_KINDS = ("predicate", "value", "environment", "attribute")
+
+
+def batch_answer(context: Context, what: str) -> Answer | None:
+    """What a batch does; None where no batch has this id."""
+    batch = context.batches.get(what)
+    if batch is None or what == BASE:
+        return None
+    states: Counter[str] = Counter()
+    removed: Counter[str] = Counter()
+    for path, reasons in context.reasons.items():
+        state = context.state(path)
+        if state != "kept" and any(reason.batch == what for reason in reasons):
+            states[state] += 1
+            if state == "removed":
+                removed["/".join(path.split("/")[:-1][:4]) + "/"] += 1
+    verbs = {"removed": "removes", "edited": "edits", "added": "adds"}
+    done = [f"{verbs[s]} {plural(states[s], 'file')}" for s in verbs if states[s]]
+    folders = [f"{folder} ({plural(number, 'file')})" for folder, number in removed.most_common()]
+    return Answer(
+        "batch",
+        what,
+        "stated",
+        f"{what} is a batch that {' and '.join(done) or 'changes no file of this upstream'}",
+        (Reason(what, "stated here", batch.mark),),
+        why=batch.why,
+        details=(f"removes {listed(folders, 5)}",) if folders else (),
+        back=f"to switch it off: {without([what])}",
+    )
+
+
+def fact_answers(context: Context, what: str) -> Iterator[Answer]:
+    """What the manifest states of a name: what it returns, what it is, which value never occurs."""
+    # what the words of a batch stand for is in the manifest of the cut alone
+    found = [
+        fact
+        for batch in context.cut.manifest.batches
+        for fact in batch.facts
+        if fact.kind in _KINDS and what in (fact.name, fact.name.rpartition(".")[2])
+    ]
+    if found:
+        first = found[0]
+        more = f", and {plural(len(found) - 1, 'name')} like it" if len(found) > 1 else ""
+        yield Answer(
+            "fact",
+            first.name,
+            "stated",
+            f"{_fact(first)} on the target{more}",
+            tuple(Reason(fact.batch, f"states {fact.name}", fact.mark) for fact in found),
+            why=context.batch_why(first.batch),
+            back=restore_statement(context, [first.batch]),
+        )
+    options = [o for o in context.cut.facts.options if what in o.values]
+    if options:
+        names = listed(dict.fromkeys(name for o in options for name in o.names), 5)
+        reasons = [Reason(o.batch, f"never a value of {listed(o.names, 5)}", o.mark) for o in options]
+        yield Answer(
+            "fact",
+            what,
+            "stated",
+            f"`{what}` never occurs as a value of {names}",
+            tuple(dict.fromkeys(reasons)),
+            why=context.batch_why(options[0].batch),
+            back=restore_statement(context, (o.batch for o in options)),
+        )
+
+
+def _fact(fact: Fact) -> str:
+    if fact.kind == "attribute":
+        return f"there is no {fact.name}"
+    value = repr(fact.value) if fact.exact else ("true" if fact.value else "false")
+    if fact.kind == "environment" and fact.value is None:
+        return f"environment variable {fact.name} is not set"
+    return f"{fact.name}{'()' if fact.kind == 'predicate' else ''} is {value}"
+
+
+def requirement_answer(context: Context, what: str) -> Answer | None:
+    """What became of a requirement of a pyproject.toml; None where neither side has it."""
+    name = requirement_name(what) if re.fullmatch(r"[\w.-]+", what) else ""
+    before, after = (
+        _stated(projects(tree, context.manifest.packages), name)
+        for tree in (context.cut.upstream, context.cut.output)
+    )
+    if not name or not (before or after):
+        return None
+    reasons = tuple(
+        Reason(batch.id, f"{edit.op} {edit.key}", edit.mark)
+        for batch in context.manifest.batches
+        for edit in batch.toml
+        if requirement_name(str(edit.value)) == name and edit.file in {path for path, _ in [*before, *after]}
+    )
+    stays = tuple(
+        Reason(BASE, f"stays: {one.why}", one.mark)
+        for one in context.manifest.guarantees.dependencies
+        if requirement_name(one.name) == name
+    )
+    texts = listed(dict.fromkeys(text for _, text in after or before), 3)
+    state: State = "kept" if before == after else "edited" if before and after else "added"
+    if not after:
+        state = "removed"
+    states = {"kept": "is kept", "edited": "is kept and edited", "added": "is added", "removed": "is removed"}
+    own = context.manifest.packages
+    users = sorted(
+        path
+        for path, summary in context.after.summaries.items()
+        if any(
+            (m := i.target.partition(".")[0]) in modules_of(name) and m not in own for i in summary.imports
+        )
+    )
+    details = [listed(dict.fromkeys(path for path, _ in [*before, *after]))]
+    if after and users:
+        details.append(f"{plural(len(users), 'file')} of the output import it: {listed(users, 3)}")
+    return Answer(
+        "requirement",
+        name,
+        state,
+        f"requirement {texts} {states[state]}",
+        (*(reasons if state != "kept" else ()), *(stays if after else ())),
+        why=context.batch_why(reasons[0].batch) if reasons and state != "kept" else None,
+        details=tuple(details),
+        back=restore_statement(context, (r.batch for r in reasons)) if state == "removed" else None,
+    )
+
+
+def _stated(found: list[Project], name: str) -> list[tuple[str, str]]:
+    return sorted((p.path, r.text) for p in found for r in p.requirements if r.name == name)

@@ -1,0 +1,195 @@
+"""Answers about what users choose by name: models, flags, routes, variables, values, entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from builder.analysis.conditions import Cause
+from builder.analysis.surface_diff import Difference
+from builder.emit.ledger import Reason
+from builder.manifest.model import Rule
+from builder.pipeline.answers.answer import Answer, Kind, State, listed, plural
+from builder.pipeline.answers.context import Context, commonest_first, reason_of
+from builder.pipeline.answers.recipes import model_of, restore_path, restore_statement
+from builder.surface.model import Item, Key, destination
+
+_KINDS: dict[str, Kind] = {
+    "flag": "flag",
+    "route": "route",
+    "environment": "variable",
+    "registry": "entry",
+    "script": "script",
+}
+#: Things of one name of which each gets a whole answer.
+_MAX_NAMESAKES = 3
+
+
+def surface_answers(context: Context, what: str) -> Iterator[Answer]:
+    """An answer for each thing of the surface that has this name; the rest of many in one line."""
+    surfaces = context.cut.surfaces
+    items = {**surfaces.before, **surfaces.after}
+    found = sorted(
+        (key for key, item in items.items() if _named(item, what)),
+        key=lambda key: (key not in surfaces.after, _KINDS[key.kind], len(key.group), key),
+    )
+    for kind in dict.fromkeys(key.kind for key in found):
+        same = [key for key in found if key.kind == kind]
+        for key in same[:_MAX_NAMESAKES]:
+            yield _answer(context, key, items[key])
+        if rest := same[_MAX_NAMESAKES:]:
+            kept = sum(key in surfaces.after for key in rest)
+            yield Answer(
+                _KINDS[kind],
+                what,
+                "mixed",
+                f"{what} is also stated in {plural(len(rest), 'place')} more: {kept} kept, "
+                f"{len(rest) - kept} removed",
+                details=(listed(sorted(_home(key) for key in rest), 5),),
+            )
+
+
+def value_answer(context: Context, what: str) -> Answer | None:
+    """Which flags take a value, and which do not any more; None where no flag of upstream takes it."""
+    surfaces = context.cut.surfaces
+    taken = sorted(k for k, item in surfaces.after.items() if _takes(item, what))
+    lost = sorted(k for k, item in surfaces.before.items() if _takes(item, what) and k not in taken)
+    if not taken and not lost:
+        return None
+    flags, gone = _flags(taken), [f for f in _flags(lost) if f not in _flags(taken)]
+    causes = [
+        cause
+        for key in lost
+        for one in context.differences.get(key, ())
+        if one.change == "lost" or (one.detail == "choices" and one.before == what)
+        for cause in one.causes
+    ]
+    reasons = commonest_first(reason_of(cause) for cause in causes)
+    if not taken:
+        state: State = "removed"
+        headline = f"`{what}` is removed: {_was_of(lost)}"
+    elif gone:
+        state, headline = "mixed", f"`{what}` is kept for {listed(flags)}, and removed for {listed(gone)}"
+    else:
+        state, headline = "kept", f"`{what}` is kept: a value of {listed(flags)}"
+    batch = reasons[0].batch if reasons else ""
+    back = restore_statement(context, [batch]) if lost else None
+    return Answer("value", what, state, headline, reasons, why=context.batch_why(batch), back=back)
+
+
+def _was_of(lost: list[Key]) -> str:
+    return f"no flag takes it any more (upstream: {listed(_flags(lost))})"
+
+
+def _flags(keys: list[Key]) -> list[str]:
+    return list(dict.fromkeys(key.name for key in keys))
+
+
+def _takes(item: Item, value: str) -> bool:
+    choices = item.details.get("choices")
+    return item.key.kind == "flag" and isinstance(choices, tuple) and value in choices
+
+
+def _named(item: Item, what: str) -> bool:
+    """Whether this is what an item is called: a flag also by an alias, without dashes or by its field, a
+    route by its path."""
+    kind, _, name = item.key
+    if name == what:
+        return True
+    if kind == "route":
+        return name.partition(" ")[2] == what
+    if kind == "flag":
+        aliases = item.details.get("aliases", ())
+        names = [name, *(a for a in (aliases if isinstance(aliases, tuple) else ()) if isinstance(a, str))]
+        spelt = what.replace("_", "-")
+        field = destination(name, item.details.get("dest"))
+        return what in names or spelt in names or (spelt, what)[what == field] in (f"{name}"[2:], field)
+    return False
+
+
+def _home(key: Key) -> str:
+    return key.group or key.name
+
+
+def _answer(context: Context, key: Key, item: Item) -> Answer:
+    surfaces = context.cut.surfaces
+    changes = context.differences.get(key, ())
+    model = key.kind == "registry" and key.group == context.manifest.roots.model_package
+    what = "model" if model else key.kind
+    named = {
+        "registry": f"entry {key.name!r} of {key.group}",
+        "flag": f"{key.name} of {key.group}",
+        "environment": f"environment variable {key.name}",
+        "route": f"route {key.name} of {key.group}",
+        "script": f"command {key.name}",
+        "model": f"architecture {key.name}",
+    }[what]
+    place = item.places[0]
+    details = [f"{'upstream ' if key in surfaces.before else ''}{place.path}:{place.line}"]
+    if key not in surfaces.after:
+        return _lost(context, key, item, f"{named} is removed", tuple(details), model)
+    state: State = "kept"
+    headline = f"{named} is kept"
+    if key not in surfaces.before:
+        state, headline = "added", f"{named} is added"
+    elif changes:
+        state = "edited"
+        headline += f", {_changes(changes)}"
+    reasons = commonest_first(reason_of(cause) for one in changes for cause in one.causes)
+    if any(one.detail == "choices" for one in changes):
+        details.append("`why VALUE` tells how to bring one value back")
+    if model:
+        reasons = (*reasons, *_kept_model(context, place.module))
+    kind: Kind = "model" if model else _KINDS[key.kind]
+    return Answer(kind, key.name, state, headline, reasons, place.path, details=tuple(details))
+
+
+def _kept_model(context: Context, module: str) -> tuple[Reason, ...]:
+    roots = context.manifest.roots
+    name = module.removeprefix(f"{roots.model_package}.")
+    if name not in roots.models:
+        return ()
+    mark = context.manifest.mark("roots", "models", "keep", roots.models.index(name))
+    return (Reason("root", f"roots.models keeps {name}", mark),)
+
+
+def _changes(changes: tuple[Difference, ...]) -> str:
+    gone = [str(one.before) for one in changes if one.detail == "choices" and one.before is not None]
+    texts = [f"without the {'values' if len(gone) > 1 else 'value'} {listed(gone)}"] if gone else []
+    texts += [
+        f"its {one.detail} is {one.after!r} instead of {one.before!r}"
+        for one in changes
+        if one.detail and one.detail != "choices"
+    ]
+    return ", ".join(texts) or "and edited"
+
+
+def _lost(
+    context: Context, key: Key, item: Item, headline: str, details: tuple[str, ...], model: bool
+) -> Answer:
+    removed = context.cut.decided.removed
+    rules = [removed[place.path] for place in item.places if place.path in removed]
+    causes = [cause for one in context.differences.get(key, ()) for cause in one.causes]
+    reasons = commonest_first(
+        [
+            *(reason_of(c) for c in causes if not any(_of_rule(c, rule) for rule in rules)),
+            *(Reason(rule.batch, rule.stated, rule.mark) for rule in rules),
+        ],
+        key.name,
+    )
+    back = None
+    paths = [place.path for place in item.places if place.path in removed]
+    if model and (name := next(filter(None, (model_of(context, p) for p in paths)), None)):
+        back = f"to bring it back: add `{name}` to roots.models.keep"
+    elif paths and len(paths) == len(item.places):
+        back = restore_path(context, paths[0], removed[paths[0]])
+    else:
+        back = restore_statement(context, [reasons[0].batch] if reasons else [])
+    kind: Kind = "model" if model else _KINDS[key.kind]
+    return Answer(
+        kind, key.name, "removed", headline, reasons, item.places[0].path,
+        why=context.batch_why(reasons[0].batch) if reasons else None, details=details, back=back,
+    )  # fmt: skip
+
+
+def _of_rule(cause: Cause, rule: Rule) -> bool:
+    return (cause.batch, cause.mark) == (rule.batch, rule.mark) and cause.text.startswith(rule.pattern)

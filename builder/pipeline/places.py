@@ -1,0 +1,101 @@
+"""True places for what gates find: gates read the output, but a person has upstream's files and our overlays.
+
+A line that upstream has gets upstream's number. One that only the output has is shown as the output's. One of
+our own files is shown in its overlay, with the statement of the manifest that brings it in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from builder.errors import Mark, Problem
+from builder.manifest.model import Manifest, WholeFile
+from builder.overlay.record import Record
+from builder.source.textdiff import runs
+from builder.tree import Snapshot
+
+#: Gates whose places are in the output; the others state upstream's.
+_OF_THE_OUTPUT = frozenset(["G001", "G002", "G003", "G004", "G007", "G008", "G011", "R010"])
+
+
+def true_places(
+    problems: Iterable[Problem],
+    upstream: Snapshot,
+    output: Snapshot,
+    manifest: Manifest,
+    records: Iterable[Record] = (),
+) -> list[Problem]:
+    """The problems with the place of each, and of those that it stands for, where a person sees it."""
+    edited: dict[str, set[Mark]] = {}
+    for record in records:
+        edited.setdefault(record.file, set()).add(record.mark)
+    whole = {file.path: file for batch in manifest.batches for file in batch.files}
+    lines: dict[str, Mapping[int, int]] = {}
+
+    def place(problem: Problem) -> Problem:
+        problem = replace(problem, also=tuple(place(one) for one in problem.also))
+        seen = problem.upstream
+        if problem.code not in _OF_THE_OUTPUT or seen is None or seen.file not in output:
+            return problem
+        if file := whole.get(seen.file):
+            return _in_overlay(problem, seen, file, manifest, output)
+        if seen.file not in upstream:
+            return _moved(replace(problem, upstream=None, output=seen), seen, seen)
+        if not seen.line or upstream.tree[seen.file].blob == output.tree[seen.file].blob:
+            return problem
+        if seen.file not in lines:
+            lines[seen.file] = _numbers(upstream[seen.file], output[seen.file])
+        number = lines[seen.file].get(seen.line)
+        if number is None:
+            problem = replace(problem, upstream=Mark(seen.file), output=seen)
+            return _by_edit(problem, output, manifest, edited.get(seen.file, set()))
+        true = Mark(seen.file, number, seen.column)
+        return _moved(replace(problem, upstream=true), seen, true)
+
+    return [place(problem) for problem in problems]
+
+
+def _in_overlay(
+    problem: Problem, seen: Mark, file: WholeFile, manifest: Manifest, output: Snapshot
+) -> Problem:
+    # the tables of a file that the builder fills move its lines
+    same = manifest.overlays.get(file.overlay) == output[seen.file]
+    place = Mark(file.overlay, seen.line if same else 0, seen.column if same else 0)
+    return _moved(replace(problem, mark=problem.mark or file.mark, upstream=None, overlay=place), seen, place)
+
+
+def _by_edit(problem: Problem, output: Snapshot, manifest: Manifest, marks: set[Mark]) -> Problem:
+    """A problem in a line that an edit wrote, with the edit's place; `marks`: those of the edits there."""
+    assert problem.output is not None
+    text = output[problem.output.file].splitlines()[problem.output.line - 1].strip()
+    for batch in manifest.batches:
+        written = [(e.mark, e.by, b"") for e in batch.edits if e.kind == "body" and e.by]
+        written += [(p.mark, p.overlay, b"+") for p in batch.patches]
+        for mark, overlay, sign in written:
+            lines = manifest.overlays.get(overlay, b"").splitlines() if mark in marks else []
+            for number, line in enumerate(lines, 1):
+                if line.startswith(sign) and line.removeprefix(sign).strip() == text:
+                    return replace(problem, mark=problem.mark or mark, overlay=Mark(overlay, number))
+        for edit in batch.edits:
+            if edit.mark in marks and edit.kind != "body" and edit.by and edit.by.encode() in text:
+                return replace(problem, mark=problem.mark or edit.mark)
+    return problem
+
+
+def _moved(problem: Problem, old: Mark, new: Mark) -> Problem:
+    """The problem with the place at the start of its message moved too."""
+    before = f"{old.file}:{old.line}: "
+    if not problem.message.startswith(before):
+        return problem
+    after = f"{new.file}:{new.line}: " if new.line else f"{new.file}: "
+    return replace(problem, message=after + problem.message[len(before) :])
+
+
+def _numbers(upstream: bytes, output: bytes) -> dict[int, int]:
+    """Line of the output -> line of upstream, for the lines that both have."""
+    return {
+        run.right + offset + 1: run.left + offset + 1
+        for run in runs(upstream.splitlines(), output.splitlines())
+        for offset in range(run.length)
+    }

@@ -1,0 +1,57 @@
+"""Roots are accountable: one that names no module of upstream keeps nothing alive, and is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from builder.errors import Problem
+from builder.graph.names import folder_of
+from builder.manifest.model import Manifest, Rule
+from builder.pipeline.prune import python_modules
+from builder.select.rules import holds_path
+from builder.spelling import nearest
+from builder.tree import Snapshot
+
+
+def unused_roots(
+    upstream: Snapshot, manifest: Manifest, removed: Mapping[str, Rule], within: Sequence[str]
+) -> list[Problem]:
+    """R009 for each root and pattern of programs that matches no module of upstream, R002 for each root whose
+    file a rule removes.
+
+    `removed`: the rule of each removed path. `within`: the folders that a partial upstream holds; roots
+    elsewhere may match nothing.
+    """
+    modules = python_modules(upstream, manifest.packages)
+    names = {name for module in modules.values() for name in _with_parents(module)}
+    paths = {module: path for path, module in modules.items()}
+    problems: list[Problem] = []
+    for key, patterns in (("modules", manifest.roots.modules), ("programs", manifest.roots.programs)):
+        for number, pattern in enumerate(patterns):
+            mark = manifest.mark("roots", key, number)
+            if not any(fnmatchcase(name, pattern) for name in names):
+                if _is_held(pattern, manifest, within):
+                    message = f"The root `{pattern}` names no module of upstream."
+                    problems.append(Problem("R009", message, mark, hint=nearest(pattern, names)))
+                continue
+            rule = removed.get(paths.get(pattern, ""))
+            if rule is not None and rule.verdict == "remove":
+                place = rule.mark.seen_from(mark.file)
+                by = f"`remove: {rule.stated}` (batch {rule.batch}, {place})"
+                message = f"The root `{pattern}` is removed by {by}."
+                hint = f"take it out of roots.modules, or add it to `keep` of batch {rule.batch}"
+                problems.append(Problem("R002", message, mark, hint=hint))
+    return problems
+
+
+def _with_parents(module: str) -> Iterator[str]:
+    while module:
+        yield module
+        module = module.rpartition(".")[0]
+
+
+def _is_held(pattern: str, manifest: Manifest, within: Sequence[str]) -> bool:
+    """Whether the upstream holds the package of a root; a name outside the packages is held by none."""
+    folder = folder_of(pattern.partition(".")[0], manifest.packages)
+    return folder is None or not within or holds_path(f"{folder}/", within)

@@ -1,0 +1,174 @@
+"""Ordinary questions about the real seed and june: the first line that `why` answers with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from builder.manifest.load import load
+from builder.manifest.model import Manifest
+from builder.pipeline.answers import readings
+from builder.pipeline.answers.answer import sentences
+from builder.pipeline.answers.context import Context
+from builder.pipeline.cut import Cut, cut
+from builder.pipeline.ranges import about
+from builder.upstream.cache import default_cache
+from builder.upstream.model import Sources, snapshot
+from builder.upstream.resolve import resolve
+
+ROOT = Path(__file__).parents[2]
+MIRROR = os.environ.get("SGLANG_MIRROR")
+DEEPSEEK = "python/sglang/srt/models/deepseek_v2.py is kept and edited"
+#: question, then what the first line begins with at seed and at june (None: as at seed)
+QUESTIONS: list[tuple[str, str, str | None]] = [
+    ("python/sglang/srt/models/deepseek_v2.py", DEEPSEEK, None),
+    ("./python/sglang/srt/models/deepseek_v2.py", DEEPSEEK, None),
+    ("dist/tree/python/sglang/srt/models/deepseek_v2.py", DEEPSEEK, None),
+    ("/home/me/out/tree/python/sglang/srt/models/deepseek_v2.py", DEEPSEEK, None),
+    ("deepseek_v2.py", DEEPSEEK, None),
+    ("deepseek_v2", DEEPSEEK, None),
+    ("models/registry.py", "python/sglang/srt/models/registry.py is kept and edited", None),
+    ("python/sglang/srt/models", "python/sglang/srt/models/ is kept in part", None),
+    ("python/sglang/srt/models/", "python/sglang/srt/models/ is kept in part", None),
+    ("python/sglang/multimodal_gen", "python/sglang/multimodal_gen/ is removed", None),
+    ("python/sglang/srt/models/qwen3.py", "python/sglang/srt/models/qwen3.py is removed", None),
+    ("qwen3_moe", "python/sglang/srt/models/qwen3_moe.py is removed", None),
+    ("docs/platforms", "docs/platforms/ is removed", None),
+    ("README.md", "README.md is kept as upstream has it", None),
+    ("sglang.srt.models.llama", "python/sglang/srt/models/llama.py is removed", None),
+    ("sglang.srt.managers.scheduler.Scheduler", "sglang.srt.managers.scheduler.Scheduler is kept", None),
+    (
+        "python/sglang/srt/managers/scheduler.py:Scheduler.event_loop_normal",
+        "sglang.srt.managers.scheduler.Scheduler.event_loop_normal is kept",
+        None,
+    ),
+    (
+        "FlashAttentionBackend",
+        "sglang.srt.layers.attention.flashattention_backend.FlashAttentionBackend is removed",
+        None,
+    ),
+    ("TRTLLMMLABackend", "sglang.srt.layers.attention.trtllm_mla_backend.TRTLLMMLABackend is kept", None),
+    (
+        "Scheduler.event_loop_normal",
+        "sglang.srt.managers.scheduler.Scheduler.event_loop_normal is kept",
+        None,
+    ),
+    ("ServerArgs.enable_multimodal", "sglang.srt.server_args.ServerArgs.enable_multimodal is kept", None),
+    ("ServerArgs.enable_mamba", "did you mean ServerArgs.enable_lora", "did you mean ServerArgs.enable_mis"),
+    (
+        "is_npu",
+        "sglang.srt.utils.common.is_npu is removed: nothing refers to it any more",
+        "is_npu is defined in",
+    ),
+    ("is_cuda", "sglang.srt.utils.common.is_cuda is kept", None),
+    (
+        "AWQConfig",
+        "sglang.srt.layers.quantization.awq.AWQConfig is removed",
+        "sglang.srt.layers.quantization.awq.awq.AWQConfig is removed",
+    ),
+    ("LlamaForCausalLM", "architecture LlamaForCausalLM is removed", None),
+    ("DeepseekV3ForCausalLM", "architecture DeepseekV3ForCausalLM is kept", None),
+    (
+        "DeepseekV4ForCausalLM",
+        "did you mean DeepseekV3ForCausalLM",
+        "architecture DeepseekV4ForCausalLM is removed",
+    ),
+    ("Qwen3MoeForCausalLM", "architecture Qwen3MoeForCausalLM is removed", None),
+    ("--enable-multimodal", "--enable-multimodal of sglang.srt.server_args is kept", None),
+    ("enable_multimodal", "--enable-multimodal of sglang.srt.server_args is kept", None),
+    ("--mem-fraction-static", "--mem-fraction-static of sglang.srt.server_args is kept", None),
+    ("--grpc-mode", "--grpc-mode of sglang.srt.server_args is removed", None),
+    ("--attention-backend", "--attention-backend of sglang.srt.server_args is kept", None),
+    ("--tp", "did you mean --tp-size", None),
+    ("SGLANG_USE_AITER", "environment variable SGLANG_USE_AITER is removed", None),
+    ("SGLANG_TORCH_PROFILER_DIR", "environment variable SGLANG_TORCH_PROFILER_DIR is kept", None),
+    ("SGLANG_NOTHING", "did you mean SGLANG_PORT", None),
+    ("/v1/chat/completions", "route POST /v1/chat/completions of sglang_router.mini_lb is kept", None),
+    ("POST /generate", "route POST /generate of sglang_router.mini_lb is kept", None),
+    ("/health", "route GET /health of sglang_router.mini_lb is kept", None),
+    ("fa3", "`fa3` is removed: no flag takes it any more", None),
+    ("fa4", "`fa4` is removed: no flag takes it any more", None),
+    (
+        "trtllm_mla",
+        "`trtllm_mla` is kept: a value of --attention-backend, --decode-attention-backend",
+        None,
+    ),
+    ("flashmla", "flashmla is a batch that", None),
+    ("awq", "awq is a batch that", None),
+    ("ascend", "entry 'ascend' of sglang.srt.disaggregation.utils.TransferBackend is removed", None),
+    (
+        "fp8",
+        "`fp8` is kept: a value of --quantization, --speculative-draft-model-quantization",
+        "fp8 is defined in",
+    ),
+    ("rocm", "rocm is a batch that", None),
+    ("fa3-fa4", "fa3-fa4 is a batch that", None),
+    ("multimodal", "multimodal is a batch that", None),
+    ("flash-attn-4", "did you mean flash_attn_func", "requirement flash-attn-4>=4.0.0b9 is removed"),
+    ("flashinfer_python", "requirement flashinfer_python", None),
+    ("torch", "torch is a module of another package", None),
+    ("transformers", "transformers is a module of another package", None),
+    ("grpcio", "requirement grpcio==1.75.1 is removed", "did you mean grpc"),
+    ("torch_npu", "torch_npu is a module of another package", None),
+    ("deep_gemm", "deep_gemm is a module of another package", None),
+    ("sgl_kernel.flash_attn", "sgl-kernel/python/sgl_kernel/flash_attn.py is removed", None),
+    ("sgl-kernel/csrc/attention", "sgl-kernel/csrc/attention/ is kept in part", None),
+    ("--attention-bakend", "did you mean --attention-backend", None),
+    ("sglang.srt.modles.llama", "did you mean sglang.srt.models.llama", None),
+    ("flsah_attn", "did you mean flash_attn_func", None),
+    ("sglang.launch_server", "python/sglang/launch_server.py is kept and edited", None),
+    ("sgl-kernel/CMakeLists.txt", "sgl-kernel/CMakeLists.txt is kept and edited", None),
+    ("--enable-lora", "--enable-lora of sglang.srt.server_args is kept", None),
+    ("--disable-cuda-graph", "--disable-cuda-graph of sglang.srt.server_args is kept", None),
+    ("DeepseekV32ForCausalLM", "architecture DeepseekV32ForCausalLM is kept", None),
+    (
+        "modelopt_fp4",
+        "`modelopt_fp4` is kept: a value of --quantization, --speculative-draft-model-quantization",
+        None,
+    ),
+    (
+        "NPUGraphRunner",
+        "sglang.srt.hardware_backend.npu.graph_runner.npu_graph_runner.NPUGraphRunner is removed",
+        None,
+    ),
+    ("CommunicateContext", "sglang.srt.layers.communicator.CommunicateContext is kept", None),
+]
+
+
+@pytest.fixture(scope="session")
+def manifest() -> Manifest:
+    return load(ROOT / "manifest.yaml")
+
+
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param(pin, marks=pytest.mark.xdist_group(f"why-{pin}")) for pin in ("seed", "june")],
+)
+def asked(request: pytest.FixtureRequest, manifest: Manifest) -> tuple[str, Cut]:
+    if not MIRROR:
+        pytest.skip("SGLANG_MIRROR is not set: the pins need upstream's git history")
+    sources = Sources(
+        Path(MIRROR), default_cache(), manifest.upstream.repository, True, manifest.upstream.pins
+    )
+    upstream = resolve(request.param, sources)
+    return request.param, cut(snapshot(upstream), manifest, about=about(upstream, manifest))
+
+
+def test_ordinary_questions_get_their_answer_in_the_first_line(
+    asked: tuple[str, Cut], manifest: Manifest
+) -> None:
+    pin, done = asked
+    context = Context(done, manifest)
+    wrong = {}
+    for what, at_seed, at_june in QUESTIONS:
+        expected = at_seed if pin == "seed" or at_june is None else at_june
+        answers = readings.answers(context, what)
+        if answers:
+            first = sentences(answers[0])[0]
+        else:
+            first = f"did you mean {' '.join(readings.suggestions(context, what)[:1])}"
+        if not first.startswith(expected):
+            wrong[what] = first
+    assert wrong == {}

@@ -1,0 +1,89 @@
+"""A statement that does nothing is told, and a search that would not end is stopped."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from small_world import World, codes, commit_files, small_world
+
+from builder.gates.time_limit import TimeLimitExceeded, time_limit
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return small_world(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ("[acme.launch, acme.layers.*]", "[acme.lanch, acme.launch]", "R009", "did you mean `acme.launch`?"),
+        ("programs: [acme.*]", "programs: [acme.*, akme.*]", "R009", "`akme.*` names no module"),
+        (
+            "[python/acme/test/]",
+            "[python/acme/test/, python/acme/launch.py]",
+            "R002",
+            "The root `acme.launch`",
+        ),
+        (
+            "[python/acme/test/]",
+            "[python/acme/test/, python/acme/models/deep.py]",
+            "R002",
+            "`remove: python/acme/models/deep.py` (batch tests) removes nothing",
+        ),
+        ('names: ["*backend*"]', 'names: ["*backend*", bakcend]', "R009", "option name `bakcend`"),
+        ("is_alien: false", "is_alien: maybe", "M004", "`maybe` would be the text"),
+        ("is_alien: false", "is_alien: yes", "M004", "`yes` would be the text"),
+    ],
+)
+def test_a_statement_that_does_nothing_stops_the_build(
+    world: World, old: str, new: str, code: str, said: str
+) -> None:
+    world.change(old, new)
+    done = world.run("plan")
+    assert codes(done.stderr) == [code] and said in done.stderr, done.stderr
+
+
+def test_the_wrong_repository_is_one_problem(world: World) -> None:
+    commit_files(world.repository, {"setup.py": b"", "src/other/__init__.py": b""}, "refs/heads/other")
+    for verb in ("dist", "rules"):
+        done = world.run(verb, "other")
+        assert done.returncode == 5 and "1 problem (R001)" in done.stderr
+        assert "This is not the project of the manifest: none of its packages" in done.stderr
+
+
+def test_an_edit_that_matches_nothing_shows_the_nearest_statement_and_how_to_write_it(world: World) -> None:
+    world.change("{drop_statement: 'print(\"starting\")'", "{drop_statement: 'print(\"startin\")'")
+    done = world.run("plan")
+    assert codes(done.stderr) == ["R004"]
+    assert "written `drop_statement: 'print(\"starting\")'` (line " in done.stderr, done.stderr
+
+
+def test_a_use_that_cannot_leave_comes_with_the_edit_that_drops_it(world: World) -> None:
+    world.change("  pure: [acme.server.report]\n", "")
+    world.change("  defaults:\n    acme.server.report: {quiet: false}\n", "")
+    world.change(
+        "- acme.server.helper_of_fancy\n", "- acme.server.helper_of_fancy\n      - acme.server.report\n"
+    )
+    edit = "{drop_statement: 'report(self.name, quiet=False)', in: acme.server.Server.run}"
+    done = world.run("plan")
+    assert codes(done.stderr) == ["R008"] and f"To drop this one: {edit}." in done.stderr, done.stderr
+    world.change("      - {drop_statement: 'print", f"      - {edit}\n      - {{drop_statement: 'print")
+    assert world.run("plan").returncode == 3
+
+
+def test_a_regular_expression_without_end_is_stopped() -> None:
+    started = time.process_time()
+    with pytest.raises(TimeLimitExceeded), time_limit(0.2):
+        re.search(r"(a+)+$", "a" * 64 + "b")
+    assert time.process_time() - started < 5
+
+
+def test_a_search_that_ends_is_not_disturbed() -> None:
+    with time_limit(5):
+        assert re.search(r"(a+)+$", "aaa")
+    with pytest.raises(KeyError), time_limit(5):
+        raise KeyError

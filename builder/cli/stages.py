@@ -24,7 +24,7 @@ def cut_upstream(request: Request, upstream: Upstream, recall: Recalled | None =
     known = about(upstream, request.manifest, request.off)
     done = cut(snapshot(upstream), request.manifest, about=known, recall=recall)
     for batch, model in sorted(done.withdrawn.items()):
-        output.note(f"batch   {batch} is off: {model} stays, and needs it")
+        output.note(f"batch   {batch} is off, because {model} stays")
     return done
 
 

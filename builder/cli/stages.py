@@ -71,7 +71,7 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
 
 def _tell_withdrawn(done: Cut) -> None:
     for batch, model in sorted(done.withdrawn.items()):
-        output.note(f"batch   {batch} is off: {model} stays, and needs it")
+        output.note(f"batch   {batch} is off, because {model} stays")
 
 
 @contextlib.contextmanager

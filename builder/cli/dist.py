@@ -56,7 +56,8 @@ def command(
     if (branch is None) is not (repo is None):
         raise click.UsageError("--branch and --repo go together")
     job = Job(out, update_lock, paranoid, branch, repo)
-    digest = request_key.digest(shared["manifest_path"], shared["upstream"] or "", shared["without"])
+    asked = (shared["upstream"] or "") + (f" for Python {shared['python']}" if shared["python"] else "")
+    digest = request_key.digest(shared["manifest_path"], asked, shared["without"])
     if job.may_skip and digest and write.answers(out, digest):
         output.choose(shared["form"])
         output.note(f"{out} is up to date")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,12 @@ Function = TypeVar("Function", bound=Callable[..., object])
 def _remember_cache(context: click.Context, parameter: click.Parameter, cache: Path | None) -> Path | None:
     internal_error.settings.cache = cache
     return cache
+
+
+def _python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"3\.[0-9]{1,3}", value):
+        raise click.BadParameter(f"{value!r} is not a version of Python like 3.12.")
+    return value
 
 
 _MANIFEST = click.option(
@@ -45,6 +52,10 @@ _UPSTREAM = (
         help="The builder's cache folder (or BUILDER_CACHE).", callback=_remember_cache,
     ),
     click.option("--offline", is_flag=True, help="Use no network."),
+    click.option(
+        "--python", metavar="3.N", callback=_python,
+        help="The version of Python for which a release's wheel is taken (default: the newest).",
+    ),
 )  # fmt: skip
 
 
@@ -58,6 +69,7 @@ class Request:
     mirror: Path | None = None
     cache: Path | None = None
     offline: bool = False
+    python: str | None = None
     root: Path = Path()  # the manifest's folder
 
 
@@ -69,7 +81,7 @@ def manifest_options(function: Function) -> Function:
 
 
 def upstream_options(function: Function) -> Function:
-    """UPSTREAM, --mirror, --cache, --offline and the manifest's options."""
+    """UPSTREAM, --mirror, --cache, --offline, --python and the manifest's options."""
     for option in reversed(_UPSTREAM):
         function = option(function)
     return manifest_options(function)
@@ -90,6 +102,7 @@ def ask(
     mirror: Path | None = None,
     cache: Path | None = None,
     offline: bool = False,
+    python: str | None = None,
 ) -> Request:
     """Load the manifest, without the batches that are switched off. Raises BuildError."""
     from builder.errors import BuildError
@@ -113,6 +126,7 @@ def ask(
         mirror,
         cache,
         offline,
+        python,
         manifest_path.resolve().parent,
     )
 
@@ -129,6 +143,7 @@ def resolve(request: Request, quiet: bool = False) -> Upstream:
         request.manifest.upstream.repository,
         request.offline,
         request.manifest.upstream.pins,
+        request.python,
     )
     if not quiet:
         output.stage(f"looking for {request.upstream}")

@@ -29,7 +29,7 @@ def command(names: bool, **shared: Any) -> None:
     request = options.ask(**shared)
     upstream = options.resolve(request)
     known = about(upstream, request.manifest, request.without)
-    within = partial_paths(upstream.tree)
+    within = partial_paths(upstream.tree, known.kind)
     manifest = with_paths(excused(request.manifest, known, within), upstream.tree)
     selection = select(upstream.tree, manifest, within=within)
     families = _families(upstream, request.manifest, known) if names else {}

@@ -130,7 +130,7 @@ def survey(
 
 def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Pruned, frozenset[Mark]]:
     """The decisions on the old upstream, and the edits that matched there."""
-    within = partial_paths(old)
+    within = partial_paths(old, known.kind)
     asked = with_paths(excused(manifest, known, within), old.tree)
     selection = chosen(old, asked, within)
     staying = summaries(old.restrict(staying_python(selection)), manifest.packages)

@@ -61,7 +61,7 @@ def version_of(upstream: Upstream, manifest: Manifest) -> str:
 
 def label_of(upstream: Upstream, manifest: Manifest) -> str:
     """The local part of a version: the manifest's label, and for a git commit its first 9 digits."""
-    if upstream.kind == "release" or not upstream.commit:
+    if upstream.kind != "git" or not upstream.commit:
         return manifest.label
     return f"{manifest.label}.g{upstream.commit[:9]}"
 
@@ -96,8 +96,9 @@ def assemble(
         upstream.spec,
         upstream.commit,
         cut.upstream.tree.id,
-        "sdist" if upstream.kind == "release" else "git",
+        upstream.kind,
         version.partition("+")[0],
+        upstream.archive,
     )
     build = build_json.Build(
         builder=__version__,

@@ -14,7 +14,7 @@ from builder.cli import internal_error, output
 
 if TYPE_CHECKING:
     from builder.manifest.model import Manifest
-    from builder.upstream.model import Upstream
+    from builder.upstream.model import Sources, Upstream
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -131,13 +131,12 @@ def ask(
     )
 
 
-def resolve(request: Request, quiet: bool = False) -> Upstream:
-    """Find the requested upstream; prints where it came from unless `quiet`. Raises BuildError."""
+def sources(request: Request) -> Sources:
+    """Where the request's upstreams are looked for."""
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources
-    from builder.upstream.resolve import resolve as find
 
-    sources = Sources(
+    return Sources(
         request.mirror,
         request.cache or default_cache(),
         request.manifest.upstream.repository,
@@ -145,9 +144,15 @@ def resolve(request: Request, quiet: bool = False) -> Upstream:
         request.manifest.upstream.pins,
         request.python,
     )
+
+
+def resolve(request: Request, quiet: bool = False) -> Upstream:
+    """Find the requested upstream; prints where it came from unless `quiet`. Raises BuildError."""
+    from builder.upstream.resolve import resolve as find
+
     if not quiet:
         output.stage(f"looking for {request.upstream}")
-    upstream = find(request.upstream, sources)
+    upstream = find(request.upstream, sources(request))
     if not quiet:
         output.note(f"upstream {request.upstream}: {upstream.origin}")
     return upstream

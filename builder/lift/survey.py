@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -38,10 +39,15 @@ from builder.upstream.model import Upstream
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that stops the lift until a rule or a person decides it. `id` names it in decisions."""
+    """Something that stops the lift until a rule or a person decides it.
+
+    `id` names it in decisions. `parts`: the ids of the things that it is about; decisions on all of them
+    decide it too.
+    """
 
     id: str
     problem: Problem
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class Survey:
     new: Upstream
     manifest: Manifest
     history: History
-    trial: Trial
+    build_problems: tuple[Problem, ...]  # what stops the build with the manifest as it is
     lost: tuple[Lost, ...]
     arrivals: Arrivals
     facts: tuple[NewFact, ...]
@@ -84,7 +90,7 @@ class Survey:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The problems of the build, and the open questions of the lift."""
-        return (*self.trial.problems, *(q.problem for q in self.questions))
+        return (*self.build_problems, *(q.problem for q in self.questions))
 
 
 def survey(
@@ -120,11 +126,14 @@ def survey(
     asked = [*_questions(arrived, facts, needed, replaced)]
     decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
     questions = tuple(q for q in asked if _decision(q, decisions) is None)
+    problems, causes = done.problems, _causes(done, lost, new[1], history)
+    # one cut at a time is in memory: nothing below asks for this one
+    del done, output, sides, before, markers
+    gc.collect()
     proposed = _proposed(manifest, new, between, schema, lost, arrived, facts, replaced, questions)
     return Survey(
-        old[0], new[0], manifest, history, done, lost, arrived, tuple(facts), tuple(replaced),
-        tuple(differences), tuple(needed), questions, tuple(decided), proposed,
-        _causes(done, lost, new[1], history),
+        old[0], new[0], manifest, history, problems, lost, arrived, tuple(facts), tuple(replaced),
+        tuple(differences), tuple(needed), questions, tuple(decided), proposed, causes,
     )  # fmt: skip
 
 
@@ -206,6 +215,7 @@ def _questions(
                 upstream=Mark(group.paths[0]),
                 hint=f"{rule}, or `--decide '{name}'`",
             ),
+            tuple(f"path:{path}" for path in group.paths),
         )
     for fact in facts:
         if fact.open:
@@ -218,17 +228,7 @@ def _questions(
                     hint=f"state it under `facts`, or `--decide '{fact.kind}:{fact.name}'`",
                 ),
             )
-    for row in needed:
-        if row.open:
-            yield Question(
-                f"dependency:{row.name}",
-                Problem(
-                    "L003",
-                    f"{row.project} asks for {row.after!r}, which it did not before.",
-                    upstream=Mark(row.project),
-                    hint=f"remove it by a TOML edit, or `--decide 'dependency:{row.name}'`",
-                ),
-            )
+    yield from _new_dependencies(needed)
     for item in replaced:
         if item.conflicts is None:
             yield Question(
@@ -244,6 +244,29 @@ def _questions(
             )
 
 
+def _new_dependencies(needed: Iterable[Dependency]) -> Iterable[Question]:
+    """A question for each new requirement, and one for all that an extra brings."""
+    groups: dict[tuple[str, str], list[Dependency]] = {}
+    for row in needed:
+        if row.open:
+            groups.setdefault((row.project, row.extra or f"={row.name}"), []).append(row)
+    for (project, extra), rows in groups.items():
+        single = len(rows) == 1
+        name = f"dependency:{rows[0].name}" if single else f"dependency:extra {extra}"
+        wanted = ", ".join(repr(row.after) for row in rows)
+        remove = "remove it by a TOML edit" if single else "remove them by TOML edits"
+        yield Question(
+            name,
+            Problem(
+                "L003",
+                f"{project} asks for {wanted}, which it did not before.",
+                upstream=Mark(project),
+                hint=f"{remove}, or `--decide '{name}'`",
+            ),
+            tuple(f"dependency:{row.name}" for row in rows),
+        )
+
+
 def uses(fact: NewFact) -> str:
     """How often the output uses a new fact's name, in words."""
     word = "place" if fact.kind == "choice" else "use"
@@ -251,7 +274,11 @@ def uses(fact: NewFact) -> str:
 
 
 def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | None:
-    return next((d for d in decisions if fnmatchcase(question.id, d.pattern)), None)
+    def on(name: str) -> Decision | None:
+        return next((d for d in decisions if fnmatchcase(name, d.pattern)), None)
+
+    parts = [on(name) for name in question.parts]
+    return on(question.id) or (parts[0] if parts and all(parts) else None)
 
 
 def _proposed(
@@ -281,7 +308,8 @@ def _proposed(
             files[item.overlay] = item.merged
     pin = versions.pin_of(new[0], manifest)
     if pin is not None and any(p.kind in insert.RANGED for p in wanted):
-        wanted.append(Proposal("pin", BASE, key=new[0].commit or "", text=pin))
+        name, what = pin
+        wanted.append(Proposal("pin", BASE, key=what, text=name))
     texts, _ = insert.apply_all(manifest.texts, manifest.file, wanted, between)
     merged = {path: data for path, data in files.items() if data != manifest.overlays[path]}
     if texts == manifest.texts and not merged:

@@ -119,14 +119,23 @@ def newest_wheel(project: str, version: str, folder: Path, python: str | None) -
 
 def wheel_pythons(project: str, version: str) -> list[str]:
     """The versions of Python for which the index has a wheel of a release, oldest first."""
-    found = []
-    for python in reversed(PYTHONS):
-        flags = ["--only-binary=:all:", *_target(PLATFORMS["x86_64"], python)]
-        output = _run(["index", "versions", project, "--pre", *flags], None, {}, TIMEOUT)
-        listed = re.search(r"^Available versions: (.*)$", output, re.M)
-        if listed and version in [name.strip() for name in listed.group(1).split(",")]:
-            found.append(python)
-    return found
+    return [python for python in reversed(PYTHONS) if version in _listed(project, _wheels_for(python))]
+
+
+def releases(project: str) -> list[str]:
+    """All releases that the index has, as an sdist or as a wheel for Linux x86_64, in no order."""
+    kinds = [["--no-binary=:all:"], *(_wheels_for(python) for python in PYTHONS)]
+    return list(dict.fromkeys(version for flags in kinds for version in _listed(project, flags)))
+
+
+def _wheels_for(python: str) -> list[str]:
+    return ["--only-binary=:all:", *_target(PLATFORMS["x86_64"], python)]
+
+
+def _listed(project: str, flags: Sequence[str]) -> list[str]:
+    output = _run(["index", "versions", project, "--pre", *flags], None, {}, TIMEOUT)
+    listed = re.search(r"^Available versions: (.*)$", output, re.M)
+    return [name.strip() for name in listed.group(1).split(",")] if listed else []
 
 
 def _target(platforms: Sequence[str], python: str) -> list[str]:

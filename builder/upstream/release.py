@@ -12,7 +12,7 @@ from builder.upstream.model import MemoryBlobs, ReleaseArchive, Sources, Upstrea
 from builder.upstream.release_cache import PROJECT, Form, Found, kept
 from builder.upstream.spec import Wanted
 
-__all__ = ["PROJECT", "kept", "resolve"]
+__all__ = ["PROJECT", "kept", "resolve", "versions"]
 
 
 def resolve(wanted: Wanted, where: Sources) -> Upstream:
@@ -50,6 +50,16 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
             wheel.WRITTEN if found.form == "wheel" else (),
         ),
     )
+
+
+def versions(where: Sources) -> list[str]:
+    """The releases that there are: on the index, or offline in the cache. Raises BuildError U001."""
+    if where.offline:
+        return kept(where.cache)
+    found = download.releases(PROJECT)
+    if not found:
+        raise fail("U001", f"The package index lists no release of {PROJECT}.", hint="check pip's settings")
+    return found
 
 
 def _find(wanted: Wanted, where: Sources) -> Found:

@@ -28,7 +28,7 @@ from builder.manifest.load import parse
 from builder.manifest.model import BASE, Manifest, Span
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
-from builder.pipeline.ranges import About, about, excused
+from builder.pipeline.ranges import About, about, elsewhere, excused
 from builder.pipeline.surfaces import staying_python, surface_files
 from builder.report import MAX_PLACES
 from builder.select.families import with_paths
@@ -104,11 +104,13 @@ def survey(
     """Try the manifest on the new upstream; compare with the old one and find the causes."""
     before, edited = _old_side(old[1], manifest, about(old[0], manifest))
     between = versions.step(old[0], new[0], manifest)
-    done = trial(new[1], manifest, about=versions.known(new[0], manifest, between))
+    known = versions.known(new[0], manifest, between)
+    done = trial(new[1], manifest, about=known)
     output = done.cut.output if done.cut else new[1].restrict(())
     sides = Sides(
         manifest, old[1], new[1], matched(before.selection), matched(done.selection), edited,
         frozenset(r.mark for r in done.cut.records) if done.cut else frozenset(), history, _definitions(done),
+        elsewhere(manifest, known, partial_paths(new[1], known.kind)),
     )  # fmt: skip
     lost = losing.lost(sides, done.problems)
     markers = learn(manifest, before.removed, before.kept)

@@ -92,6 +92,17 @@ def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest
     return changed(manifest, asked)
 
 
+def elsewhere(manifest: Manifest, known: About, within: Sequence[str]) -> frozenset[Mark]:
+    """The marks of statements about what a partial upstream does not hold."""
+    if not within:
+        return frozenset()
+    return frozenset(
+        one.mark
+        for one in stated(manifest)
+        if not isinstance(one, Word) and (_elsewhere(one, manifest, within) or _unstated(one, known))
+    )
+
+
 def _tolerant(one: Any, reason: str) -> Any:
     models = getattr(one, "models", ())
     if models:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -26,6 +25,7 @@ from builder.lift.trial import Trial, matched, trial
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
 from builder.manifest.model import BASE, Manifest, Span
+from builder.parallel import submit
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import About, about, elsewhere, excused
@@ -102,40 +102,63 @@ def survey(
     decisions: Sequence[Decision] = (),
 ) -> Survey:
     """Try the manifest on the new upstream; compare with the old one and find the causes."""
-    before, edited = _old_side(old[1], manifest, about(old[0], manifest))
     between = versions.step(old[0], new[0], manifest)
     known = versions.known(new[0], manifest, between)
-    done = trial(new[1], manifest, about=known)
-    output = done.cut.output if done.cut else new[1].restrict(())
+    # a process of its own for each cut: what it leaves in memory ends with it
+    found = submit(
+        partial(_compare, old[1], new[1], manifest, history, about(old[0], manifest), known)
+    ).result()
+    asked = [*_questions(found.arrivals, found.facts, found.dependencies, found.overlays)]
+    decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
+    questions = tuple(q for q in asked if _decision(q, decisions) is None)
+    return Survey(
+        old[0], new[0], manifest, history, found.problems, found.lost, found.arrivals, found.facts,
+        found.overlays, found.surface, found.dependencies, questions, tuple(decided),
+        _proposed(manifest, new, between, schema, found, questions), found.causes,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What trying the manifest on the new upstream shows, without the cut itself."""
+
+    problems: tuple[Problem, ...]
+    lost: tuple[Lost, ...]
+    arrivals: Arrivals
+    facts: tuple[NewFact, ...]
+    overlays: tuple[Changed, ...]
+    surface: tuple[Difference, ...]
+    dependencies: tuple[Dependency, ...]
+    causes: Mapping[Problem, Commit]
+
+
+def _compare(
+    old: Snapshot, new: Snapshot, manifest: Manifest, history: History, then: About, known: About
+) -> _Comparison:
+    """Compare two upstreams; `then` and `known` are what is known of the old one and of the new one."""
+    before, edited = submit(partial(_old_side, old, manifest, then)).result()
+    done = trial(new, manifest, about=known)
+    output = done.cut.output if done.cut else new.restrict(())
     sides = Sides(
-        manifest, old[1], new[1], matched(before.selection), matched(done.selection), edited,
+        manifest, old, new, matched(before.selection), matched(done.selection), edited,
         frozenset(r.mark for r in done.cut.records) if done.cut else frozenset(), history, _definitions(done),
-        elsewhere(manifest, known, partial_paths(new[1], known.kind)),
+        elsewhere(manifest, known, partial_paths(new, known.kind)),
     )  # fmt: skip
     lost = losing.lost(sides, done.problems)
     markers = learn(manifest, before.removed, before.kept)
-    arrived = came.arrivals(old[1].tree, new[1], manifest, before, done, markers, history)
-    facts = predicates.predicates(old[1], new[1], output, manifest, markers, history)
-    facts += predicates.platform_methods(old[1], new[1], output)
+    arrived = came.arrivals(old.tree, new, manifest, before, done, markers, history)
+    facts = predicates.predicates(old, new, output, manifest, markers, history)
+    facts += predicates.platform_methods(old, new, output)
     differences: list[Difference] = []
     if done.cut is not None:
-        then = offers(surface_files(old[1], before.selection, manifest), manifest.packages)
+        offered = offers(surface_files(old, before.selection, manifest), manifest.packages)
         now, ours = done.cut.surfaces.before, done.cut.surfaces.after
-        differences = surface.differences(then, now, ours, frozenset(before.kept))
-        facts += predicates.choices(then, now, manifest, ours)
-    replaced = overlays.changed(old[1], new[1], manifest, history)
-    needed = surface.dependencies(old[1], new[1], output, manifest)
-    asked = [*_questions(arrived, facts, needed, replaced)]
-    decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
-    questions = tuple(q for q in asked if _decision(q, decisions) is None)
-    problems, causes = done.problems, _causes(done, lost, new[1], history)
-    # one cut at a time is in memory: nothing below asks for this one
-    del done, output, sides, before, markers
-    gc.collect()
-    proposed = _proposed(manifest, new, between, schema, lost, arrived, facts, replaced, questions)
-    return Survey(
-        old[0], new[0], manifest, history, problems, lost, arrived, tuple(facts), tuple(replaced),
-        tuple(differences), tuple(needed), questions, tuple(decided), proposed, causes,
+        differences = surface.differences(offered, now, ours, frozenset(before.kept))
+        facts += predicates.choices(offered, now, manifest, ours)
+    return _Comparison(
+        done.problems, lost, arrived, tuple(facts), tuple(overlays.changed(old, new, manifest, history)),
+        tuple(differences), tuple(surface.dependencies(old, new, output, manifest)),
+        _causes(done, lost, new, history),
     )  # fmt: skip
 
 
@@ -288,23 +311,22 @@ def _proposed(
     new: tuple[Upstream, Snapshot],
     between: Span,
     schema: Mapping[str, object],
-    lost: Sequence[Lost],
-    arrived: Arrivals,
-    facts: Sequence[NewFact],
-    replaced: Sequence[Changed],
+    found: _Comparison,
     questions: Sequence[Question],
 ) -> Proposed | None:
     """The manifest with the proposals, tried. None when nothing is proposed."""
     question_ids = {q.id for q in questions}
-    wanted = [p for item in lost for p in item.proposals]
+    wanted = [p for item in found.lost for p in item.proposals]
     wanted += [
         g.proposal
-        for g in arrived.groups
+        for g in found.arrivals.groups
         if g.proposal is not None and (g.undecided or f"path:{g.pattern}" in question_ids)
     ]
-    wanted += [f.proposal for f in facts if f.proposal is not None and f"{f.kind}:{f.name}" in question_ids]
+    wanted += [
+        f.proposal for f in found.facts if f.proposal is not None and f"{f.kind}:{f.name}" in question_ids
+    ]
     files = dict(manifest.overlays)
-    for item in replaced:
+    for item in found.overlays:
         wanted += item.proposals
         if item.merged is not None:
             files[item.overlay] = item.merged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -51,6 +52,7 @@ def trial(
     after: IndexedTree | None = None
     try:
         done = cut(upstream, relaxed, collected.extend, recall, about)
+        gc.collect()
         after = output_world(done, relaxed)
         collected += problems(done, after)
     except BuildError as error:

@@ -126,9 +126,8 @@ def _missing(wanted: Wanted, misses: list[download.PipError]) -> BuildError:
         pythons = download.wheel_pythons(PROJECT, version)
         if pythons:
             listed = ", ".join(pythons)
-            what = (
-                "sdist" if wanted.form == "sdist" else f"wheel for Python {wanted.python or 'of this kind'}"
-            )
+            what = f"wheel for Python {wanted.python}" if wanted.python else "wheel for Linux x86_64"
+            what = "sdist" if wanted.form == "sdist" else what
             return fail(
                 "U002",
                 f"The package index has {PROJECT} {version}, and no {what} of it.",

@@ -56,12 +56,9 @@ def command(
     if (branch is None) is not (repo is None):
         raise click.UsageError("--branch and --repo go together")
     job = Job(out, update_lock, paranoid, branch, repo)
+    asked = (shared["upstream"] or "") + (f" for Python {shared['python']}" if shared["python"] else "")
     digest = request_key.digest(
-        shared["manifest_path"],
-        shared["upstream"] or "",
-        shared["without"],
-        shared["with_needs"],
-        shared["scope"],
+        shared["manifest_path"], asked, shared["without"], shared["with_needs"], shared["scope"]
     )
     if job.may_skip and digest and write.answers(out, digest):
         output.choose(shared["form"])

@@ -12,11 +12,12 @@ from builder.cli import options, output, stages
 from builder.emit.marker import MARKER
 from builder.emit.members import PROJECT, read_pyproject
 from builder.errors import fail
-from builder.kernel import archive, fetch, names, repack, write
+from builder.kernel import fetch, names, repack, write
 from builder.kernel.sources import differing, sources
 from builder.pipeline.build import label_of
 from builder.pipeline.cut import cut
 from builder.pipeline.ranges import About
+from builder.upstream import wheel_archive
 from builder.upstream.cache import default_cache
 
 
@@ -81,7 +82,7 @@ def command(
         upstream.commit or upstream.spec,
     )
     output.note(f"wheel   {origin.name}  {origin.size:,} bytes  sha256 {origin.sha256}")
-    opened = archive.read(view)
+    opened = wheel_archive.read(view)
     if own := differing(opened, done.upstream, manifest):
         # the wheel was published from another commit: edit the files that it has
         output.note(f"        {len(own)} of its Python files are not this upstream's: {', '.join(own)}")

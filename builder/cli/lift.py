@@ -15,7 +15,7 @@ from builder.errors import fail
 from builder.lift import folder as folders
 from builder.lift import report
 from builder.lift.history import between, distances
-from builder.lift.page import page
+from builder.lift.page import page, terminal
 from builder.lift.survey import Decision, Survey, survey
 from builder.manifest.load import read_schema
 from builder.upstream.model import Upstream, snapshot
@@ -100,8 +100,8 @@ def _lift(
     elif output.form() == "github":
         output.show(result.problems)
     else:
-        click.echo(report.markdown(result), nl=False)
-        output.note(f"written to {folder.relative_to(request.root)}/")
+        click.echo(terminal(result), nl=False)
+        output.note(f"all of it: {folder.relative_to(request.root) / folders.REPORT}")
     status = report.exit_status(result)
     if status:
         sys.exit(status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from builder.cli import internal_error, output
 
 if TYPE_CHECKING:
     from builder.manifest.model import Manifest
-    from builder.upstream.model import Upstream
+    from builder.upstream.model import Sources, Upstream
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -21,6 +22,12 @@ Function = TypeVar("Function", bound=Callable[..., object])
 def _remember_cache(context: click.Context, parameter: click.Parameter, cache: Path | None) -> Path | None:
     internal_error.settings.cache = cache
     return cache
+
+
+def _python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"3\.[0-9]{1,3}", value):
+        raise click.BadParameter(f"{value!r} is not a version of Python like 3.12.")
+    return value
 
 
 _MANIFEST = click.option(
@@ -51,6 +58,10 @@ _UPSTREAM = (
         help="The builder's cache folder (or BUILDER_CACHE).", callback=_remember_cache,
     ),
     click.option("--offline", is_flag=True, help="Use no network."),
+    click.option(
+        "--python", metavar="3.N", callback=_python,
+        help="The version of Python for which a release's wheel is taken (default: the newest).",
+    ),
 )  # fmt: skip
 
 
@@ -64,6 +75,7 @@ class Request:
     mirror: Path | None = None
     cache: Path | None = None
     offline: bool = False
+    python: str | None = None
     root: Path = Path()  # the manifest's folder
 
     @property
@@ -81,7 +93,7 @@ def manifest_options(function: Function) -> Function:
 
 
 def upstream_options(function: Function) -> Function:
-    """UPSTREAM, --mirror, --cache, --offline and the manifest's options."""
+    """UPSTREAM, --mirror, --cache, --offline, --python and the manifest's options."""
     for option in reversed(_UPSTREAM):
         function = option(function)
     return manifest_options(function)
@@ -104,6 +116,7 @@ def ask(
     cache: Path | None = None,
     offline: bool = False,
     with_needs: bool = False,
+    python: str | None = None,
 ) -> Request:
     """Load the manifest in a scope, without the batches that are switched off. Raises BuildError."""
     from builder.errors import BuildError
@@ -135,26 +148,33 @@ def ask(
         mirror,
         cache,
         offline,
+        python,
         manifest_path.resolve().parent,
     )
 
 
-def resolve(request: Request, quiet: bool = False) -> Upstream:
-    """Find the requested upstream; prints where it came from unless `quiet`. Raises BuildError."""
+def sources(request: Request) -> Sources:
+    """Where the request's upstreams are looked for."""
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources
-    from builder.upstream.resolve import resolve as find
 
-    sources = Sources(
+    return Sources(
         request.mirror,
         request.cache or default_cache(),
         request.manifest.upstream.repository,
         request.offline,
         request.manifest.upstream.pins,
+        request.python,
     )
+
+
+def resolve(request: Request, quiet: bool = False) -> Upstream:
+    """Find the requested upstream; prints where it came from unless `quiet`. Raises BuildError."""
+    from builder.upstream.resolve import resolve as find
+
     if not quiet:
         output.stage(f"looking for {request.upstream}")
-    upstream = find(request.upstream, sources)
+    upstream = find(request.upstream, sources(request))
     if not quiet:
         output.note(f"upstream {request.upstream}: {upstream.origin}")
     return upstream

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import click
 from builder.cli import options, output
 from builder.errors import fail
 from builder.lift import folder, sweep, sweep_page
+from builder.lift.history import Commit
 from builder.lift.history import between as history_between
 from builder.pipeline import tools
+from builder.upstream import release
 
 
 @click.command("sweep")
@@ -29,7 +32,8 @@ from builder.pipeline import tools
     help="Where the results are written; an interrupted sweep continues from them.",
 )  # fmt: skip
 def command(between: str, every: int, jobs: int, backend: str, out: Path, **shared: Any) -> None:
-    """Try the unchanged manifest on the first-parent commits after A up to B (pins or commits).
+    """Try the unchanged manifest on the first-parent commits after A up to B (pins or commits), or on the
+    releases of the package index, named as pypi:A..B.
 
     Writes commits.jsonl (one line per commit), sweep.json, README.md and timeline.svg.
     """
@@ -37,22 +41,13 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     start, dots, end = between.partition("..")
     if not dots or not start or not end or end.startswith("."):
         raise click.UsageError("name two upstreams as A..B")
-    old = options.resolve(replace(request, upstream=start))
-    new = options.resolve(replace(request, upstream=end))
-    history = history_between(old, new)
-    if not history.known or history.git_dir is None:
-        raise fail(
-            "U001",
-            f"{start} and {end} have no common history here.",
-            hint="name a full clone with --mirror or SGLANG_MIRROR",
-        )
     key = sweep.key(request.manifest, request.without, tools.versions())
-    commits = sweep.chosen(history.commits, every)
+    job, on_the_way = _job(request, start, end, key)
+    commits = sweep.chosen(on_the_way, every)
     lines = out / "commits.jsonl"
     tried = sweep.read(lines, key)
     todo = [c for c in commits if c.id not in tried]
     output.note(f"{len(commits):,} commits, {len(commits) - len(todo):,} of them tried before")
-    job = sweep.Job(history.git_dir, request.manifest, key)
     try:
         for part in sweep.run(job, todo, jobs, backend) if todo else ():
             folder.append(lines, "".join(f"{row.to_line()}\n" for row in part))
@@ -61,7 +56,7 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
             output.stage(f"{done:,} of {len(commits):,}, last {part[-1].commit[:9]}")
     finally:  # also for an interrupted sweep
         output.stage("")
-        summary = sweep.summarise(len(history.commits), commits, tried)
+        summary = sweep.summarise(len(on_the_way), commits, tried)
         data = sweep.record(summary, key, between, every, request.manifest.digest)
         text = sweep_page.page(summary, between, every, request.manifest.digest)
         folder.write(
@@ -77,3 +72,22 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     else:
         click.echo(text, nl=False)
     output.note(f"written to {out}/")
+
+
+def _job(request: options.Request, start: str, end: str, key: str) -> tuple[sweep.Job, Sequence[Commit]]:
+    """What is to be done, and the commits or releases on the way. Raises BuildError U001, U002."""
+    if start.startswith("pypi:"):
+        where = options.sources(request)
+        versions = release.versions(where)
+        wanted = sweep.releases_between(versions, start.removeprefix("pypi:"), end.removeprefix("pypi:"))
+        return sweep.Job(None, request.manifest, key, where), wanted
+    old = options.resolve(replace(request, upstream=start))
+    new = options.resolve(replace(request, upstream=end))
+    history = history_between(old, new)
+    if not history.known or history.git_dir is None:
+        raise fail(
+            "U001",
+            f"{start} and {end} have no common history here.",
+            hint="name a full clone with --mirror or SGLANG_MIRROR",
+        )
+    return sweep.Job(history.git_dir, request.manifest, key), history.commits

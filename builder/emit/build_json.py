@@ -10,6 +10,7 @@ from typing import Any
 from builder.emit.figures import BatchFigures
 from builder.emit.wheel import Wheel
 from builder.manifest.model import DEFAULT_SCOPE
+from builder.upstream.model import ReleaseArchive
 
 SCHEMA_VERSION = 1
 
@@ -21,8 +22,9 @@ class UpstreamFacts:
     spec: str
     commit: str | None  # None for a release without one
     tree: str  # git tree id
-    origin: str  # git or sdist
+    origin: str  # git, sdist or wheel
     version: str  # upstream's own
+    archive: ReleaseArchive | None = None  # the file that a release was imported from
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from builder.emit.members import PROJECT
@@ -14,7 +14,7 @@ from builder.tree import EXECUTABLE, FILE, Snapshot
 #: files that setuptools takes for licences when pyproject.toml names none
 _LICENSES = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "AUTHORS*")
 
-WHEEL = b"Wheel-Version: 1.0\nGenerator: sglang-deepseek-builder\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+PURE = "py3-none-any"
 
 _VERSION = """\
 # Written by sglang-deepseek-builder in the form that setuptools-scm gives it.
@@ -77,6 +77,14 @@ def version_module(version: str, commit: str | None) -> bytes:
         parts.append(parsed.local)
     short = f"g{commit[:9]}" if commit else None
     return _VERSION.format(version=str(parsed), parts=tuple(parts), commit=short).replace("'", '"').encode()
+
+
+def wheel_file(tags: Iterable[str]) -> bytes:
+    """The WHEEL file of a wheel with these tags."""
+    tags = list(tags)
+    pure = "true" if tags == [PURE] else "false"
+    head = f"Wheel-Version: 1.0\nGenerator: sglang-deepseek-builder\nRoot-Is-Purelib: {pure}\n"
+    return (head + "".join(f"Tag: {tag}\n" for tag in tags)).encode()
 
 
 def version_file(pyproject: Mapping[str, Any]) -> str | None:

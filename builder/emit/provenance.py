@@ -27,6 +27,12 @@ def provenance(build: Build, materials: Mapping[str, str], repository: str) -> b
     if build.upstream.commit:
         source["gitCommit"] = build.upstream.commit
     inputs: list[dict[str, Any]] = [{"uri": f"git+{repository}", "digest": source}]
+    if archive := build.upstream.archive:
+        release: dict[str, Any] = {"name": archive.name, "digest": {"sha256": archive.sha256}}
+        if archive.written:
+            # files of the upstream tree that the archive does not hold
+            release["annotations"] = {"writtenByBuilder": list(archive.written)}
+        inputs.append(release)
     inputs += [{"name": path, "digest": {"sha256": digest}} for path, digest in sorted(materials.items())]
     parameters = {
         "upstream": build.upstream.spec,

@@ -7,11 +7,24 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from builder.emit.archive import EPOCH, Member, pack
 from builder.emit.members import PROJECT, read_pyproject, wheel_members
-from builder.emit.metadata import WHEEL, entry_points, licenses, metadata, version_file, version_module
+from builder.emit.metadata import (
+    PURE,
+    entry_points,
+    licenses,
+    metadata,
+    version_file,
+    version_module,
+    wheel_file,
+)
+from builder.errors import Mark, fail
 from builder.tree import EXECUTABLE, Snapshot
+from builder.upstream.pyproject import TAGS, TOOL
+
+_COMPILED = re.compile(r"\.(?:so(?:\.\d+)*|pyd|dylib)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +54,10 @@ def build_wheel(
     for dist-info/sboms (PEP 770); `epoch` dates the members (seconds since 1970).
     Raises BuildError (G008) when pyproject.toml cannot be followed.
     """
-    members, stem = wheel_contents(snapshot, version, commit, project=project, sboms=sboms)
+    members, stem, tags = wheel_contents(snapshot, version, commit, project=project, sboms=sboms)
     data = pack(members, epoch, workers)
     return Wheel(
-        name=f"{stem}-py3-none-any.whl",
+        name=f"{stem}-{_compressed(tags)}.whl",
         data=data,
         sha256=hashlib.sha256(data).hexdigest(),
         content_sha256=content_digest(members),
@@ -59,8 +72,8 @@ def wheel_contents(
     *,
     project: str = PROJECT,
     sboms: Mapping[str, bytes] | None = None,
-) -> tuple[dict[str, Member], str]:
-    """Members of the wheel in archive order (dist-info last, RECORD at the end), and `name-version`."""
+) -> tuple[dict[str, Member], str, list[str]]:
+    """Members of the wheel in archive order (dist-info last, RECORD at the end), `name-version`, and tags."""
     pyproject = read_pyproject(snapshot, project)
     files = {
         path: Member(snapshot[source], snapshot.tree[source].mode == EXECUTABLE)
@@ -72,10 +85,11 @@ def wheel_contents(
     name = re.sub(r"[-_.]+", "_", str(pyproject.get("project", {}).get("name", "unknown"))).lower()
     stem = f"{name}-{version.replace('-', '_')}"
     info = f"{stem}.dist-info"
+    tags = _tags(files, pyproject, project)
     texts = licenses(snapshot, pyproject, project)
     about = {
         f"{info}/METADATA": metadata(snapshot, pyproject, version, list(texts), project),
-        f"{info}/WHEEL": WHEEL,
+        f"{info}/WHEEL": wheel_file(tags),
         **{f"{info}/licenses/{path}": text for path, text in texts.items()},
         **{f"{info}/sboms/{path}": text for path, text in (sboms or {}).items()},
     }
@@ -84,7 +98,29 @@ def wheel_contents(
     members = dict(sorted(files.items()))
     members |= {path: Member(text) for path, text in sorted(about.items())}
     members[f"{info}/RECORD"] = Member(record(members, f"{info}/RECORD"))
-    return members, stem
+    return members, stem, tags
+
+
+def _tags(files: Iterable[str], pyproject: Mapping[str, Any], project: str) -> list[str]:
+    """The tags of a wheel with these files: with compiled ones, those of the wheel that they come from."""
+    compiled = sorted(path for path in files if _COMPILED.search(path))
+    if not compiled:
+        return [PURE]
+    tags = pyproject.get("tool", {}).get(TOOL, {}).get(TAGS, [])
+    if not tags or tags == [PURE]:
+        where = f"{project}/pyproject.toml"
+        raise fail(
+            "G008",
+            f"The output has {compiled[0]}, and {where} does not say for which platform it is compiled.",
+            upstream=Mark(where),
+            hint=f"remove it by a rule, or state `{TAGS}` in the table tool.{TOOL}",
+        )
+    return sorted(str(tag) for tag in tags)
+
+
+def _compressed(tags: Iterable[str]) -> str:
+    """The tags as a file name states them: each part with all of its values."""
+    return "-".join(".".join(sorted(set(part))) for part in zip(*(t.split("-") for t in tags), strict=True))
 
 
 def record(members: Mapping[str, Member], own: str) -> bytes:

@@ -1,4 +1,4 @@
-"""G008: package data, dependencies and console scripts agree with the code of the output."""
+"""G008: package data, dependencies, extensions and console scripts agree with the code of the output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.projects import RUNTIME_SUFFIXES, Project, projects
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
-from builder.gates import dependencies
+from builder.gates import dependencies, extensions
 from builder.manifest.model import Manifest
 from builder.tree import Snapshot
 
@@ -27,6 +27,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     old = {p.path: p for p in projects(before.snapshot, manifest.packages)}
     new = projects(after.snapshot, manifest.packages)
     problems = list(dependencies.stated(new, manifest))
+    problems += extensions.check(before, after, manifest, removals)
     for project in new:
         upstream = old.get(project.path)
         problems += _data(project, upstream, before, after, _given_back(project, manifest))

@@ -9,13 +9,7 @@ from pathlib import Path
 from builder.errors import BuildError, fail
 from builder.upstream import cache, download
 
-#: machine -> the platform tags that kernel wheels carry
-PLATFORMS = {
-    machine: tuple(
-        f"{tag}_{machine}" for tag in ("manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")
-    )
-    for machine in ("x86_64", "aarch64")
-}
+PLATFORMS = download.PLATFORMS
 
 
 def fetch(project: str, version: str, machine: str, where: Path, offline: bool) -> Path:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.errors import BuildError, Mark, Problem
-from builder.kernel.archive import Archive
 from builder.manifest.model import Kernel, WheelRule
 from builder.manifest.spans import beyond
 from builder.select.patterns import matches
 from builder.spelling import nearest
+from builder.upstream.wheel_archive import Archive
 
 _FOLDER = re.compile(r"(?:^|/)(sm[0-9]+[a-z]?)/")
 

@@ -13,9 +13,9 @@ from builder.emit.archive import Packed, deflate, join
 from builder.emit.wheel import content_digest_of, record_of
 from builder.errors import BuildError, fail
 from builder.kernel import modules, names
-from builder.kernel.archive import Archive, Member
 from builder.kernel.plan import Plan, Source, plan
 from builder.manifest.model import Kernel
+from builder.upstream.wheel_archive import Archive, Member
 
 #: in dist-info: what was done to the wheel (the licence asks that changes be stated)
 NOTICE = "MODIFICATIONS.json"

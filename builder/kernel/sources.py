@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from builder.kernel.archive import Archive
 from builder.kernel.plan import Source
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
 from builder.pipeline.reasons import reasons
 from builder.tree import Snapshot
+from builder.upstream.wheel_archive import Archive
 
 #: the packages of the Python project are in its own wheel
 _PROJECT = "python/"

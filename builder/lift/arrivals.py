@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from builder.analysis.projects import RUNTIME_SUFFIXES
 from builder.lift.history import Arrival, History, same_content
@@ -96,7 +98,7 @@ def arrivals(
     return Arrivals(
         {b.id: covered[b.id] for b in manifest.batches if covered[b.id]},
         kept,
-        tuple(_groups(doubtful, known, frozenset(new), undecided, kept)),
+        tuple(sorted(_groups(doubtful, known, frozenset(new), undecided, kept), key=lambda g: g.pattern)),
     )
 
 
@@ -176,11 +178,13 @@ def _groups(
     undecided: set[str],
     kept: Sequence[New],
 ) -> Iterable[Group]:
-    """Groups for decisions: a new folder whose paths are all open is one group, every other path its own."""
+    """Groups for decisions: a new folder whose paths are all open, and paths of one folder that are alike in
+    name and evidence. Every other path is a group of its own."""
     old_folders = {folder for path in known for folder in _folders(path)}
     apart = {item.path for item in kept if not item.follows}
     follow = {item.path for item in kept if item.follows}
     by_folder: dict[str, list[New]] = {}
+    alone: list[New] = []
     for item in items:
         fresh = [f for f in _folders(item.path) if f not in old_folders]
         by_folder.setdefault(f"{fresh[-1]}/" if fresh else item.path, []).append(item)
@@ -190,8 +194,40 @@ def _groups(
         if here and whole and _agreed(inside) is not None:
             yield _group(pattern, inside, undecided, sorted(here))
         else:
-            for item in inside:
-                yield _group(item.path, [item], undecided, [item.path])
+            alone += inside
+    for pattern, alike in _alike(alone, known | new):
+        yield _group(pattern, alike, undecided, [item.path for item in alike])
+
+
+def _alike(items: Iterable[New], every: Collection[str]) -> Iterator[tuple[str, list[New]]]:
+    """(pattern, paths): those of one folder that go the same way for the same reason, where one pattern
+    matches them and nothing else of `every`; the others one by one."""
+    by_cause: dict[tuple[str, ...], list[New]] = {}
+    for item in items:
+        folder = item.path.rpartition("/")[0]
+        reasons = (_MOVED.sub("moved", clause) for clause in item.evidence)
+        by_cause.setdefault((folder, item.verdict, item.batch, *reasons), []).append(item)
+    for (folder, *_), same in by_cause.items():
+        names = [item.path.rpartition("/")[2] for item in same]
+        start = _common_start(names)
+        end = _common_start([name[len(start) :][::-1] for name in names])[::-1]
+        pattern = f"{folder}/{start}*{end}"
+        rest = {path for path in every if fnmatchcase(path, pattern)} - {item.path for item in same}
+        if len(same) > 1 and len(start) >= _MIN_START and "[" not in pattern and not rest:
+            yield pattern, same
+        else:
+            yield from ((item.path, [item]) for item in same)
+
+
+def _common_start(names: Sequence[str]) -> str:
+    first, last = min(names), max(names)
+    differ = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    return first[: next(differ, len(first))]
+
+
+_MOVED = re.compile(r"moved from \S+(?=,)")
+#: Letters at the start of names below which a pattern would say nothing.
+_MIN_START = 3
 
 
 def _agreed(items: Sequence[New]) -> New | None:

@@ -32,7 +32,7 @@ class Proposal:
     fact      `key` of facts     an entry `text: false` of `batch`
     moved     `mark`: an edit    a copy of it for another scope `text`
     preimage  `mark`: a file     one more blob id `text`
-    pin       the pins           a pin `text` of the commit `key`
+    pin       the pins           a pin `text` of the commit `key`, or with the mapping `key` for a release
 
     New statements start (`since`) at the new upstream's version.
     """
@@ -375,7 +375,10 @@ def _pin(layout: _Layout, proposal: Proposal) -> _Cut | None:
     pins = _value(_value(layout.root, "upstream"), "pins")
     if pins is None or not pins.value:
         return None
-    entry = f"{proposal.text}: {{commit: {scalar(proposal.key)}, version: {_version(layout.new)}}}"
+    stated = proposal.key
+    if not stated.startswith("{"):
+        stated = f"{{commit: {scalar(stated)}, version: {_version(layout.new)}}}"
+    entry = f"{proposal.text}: {stated}"
     if pins.flow_style:
         end = layout.offset(pins.end_mark) - 1
         return end, end, f", {entry}"

@@ -37,7 +37,10 @@ class Lost:
 
 @dataclass(frozen=True)
 class Sides:
-    """Both upstreams, what the manifest matches in each, and the history between them."""
+    """Both upstreams, what the manifest matches in each, and the history between them.
+
+    `elsewhere`: the statements about what the new upstream, which is a part of the repository, does not hold.
+    """
 
     manifest: Manifest
     old: Snapshot
@@ -48,6 +51,7 @@ class Sides:
     new_edits: frozenset[Mark]
     history: History
     definitions: Mapping[str, tuple[str, ...]]  # last two names of a definition -> its qualified names
+    elsewhere: frozenset[Mark] = frozenset()
 
 
 def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
@@ -56,7 +60,7 @@ def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
     items = []
     for statement in _once(sides):
         problem = by_mark.get(statement.mark)
-        if problem is None and not _vanished(statement, sides):
+        if problem is None and (statement.mark in sides.elsewhere or not _vanished(statement, sides)):
             continue
         items.append(_of(statement, problem, sides))
     return tuple(sorted(items, key=lambda item: item.statement.mark))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from builder.errors import CODES, Problem
 from builder.lift.lost import Lost
 from builder.lift.report import cited, counted, named, summary
 from builder.lift.survey import Survey
-from builder.report import clean
+from builder.report import clean, ordered
 
 
 def page(survey: Survey) -> str:
@@ -27,6 +28,30 @@ def page(survey: Survey) -> str:
     lines += _changes("Statements that had to give way", [item for item in survey.lost if item.problem])
     lines += _changes("Optional statements that match no longer", [i for i in survey.lost if not i.problem])
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def terminal(survey: Survey) -> str:
+    """The result for a terminal: the sentences of the page, and the first of what is to do."""
+    lines = [f"{named(survey.old)} to {named(survey.new)}", ""]
+    lines += [f"  {clean(line)}" for line in summary(survey)]
+    by_code: dict[str, list[Problem]] = {}
+    for problem in ordered(survey.problems):
+        by_code.setdefault(problem.code, []).append(problem)
+    for code, problems in by_code.items():
+        lines += ["", f"{code} ({len(problems):,}): {CODES[code][1]}"]
+        lines += [f"  {_short(p)}" for p in problems[:_MAX_ROWS]]
+        if len(problems) > _MAX_ROWS:
+            lines.append(f"  ... and {len(problems) - _MAX_ROWS:,} more")
+    return "\n".join(lines) + "\n"
+
+
+#: Problems of one code, and characters of each, that a terminal shows.
+_MAX_ROWS, _MAX_WIDTH = 3, 150
+
+
+def _short(problem: Problem) -> str:
+    text = clean(problem.message.replace("\n", " "))
+    return text if len(text) <= _MAX_WIDTH else f"{text[: _MAX_WIDTH - 3]}..."
 
 
 def _more(survey: Survey) -> Iterator[str]:

@@ -37,7 +37,7 @@ def markdown(survey: Survey) -> str:
     parts += _section("Overlays over changed code", [_changed(item) for item in survey.overlays])
     parts += _section("Surface", [_surface(d) for d in survey.surface])
     parts += _section("Dependencies", [_dependency(d) for d in survey.dependencies])
-    rest = [p for p in survey.trial.problems if not _is_told(p, survey)]
+    rest = [p for p in survey.build_problems if not _is_told(p, survey)]
     parts += _section("What else stops the build", [_row(p, survey) for p in rest], most=None)
     if survey.proposed is not None:
         parts += _section("Left with the proposal", [_row(p, None) for p in survey.proposed.problems])
@@ -70,9 +70,9 @@ def summary(survey: Survey) -> list[str]:
         lines.append(
             "Taken: " + ", ".join(f"{batch} {count:,}" for batch, count in came.covered.items()) + "."
         )
-    codes = sorted({p.code for p in survey.trial.problems})
+    codes = sorted({p.code for p in survey.build_problems})
     if codes:
-        lines.append(f"The build has {counted(len(survey.trial.problems), 'problem')} ({', '.join(codes)}).")
+        lines.append(f"The build has {counted(len(survey.build_problems), 'problem')} ({', '.join(codes)}).")
     else:
         lines.append("The build passes every gate.")
     if survey.proposed is not None:
@@ -179,7 +179,7 @@ def record(survey: Survey) -> dict[str, Any]:
             for d in survey.dependencies
         ],
         "problems": [
-            {**as_dict(p), "commit": _commit(survey.causes.get(p))} for p in ordered(survey.trial.problems)
+            {**as_dict(p), "commit": _commit(survey.causes.get(p))} for p in ordered(survey.build_problems)
         ],
         "left": None if survey.proposed is None else [as_dict(p) for p in ordered(survey.proposed.problems)],
     }  # fmt: skip

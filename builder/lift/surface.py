@@ -23,7 +23,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A requirement that was added, removed or changed. `open`: it is new in the output."""
+    """A requirement that was added, removed or changed.
+
+    `open`: it is new in the output. `extra`: the extra that alone asks for it; empty for others.
+    """
 
     change: str
     project: str
@@ -31,6 +34,7 @@ class Dependency:
     before: str
     after: str
     open: bool
+    extra: str = ""
 
 
 def differences(old: Surface, new: Surface, output: Surface, kept: Collection[str]) -> list[Difference]:
@@ -79,6 +83,7 @@ def _details(before: Mapping[str, object], after: Mapping[str, object]) -> Itera
 def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest) -> list[Dependency]:
     """Requirements that were added, removed or changed; open are those that are new in the output."""
     before, after, ours = (_requirements(s, manifest) for s in (old, new, output))
+    extras = _extras(new, manifest)
     dependencies: list[Dependency] = []
     for key in sorted({*before, *after}):
         was, now = before.get(key), after.get(key)
@@ -87,7 +92,8 @@ def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manif
         change = "came" if was is None else "went" if now is None else "changed"
         project, name = key
         is_open = was is None and key in ours
-        dependencies.append(Dependency(change, project, name, was or "", now or "", is_open))
+        extra = extras.get(key, "")
+        dependencies.append(Dependency(change, project, name, was or "", now or "", is_open, extra))
     return dependencies
 
 
@@ -97,6 +103,15 @@ def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, 
         for row in project.requirements:
             requirements.setdefault((project.path, row.name), []).append(_text(row))
     return {key: ", ".join(sorted(set(texts))) for key, texts in requirements.items()}
+
+
+def _extras(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], str]:
+    """The extra of each requirement that one extra and nothing else asks for."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for project in projects(snapshot, manifest.packages):
+        for row in project.requirements:
+            found.setdefault((project.path, row.name), set()).add(row.extra or "")
+    return {key: extras.copy().pop() for key, extras in found.items() if len(extras) == 1}
 
 
 def _text(row: Requirement) -> str:

@@ -25,9 +25,10 @@ from builder.lift.trial import Trial, matched, trial
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
 from builder.manifest.model import BASE, Manifest, Span
+from builder.parallel import submit
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
-from builder.pipeline.ranges import About, about, excused
+from builder.pipeline.ranges import About, about, elsewhere, excused
 from builder.pipeline.surfaces import staying_python, surface_files
 from builder.report import MAX_PLACES
 from builder.select.families import with_paths
@@ -38,10 +39,15 @@ from builder.upstream.model import Upstream
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that stops the lift until a rule or a person decides it. `id` names it in decisions."""
+    """Something that stops the lift until a rule or a person decides it.
+
+    `id` names it in decisions. `parts`: the ids of the things that it is about; decisions on all of them
+    decide it too.
+    """
 
     id: str
     problem: Problem
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class Survey:
     new: Upstream
     manifest: Manifest
     history: History
-    trial: Trial
+    build_problems: tuple[Problem, ...]  # what stops the build with the manifest as it is
     lost: tuple[Lost, ...]
     arrivals: Arrivals
     facts: tuple[NewFact, ...]
@@ -84,7 +90,7 @@ class Survey:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The problems of the build, and the open questions of the lift."""
-        return (*self.trial.problems, *(q.problem for q in self.questions))
+        return (*self.build_problems, *(q.problem for q in self.questions))
 
 
 def survey(
@@ -96,41 +102,69 @@ def survey(
     decisions: Sequence[Decision] = (),
 ) -> Survey:
     """Try the manifest on the new upstream; compare with the old one and find the causes."""
-    before, edited = _old_side(old[1], manifest, about(old[0], manifest))
     between = versions.step(old[0], new[0], manifest)
-    done = trial(new[1], manifest, about=versions.known(new[0], manifest, between))
-    output = done.cut.output if done.cut else new[1].restrict(())
+    known = versions.known(new[0], manifest, between)
+    # a process of its own for each cut: what it leaves in memory ends with it
+    found = submit(
+        partial(_compare, old[1], new[1], manifest, history, about(old[0], manifest), known)
+    ).result()
+    asked = [*_questions(found.arrivals, found.facts, found.dependencies, found.overlays)]
+    decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
+    questions = tuple(q for q in asked if _decision(q, decisions) is None)
+    return Survey(
+        old[0], new[0], manifest, history, found.problems, found.lost, found.arrivals, found.facts,
+        found.overlays, found.surface, found.dependencies, questions, tuple(decided),
+        _proposed(manifest, new, between, schema, found, questions), found.causes,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What trying the manifest on the new upstream shows, without the cut itself."""
+
+    problems: tuple[Problem, ...]
+    lost: tuple[Lost, ...]
+    arrivals: Arrivals
+    facts: tuple[NewFact, ...]
+    overlays: tuple[Changed, ...]
+    surface: tuple[Difference, ...]
+    dependencies: tuple[Dependency, ...]
+    causes: Mapping[Problem, Commit]
+
+
+def _compare(
+    old: Snapshot, new: Snapshot, manifest: Manifest, history: History, then: About, known: About
+) -> _Comparison:
+    """Compare two upstreams; `then` and `known` are what is known of the old one and of the new one."""
+    before, edited = submit(partial(_old_side, old, manifest, then)).result()
+    done = trial(new, manifest, about=known)
+    output = done.cut.output if done.cut else new.restrict(())
     sides = Sides(
-        manifest, old[1], new[1], matched(before.selection), matched(done.selection), edited,
+        manifest, old, new, matched(before.selection), matched(done.selection), edited,
         frozenset(r.mark for r in done.cut.records) if done.cut else frozenset(), history, _definitions(done),
+        elsewhere(manifest, known, partial_paths(new, known.kind)),
     )  # fmt: skip
     lost = losing.lost(sides, done.problems)
     markers = learn(manifest, before.removed, before.kept)
-    arrived = came.arrivals(old[1].tree, new[1], manifest, before, done, markers, history)
-    facts = predicates.predicates(old[1], new[1], output, manifest, markers, history)
-    facts += predicates.platform_methods(old[1], new[1], output)
+    arrived = came.arrivals(old.tree, new, manifest, before, done, markers, history)
+    facts = predicates.predicates(old, new, output, manifest, markers, history)
+    facts += predicates.platform_methods(old, new, output)
     differences: list[Difference] = []
     if done.cut is not None:
-        then = offers(surface_files(old[1], before.selection, manifest), manifest.packages)
+        offered = offers(surface_files(old, before.selection, manifest), manifest.packages)
         now, ours = done.cut.surfaces.before, done.cut.surfaces.after
-        differences = surface.differences(then, now, ours, frozenset(before.kept))
-        facts += predicates.choices(then, now, manifest, ours)
-    replaced = overlays.changed(old[1], new[1], manifest, history)
-    needed = surface.dependencies(old[1], new[1], output, manifest)
-    asked = [*_questions(arrived, facts, needed, replaced)]
-    decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
-    questions = tuple(q for q in asked if _decision(q, decisions) is None)
-    proposed = _proposed(manifest, new, between, schema, lost, arrived, facts, replaced, questions)
-    return Survey(
-        old[0], new[0], manifest, history, done, lost, arrived, tuple(facts), tuple(replaced),
-        tuple(differences), tuple(needed), questions, tuple(decided), proposed,
-        _causes(done, lost, new[1], history),
+        differences = surface.differences(offered, now, ours, frozenset(before.kept))
+        facts += predicates.choices(offered, now, manifest, ours)
+    return _Comparison(
+        done.problems, lost, arrived, tuple(facts), tuple(overlays.changed(old, new, manifest, history)),
+        tuple(differences), tuple(surface.dependencies(old, new, output, manifest)),
+        _causes(done, lost, new, history),
     )  # fmt: skip
 
 
 def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Pruned, frozenset[Mark]]:
     """The decisions on the old upstream, and the edits that matched there."""
-    within = partial_paths(old)
+    within = partial_paths(old, known.kind)
     asked = with_paths(excused(manifest, known, within), old.tree)
     selection = chosen(old, asked, within)
     staying = summaries(old.restrict(staying_python(selection)), manifest.packages)
@@ -206,6 +240,7 @@ def _questions(
                 upstream=Mark(group.paths[0]),
                 hint=f"{rule}, or `--decide '{name}'`",
             ),
+            tuple(f"path:{path}" for path in group.paths),
         )
     for fact in facts:
         if fact.open:
@@ -218,17 +253,7 @@ def _questions(
                     hint=f"state it under `facts`, or `--decide '{fact.kind}:{fact.name}'`",
                 ),
             )
-    for row in needed:
-        if row.open:
-            yield Question(
-                f"dependency:{row.name}",
-                Problem(
-                    "L003",
-                    f"{row.project} asks for {row.after!r}, which it did not before.",
-                    upstream=Mark(row.project),
-                    hint=f"remove it by a TOML edit, or `--decide 'dependency:{row.name}'`",
-                ),
-            )
+    yield from _new_dependencies(needed)
     for item in replaced:
         if item.conflicts is None:
             yield Question(
@@ -244,6 +269,29 @@ def _questions(
             )
 
 
+def _new_dependencies(needed: Iterable[Dependency]) -> Iterable[Question]:
+    """A question for each new requirement, and one for all that an extra brings."""
+    groups: dict[tuple[str, str], list[Dependency]] = {}
+    for row in needed:
+        if row.open:
+            groups.setdefault((row.project, row.extra or f"={row.name}"), []).append(row)
+    for (project, extra), rows in groups.items():
+        single = len(rows) == 1
+        name = f"dependency:{rows[0].name}" if single else f"dependency:extra {extra}"
+        wanted = ", ".join(repr(row.after) for row in rows)
+        remove = "remove it by a TOML edit" if single else "remove them by TOML edits"
+        yield Question(
+            name,
+            Problem(
+                "L003",
+                f"{project} asks for {wanted}, which it did not before.",
+                upstream=Mark(project),
+                hint=f"{remove}, or `--decide '{name}'`",
+            ),
+            tuple(f"dependency:{row.name}" for row in rows),
+        )
+
+
 def uses(fact: NewFact) -> str:
     """How often the output uses a new fact's name, in words."""
     word = "place" if fact.kind == "choice" else "use"
@@ -251,7 +299,11 @@ def uses(fact: NewFact) -> str:
 
 
 def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | None:
-    return next((d for d in decisions if fnmatchcase(question.id, d.pattern)), None)
+    def on(name: str) -> Decision | None:
+        return next((d for d in decisions if fnmatchcase(name, d.pattern)), None)
+
+    parts = [on(name) for name in question.parts]
+    return on(question.id) or (parts[0] if parts and all(parts) else None)
 
 
 def _proposed(
@@ -259,29 +311,29 @@ def _proposed(
     new: tuple[Upstream, Snapshot],
     between: Span,
     schema: Mapping[str, object],
-    lost: Sequence[Lost],
-    arrived: Arrivals,
-    facts: Sequence[NewFact],
-    replaced: Sequence[Changed],
+    found: _Comparison,
     questions: Sequence[Question],
 ) -> Proposed | None:
     """The manifest with the proposals, tried. None when nothing is proposed."""
     question_ids = {q.id for q in questions}
-    wanted = [p for item in lost for p in item.proposals]
+    wanted = [p for item in found.lost for p in item.proposals]
     wanted += [
         g.proposal
-        for g in arrived.groups
+        for g in found.arrivals.groups
         if g.proposal is not None and (g.undecided or f"path:{g.pattern}" in question_ids)
     ]
-    wanted += [f.proposal for f in facts if f.proposal is not None and f"{f.kind}:{f.name}" in question_ids]
+    wanted += [
+        f.proposal for f in found.facts if f.proposal is not None and f"{f.kind}:{f.name}" in question_ids
+    ]
     files = dict(manifest.overlays)
-    for item in replaced:
+    for item in found.overlays:
         wanted += item.proposals
         if item.merged is not None:
             files[item.overlay] = item.merged
     pin = versions.pin_of(new[0], manifest)
     if pin is not None and any(p.kind in insert.RANGED for p in wanted):
-        wanted.append(Proposal("pin", BASE, key=new[0].commit or "", text=pin))
+        name, what = pin
+        wanted.append(Proposal("pin", BASE, key=what, text=name))
     texts, _ = insert.apply_all(manifest.texts, manifest.file, wanted, between)
     merged = {path: data for path, data in files.items() if data != manifest.overlays[path]}
     if texts == manifest.texts and not merged:

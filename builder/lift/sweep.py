@@ -1,4 +1,4 @@
-"""A sweep: tries one manifest on many upstream commits and summarises the results."""
+"""A sweep: tries one manifest on many upstream commits, or releases, and summarises the results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builder import __version__
-from builder.errors import BuildError, Problem
+from builder.errors import BuildError, Problem, fail
 from builder.lift.history import Commit
 from builder.lift.statements import statements
 from builder.manifest.model import Manifest
@@ -22,7 +22,10 @@ from builder.parallel import submit
 from builder.pipeline.request_key import own_digest
 
 if TYPE_CHECKING:
+    from builder.pipeline.ranges import About
     from builder.pipeline.run import Recalled
+    from builder.tree import Snapshot
+    from builder.upstream.model import Sources
 
 BACKENDS = ("loky", "dask", "ray")
 _TOGETHER = 12  # commits in one process: neighbouring commits share most of their files
@@ -60,11 +63,15 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs; the repository must have the same path on every worker's machine."""
+    """What a worker needs; the repository must have the same path on every worker's machine.
 
-    git_dir: Path
+    `releases`: where to get releases from, for a sweep over versions instead of commits.
+    """
+
+    git_dir: Path | None
     manifest: Manifest
     key: str
+    releases: Sources | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +102,55 @@ def attempt(job: Job, commit: Commit, recall: Recalled | None = None) -> Tried:
     import gc
 
     from builder.lift.trial import trial
-    from builder.tree import GITLINK, Snapshot
-    from builder.upstream import commits, git
 
     started, spent = time.monotonic(), _cpu()
     gc.disable()
     try:
-        upstream = commits.read(job.git_dir, commit.id)
-        blobs = git.read_blobs(job.git_dir, [e.blob for e in upstream.tree.values() if e.mode != GITLINK])
-        done = trial(Snapshot(upstream.tree, blobs), job.manifest, recall)
+        when, files, known = _read(job, commit)
+        done = trial(files, job.manifest, recall, known)
     finally:
         gc.enable()
     problems = tuple(_wrong(p, job.manifest) for p in done.problems)
-    del done, blobs
+    del done, files
     gc.collect()
     return Tried(
-        job.key, commit.id, commit.subject, commit.number, upstream.time, problems,
+        job.key, commit.id, commit.subject, commit.number, when, problems,
         round(_cpu() - spent, 2), round(time.monotonic() - started, 2),
     )  # fmt: skip
+
+
+def _read(job: Job, commit: Commit) -> tuple[int, Snapshot, About]:
+    """When it was committed, its files, and what is known of it."""
+    from builder.pipeline.ranges import UNKNOWN, about
+    from builder.tree import GITLINK, Snapshot
+    from builder.upstream import commits, git
+    from builder.upstream.model import snapshot
+    from builder.upstream.resolve import resolve
+
+    if job.releases is not None:
+        release = resolve(f"pypi:{commit.id}", job.releases)
+        return release.time, snapshot(release), about(release, job.manifest)
+    assert job.git_dir is not None
+    read = commits.read(job.git_dir, commit.id)
+    blobs = git.read_blobs(job.git_dir, [e.blob for e in read.tree.values() if e.mode != GITLINK])
+    return read.time, Snapshot(read.tree, blobs), UNKNOWN
+
+
+def releases_between(versions: Iterable[str], start: str, end: str) -> list[Commit]:
+    """The releases after `start` up to `end`, oldest first, without pre-releases.
+
+    Raises BuildError U002 when one of the two is no version, or none lies between them.
+    """
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        low, high = Version(start), Version(end)
+    except InvalidVersion as error:
+        raise fail("U002", f"{error}.", hint="name two releases as pypi:A..B") from None
+    wanted = sorted(v for v in map(Version, versions) if low < v <= high and not v.is_prerelease)
+    if not wanted:
+        raise fail("U002", f"The package index has no release after {start} up to {end}.")
+    return [Commit(str(version), f"release {version}") for version in wanted]
 
 
 def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:

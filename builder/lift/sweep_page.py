@@ -42,8 +42,7 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
     failing = next((t for t in summary.tried if not t.passes), None)
     if failing is not None:
         lines += [
-            f"The first that fails is `{_plain(failing)}`, {_day(failing.time)}: "
-            f"`{_short(failing.subject)}`.",
+            f"The first that fails is `{_plain(failing)}`, {_day(failing)}: `{_short(failing.subject)}`.",
             "",
         ]
     if summary.first:
@@ -51,7 +50,7 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
                   "| --- | --- | --- | --- | ---: |"]  # fmt: skip
         for code, rule, row, count in summary.first[:_MAX_ROWS]:
             cell = rule.replace("|", "\\|").replace("\n", " ")
-            lines.append(f"| `{_plain(row)}` | {_day(row.time)} | {code} | `{_short(cell)}` | {count:,} |")
+            lines.append(f"| `{_plain(row)}` | {_day(row)} | {code} | `{_short(cell)}` | {count:,} |")
         if len(summary.first) > _MAX_ROWS:
             lines.append(f"\n{len(summary.first) - _MAX_ROWS:,} more are in sweep.json.")
         lines.append("")
@@ -85,7 +84,7 @@ def timeline(summary: Summary) -> str:
 def _bar(row: Tried, x: float, width: float, most: int) -> Iterator[str]:
     colour = _PASS if row.passes else _FAIL
     label = "passes" if row.passes else f"{len(row.problems)} problems, first {row.problems[0].code}"
-    title = f"<title>{escape(f'{_plain(row)} {_day(row.time)} {row.subject}: {label}')}</title>"
+    title = f"<title>{escape(f'{_plain(row)} {_day(row)} {row.subject}: {label}')}</title>"
     gap = min(1.0, width / 5)
     yield (
         f'<rect x="{x:.2f}" y="{_BAR_TOP}" width="{width - gap:.2f}" height="{_BAR}" fill="{colour}">'
@@ -107,15 +106,21 @@ def _days(rows: Sequence[Tried], width: float) -> Iterator[str]:
         x = _LEFT + (number + 0.5) * width
         y = _PLOT_TOP + _PLOT
         yield f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{y}" y2="{y + 5}" stroke="{_INK}"/>'
-        yield f'<text x="{x:.2f}" y="{y + 20}" text-anchor="middle">{_day(rows[number].time)}</text>'
+        yield f'<text x="{x:.2f}" y="{y + 20}" text-anchor="middle">{_day(rows[number])}</text>'
 
 
 def _plain(row: Tried) -> str:
-    return row.commit[:SHORT] + (f" (#{row.number})" if row.number else "")
+    name = row.commit if _is_release(row) else row.commit[:SHORT]
+    return name + (f" (#{row.number})" if row.number else "")
 
 
-def _day(seconds: int) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
+def _is_release(row: Tried) -> bool:
+    return "." in row.commit
+
+
+def _day(row: Tried) -> str:
+    """The day of a commit; the version of a release, whose archive states no day."""
+    return row.commit if _is_release(row) else time.strftime("%Y-%m-%d", time.gmtime(row.time))
 
 
 def _short(text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import gc
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -41,17 +42,18 @@ def trial(
 
     A later problem may follow from an earlier one: an edit that finds nothing leaves what it was to take.
     """
-    within = partial_paths(upstream)
+    within = partial_paths(upstream, about.kind)
     asked = excused(manifest, about, within)
     selection = chosen(upstream, with_paths(asked, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]
     relaxed = _replacing(_keeping(asked, open_paths), upstream)
     collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]
-    collected += _replaced(asked, upstream)
+    collected += _replaced(asked, upstream, within)
     done: Cut | None = None
     after: IndexedTree | None = None
     try:
         done = cut_to_fit(upstream, relaxed, collected.extend, recall, about)
+        gc.collect()
         after = output_world(done, relaxed)
         collected += problems(done, after)
     except BuildError as error:
@@ -101,9 +103,8 @@ def _replacing(manifest: Manifest, upstream: Snapshot) -> Manifest:
     return replace(manifest, batches=tuple(batches))
 
 
-def _replaced(manifest: Manifest, upstream: Snapshot) -> tuple[Problem, ...]:
+def _replaced(manifest: Manifest, upstream: Snapshot, within: Sequence[str]) -> tuple[Problem, ...]:
     """R006 for each whole file that replaces another blob than the manifest states."""
-    within = partial_paths(upstream)
     items = [f for b in manifest.batches for f in b.files]
     items = [f for f in items if not within or holds_path(f.path, within)]
     contents = {f.path: upstream[f.path] for f in items if f.path in upstream}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -35,11 +36,24 @@ def known(new: Upstream, manifest: Manifest, between: Span) -> About:
     return known if known.version else replace(known, version=between.since)
 
 
-def pin_of(new: Upstream, manifest: Manifest) -> str | None:
-    """The name for a pin of the new upstream, so that the ranges are shown to be true; None for one that
-    is a pin, and for a release, whose digest nobody has checked."""
-    known = about(new, manifest)
-    return f"at-{new.commit[:9]}" if known.kind == "git" and known.pin is None and new.commit else None
+def pin_of(new: Upstream, manifest: Manifest) -> tuple[str, str] | None:
+    """A pin of the new upstream, so that the ranges are shown to be true: its name, and its commit or, for a
+    release, its YAML. None for an upstream that is a pin."""
+    if about(new, manifest).pin is not None:
+        return None
+    if new.archive is not None:
+        keys = [f'{new.kind}: "{new.version}"', f"sha256: {new.archive.sha256}"]
+        if python := _python(new):
+            keys.insert(1, f'python: "{python}"')
+        return f"release-{new.version}", f"{{{', '.join(keys)}}}"
+    return (f"at-{new.commit[:9]}", new.commit) if new.commit else None
+
+
+def _python(new: Upstream) -> str | None:
+    """The version of Python that the name of a wheel states."""
+    name = new.archive.name if new.archive and new.kind == "wheel" else ""
+    match = re.search(r"-cp(\d)(\d+)-", name)
+    return f"{match[1]}.{match[2]}" if match else None
 
 
 def _next(version: Version) -> str:

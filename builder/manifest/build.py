@@ -90,6 +90,8 @@ def _upstream(view: View) -> Upstream:
             pin.optional_text("sdist"),
             pin.optional_text("sha256"),
             pin.optional_text("version"),
+            pin.optional_text("wheel"),
+            pin.optional_text("python"),
         )
         for name, pin in view.entries("pins")
     }

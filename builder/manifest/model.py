@@ -56,7 +56,10 @@ ALWAYS = Span()
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A named upstream: a git commit, or a release's sdist with its sha256."""
+    """A named upstream: a git commit, or a release's sdist or wheel with its sha256.
+
+    `python`: the version of Python (`3.12`) that the wheel is for; None for the newest that has one.
+    """
 
     name: str
     mark: Mark
@@ -64,6 +67,13 @@ class Pin:
     sdist: str | None = None
     sha256: str | None = None
     version: str | None = None  # upstream's version, where its own files do not state it
+    wheel: str | None = None
+    python: str | None = None
+
+    @property
+    def release(self) -> str | None:
+        """The version of the release that this is; None for a commit."""
+        return self.sdist or self.wheel
 
 
 @dataclass(frozen=True, slots=True)

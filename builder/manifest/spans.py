@@ -43,7 +43,7 @@ def within(span: Span, at: Version) -> bool:
 
 def version_of(pin: Pin) -> str | None:
     """The version of a pin, as far as the manifest states it."""
-    return pin.version or pin.sdist
+    return pin.version or pin.release
 
 
 def beyond(statement: Stated) -> Problem:

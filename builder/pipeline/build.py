@@ -48,7 +48,7 @@ def label_of(upstream: Upstream, manifest: Manifest) -> str:
     parts = [manifest.label]
     if scope is not None and scope.changes_distribution:
         parts.append(scope.name.replace("-", "."))
-    if upstream.kind != "release" and upstream.commit:
+    if upstream.kind == "git" and upstream.commit:
         parts.append(f"g{upstream.commit[:9]}")
     return ".".join(parts)
 
@@ -82,8 +82,9 @@ def assemble(
         upstream.spec,
         upstream.commit,
         cut.upstream.tree.id,
-        "sdist" if upstream.kind == "release" else "git",
+        upstream.kind,
         version.partition("+")[0],
+        upstream.archive,
     )
     build = build_json.Build(
         builder=__version__,

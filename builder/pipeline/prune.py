@@ -43,12 +43,17 @@ class Pruned:
         )
 
 
-def partial_paths(paths: Iterable[str]) -> tuple[str, ...]:
-    """The top-level folders of an upstream that is only a part of the repository; () for a whole one."""
+def partial_paths(paths: Iterable[str], kind: str = "unknown") -> tuple[str, ...]:
+    """The folders of an upstream that is only a part of the repository; () for a whole one.
+
+    `kind`: that of `About`. A wheel holds packages alone, and its pyproject.toml is not upstream's.
+    """
     paths = list(paths)
+    if kind == "wheel":
+        return tuple(sorted({"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1}))
     if {path.partition("/")[0] for path in paths if "/" in path} != {"python"}:
         return ()
-    # a wheel holds nothing of python/ but the package
+    # a repository made of a wheel holds nothing of python/ but the package
     below = {"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1}
     return (below.pop(),) if len(below) == 1 else ("python",)
 

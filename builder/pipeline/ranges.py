@@ -43,12 +43,12 @@ class About:
     """What is known of an upstream besides its files.
 
     `version`: None where nobody states it. `pin`: the pin that it is. `kind`: a commit of the repository,
-    or a release, which holds only a part of it.
+    or the sdist or the wheel of a release, each of which holds only a part of it.
     """
 
     version: str | None = None
     pin: str | None = None
-    kind: Literal["git", "release", "unknown"] = "unknown"
+    kind: Literal["git", "sdist", "wheel", "unknown"] = "unknown"
 
 
 UNKNOWN = About()
@@ -66,7 +66,7 @@ def about(upstream: Upstream, manifest: Manifest, without: Collection[str] = ())
     released = upstream.spec.removeprefix("pypi:") if upstream.spec.startswith("pypi:") else None
     if pin is None and released is not None:
         asked = spans.version(released)
-        pin = next((p for p in pins.values() if p.sdist and spans.version(p.sdist) == asked), None)
+        pin = next((p for p in pins.values() if p.release and spans.version(p.release) == asked), None)
     if pin is not None:
         return About(spans.version_of(pin) or upstream.version, None if without else pin.name, upstream.kind)
     return About(released, None, upstream.kind)
@@ -85,7 +85,7 @@ def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest
     def asked(one: Any) -> Any:
         if one.span.without and on.issuperset(one.span.without):
             return None
-        if within and _elsewhere(one, manifest, within):
+        if within and (_elsewhere(one, manifest, within) or _unstated(one, known)):
             return _tolerant(one, _ELSEWHERE)
         if not one.span or (at is not None and spans.within(one.span, at)):
             return _tolerant(one, one.optional) if one.optional else one
@@ -94,6 +94,17 @@ def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest
         return _tolerant(one, _OTHER)
 
     return changed(manifest, asked)
+
+
+def elsewhere(manifest: Manifest, known: About, within: Sequence[str]) -> frozenset[Mark]:
+    """The marks of statements about what a partial upstream does not hold."""
+    if not within:
+        return frozenset()
+    return frozenset(
+        one.mark
+        for one in stated(manifest)
+        if not isinstance(one, Word) and (_elsewhere(one, manifest, within) or _unstated(one, known))
+    )
 
 
 def _tolerant(one: Any, reason: str) -> Any:
@@ -161,6 +172,11 @@ def _elsewhere(one: Stated, manifest: Manifest, within: Sequence[str]) -> bool:
     if isinstance(one, Kept):
         return not (holds_path(one.name, within) if "/" in one.name else _has(one.name, manifest, within))
     return False
+
+
+def _unstated(one: Stated, known: About) -> bool:
+    """Is a statement about a part of pyproject.toml that a wheel's metadata does not state?"""
+    return known.kind == "wheel" and isinstance(one, TomlEdit) and one.key.startswith("tool.")
 
 
 def _has(name: str, manifest: Manifest, within: Sequence[str]) -> bool:

@@ -78,7 +78,8 @@ class Run:
         recalled: Recalled | None,
     ) -> Run:
         """A run; without `stop` the problems of the first stage that has any are raised."""
-        return cls(upstream, manifest, about, partial_paths(upstream), stop or raise_problems, recalled)
+        within = partial_paths(upstream, about.kind)
+        return cls(upstream, manifest, about, within, stop or raise_problems, recalled)
 
     @property
     def memo(self) -> Memo:

@@ -70,10 +70,13 @@ def read(data: bytes, project: str, version: str, sha256: str) -> Imported:
     return Imported(tree, contents, commit_id(tree.id, project, version, sha256))
 
 
-def commit_id(tree: str, project: str, version: str, sha256: str) -> str:
-    """The id of the commit, without parents, that holds this release; the same on every machine."""
+def commit_id(tree: str, project: str, version: str, sha256: str, form: str = "source distribution") -> str:
+    """The id of the commit, without parents, that holds this release; the same on every machine.
+
+    `form`: what the archive with this digest is.
+    """
     stamp = f"{_AUTHOR} {SDIST_TIME} +0000"
-    message = f"{project} {version}\n\nThe source distribution with sha256 {sha256}.\n"
+    message = f"{project} {version}\n\nThe {form} with sha256 {sha256}.\n"
     body = f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{message}".encode()
     return hashlib.sha1(b"commit %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
 

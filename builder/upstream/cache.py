@@ -2,6 +2,7 @@
 
     cache/upstream.git    bare clone; refs/builder/<commit> marks each commit that is complete
     cache/sdist/          <project>-<version>-<sha256>.tar.gz
+    cache/wheel/          <python>/<sha256>/<name>.whl
     cache/tmp/            work in progress of the lock's owner; anything else is a leftover
 
 Readers take no lock: files appear by rename only. Writers hold `cache/lock`, which the system releases

@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -38,17 +39,33 @@ WHEEL_TIMEOUT = 3600.0
 
 
 class PipError(Exception):
-    """pip got no file; `releases` lists what the index has, empty when it did not say."""
+    """pip got no file.
 
-    def __init__(self, reason: str, releases: tuple[str, ...] = ()) -> None:
+    `releases` lists what the index has, empty when it did not say; `reached`: whether the index answered.
+    """
+
+    def __init__(self, reason: str, releases: tuple[str, ...] = (), reached: bool = False) -> None:
         self.reason = reason
         self.releases = releases
+        self.reached = reached or bool(releases)
         super().__init__(reason)
 
 
-def documented(project: str, version: str) -> str:
+#: machine -> the platform tags that wheels for it carry
+PLATFORMS = {
+    machine: tuple(
+        f"{tag}_{machine}" for tag in ("manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")
+    )
+    for machine in ("x86_64", "aarch64")
+}
+#: The versions of Python for which a wheel is looked for, newest first.
+PYTHONS = tuple(f"3.{minor}" for minor in range(15, 9, -1))
+
+
+def documented(project: str, version: str, form: str = "sdist") -> str:
     """The pip command that a person would type for the same file."""
-    return f"pip download {project}=={version} --no-deps --no-binary {project}"
+    choice = f"--no-binary {project}" if form == "sdist" else f"--only-binary {project}"
+    return f"pip download {project}=={version} --no-deps {choice}"
 
 
 def sdist(project: str, version: str, folder: Path) -> bytes:
@@ -67,7 +84,7 @@ def sdist(project: str, version: str, folder: Path) -> bytes:
     files = sorted((folder / "out").glob("*"))
     if len(files) == 1 and files[0].name.endswith(".tar.gz"):
         return files[0].read_bytes()
-    raise _failure(output)
+    raise _failure(output, project)
 
 
 def wheel(project: str, version: str, folder: Path, platforms: Sequence[str], python: str = "3.12") -> Path:
@@ -76,14 +93,55 @@ def wheel(project: str, version: str, folder: Path, platforms: Sequence[str], py
     `platforms` are tags of the machine that it is for, in any order. Raises PipError when pip fails,
     BuildError E003 without pip.
     """
-    flags = ["--no-deps", "--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
-    flags += [f"--abi={abi}" for abi in (f"cp{python.replace('.', '')}", "abi3", "none")]
-    flags += [f"--platform={platform}" for platform in platforms]
+    flags = ["--no-deps", "--only-binary=:all:", *_target(platforms, python)]
     output = pip(f"{project}=={version}", folder, flags, {}, WHEEL_TIMEOUT)
     files = sorted((folder / "out").glob("*.whl"))
     if len(files) == 1:
         return files[0]
-    raise _failure(output, "a wheel for this platform")
+    raise _failure(output, project, "a wheel for this platform")
+
+
+def newest_wheel(project: str, version: str, folder: Path, python: str | None) -> Path:
+    """The file of a release's wheel for Linux x86_64 and `python` (None: the newest that has one).
+
+    Raises PipError with the releases that the index has for any of these, BuildError E003 without pip.
+    """
+    releases: dict[str, None] = {}
+    for wanted in (python,) if python else PYTHONS:
+        try:
+            return wheel(project, version, folder, PLATFORMS["x86_64"], wanted)
+        except PipError as error:
+            if not error.reached:
+                raise
+            releases |= dict.fromkeys(error.releases)
+    raise PipError("the index does not have this release as a wheel", tuple(releases), reached=True)
+
+
+def wheel_pythons(project: str, version: str) -> list[str]:
+    """The versions of Python for which the index has a wheel of a release, oldest first."""
+    return [python for python in reversed(PYTHONS) if version in _listed(project, _wheels_for(python))]
+
+
+def releases(project: str) -> list[str]:
+    """All releases that the index has, as an sdist or as a wheel for Linux x86_64, in no order."""
+    kinds = [["--no-binary=:all:"], *(_wheels_for(python) for python in PYTHONS)]
+    return list(dict.fromkeys(version for flags in kinds for version in _listed(project, flags)))
+
+
+def _wheels_for(python: str) -> list[str]:
+    return ["--only-binary=:all:", *_target(PLATFORMS["x86_64"], python)]
+
+
+def _listed(project: str, flags: Sequence[str]) -> list[str]:
+    output = _run(["index", "versions", project, "--pre", *flags], None, {}, TIMEOUT)
+    listed = re.search(r"^Available versions: (.*)$", output, re.M)
+    return [name.strip() for name in listed.group(1).split(",")] if listed else []
+
+
+def _target(platforms: Sequence[str], python: str) -> list[str]:
+    flags = ["--implementation=cp", f"--python-version={python}"]
+    flags += [f"--abi={abi}" for abi in (f"cp{python.replace('.', '')}", "abi3", "none")]
+    return flags + [f"--platform={platform}" for platform in platforms]
 
 
 def _pip(project: str, version: str, folder: Path, more: list[str], env: dict[str, str]) -> str:
@@ -95,16 +153,26 @@ def pip(
     spec: str, folder: Path, flags: Sequence[str], env: Mapping[str, str], timeout: float = TIMEOUT
 ) -> str:
     """What `pip download` says; its files are in `folder`/out. `timeout` is in seconds."""
-    quiet = ["--no-input", "--no-color", "--progress-bar=off", "--disable-pip-version-check", "--retries=2"]
     (folder / "temp").mkdir(exist_ok=True)
+    # a pip that is killed leaves its temporary folders: here they go with ours
+    own = {"TMPDIR": str(folder / "temp"), **env}
+    flags = [*flags, "--progress-bar=off", spec, "--dest", str(folder / "out")]
+    return _run(["download", *flags], folder, own, timeout)
+
+
+def _run(arguments: Sequence[str], folder: Path | None, env: Mapping[str, str], timeout: float) -> str:
+    """What pip says, run in `folder` (None: a new one)."""
+    if folder is None:
+        with tempfile.TemporaryDirectory() as empty:
+            return _run(arguments, Path(empty), env, timeout)
+    quiet = ["--no-input", "--no-color", "--disable-pip-version-check", "--retries=2"]
     own = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PIP_DRY_RUN", "PIP_REQUIRE_HASHES", "PIP_QUIET"}
     clean = {key: value for key, value in os.environ.items() if key not in own}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "download", *flags, *quiet, spec, "--dest", str(folder / "out")],
+            [sys.executable, "-m", "pip", *arguments, *quiet],
             capture_output=True,
-            # a pip that is killed leaves its temporary folders: here they go with ours
-            env={**clean, "LC_ALL": "C.UTF-8", "TMPDIR": str(folder / "temp"), **env},
+            env={**clean, "LC_ALL": "C.UTF-8", **env},
             cwd=folder,  # never a folder with a pip.py of somebody else
             stdin=subprocess.DEVNULL,
             timeout=timeout,
@@ -118,16 +186,18 @@ def pip(
     return output
 
 
-def _failure(output: str, wanted: str = "an sdist") -> PipError:
-    known = re.search(r"\(from versions: ([^)]*)\)", output)
+def _failure(output: str, project: str, wanted: str = "an sdist") -> PipError:
+    # pip may miss what building needs, too: that says nothing about the release
+    known = re.search(rf"requirement {re.escape(project)}\b\S* \(from versions: ([^)]*)\)", output)
     releases = tuple(v.strip() for v in known.group(1).split(",")) if known else ()
     if releases not in ((), ("none",)):
         return PipError(f"the index does not have this release as {wanted}", releases)
+    reached = releases == ("none",) and "connection broken" not in output
     # the index that could not be reached is reported before "no matching distribution"
     for pattern in (r"connection broken by '(?:\w+\()?(.*)", r"^(?:ERROR|WARNING): (.*)", r"^(.*\S)\s*$"):
         match = re.search(pattern, output, re.M)
         if match:
-            return PipError("pip says: " + _shorten(match.group(1)))
+            return PipError("pip says: " + _shorten(match.group(1)), (), reached)
     return PipError("pip downloaded nothing and said nothing")
 
 

@@ -29,10 +29,23 @@ class Sources:
     """Where to get upstreams from, in the order in which they are tried."""
 
     mirror: Path | None  # a local git repository, bare or not
-    cache: Path  # the builder's own folder: cached clone and sdists
+    cache: Path  # the builder's own folder: cached clone and archives of releases
     repository: str  # URL or path of the remote
     offline: bool  # True: neither git nor pip may use the network
     pins: Mapping[str, Pin]
+    python: str | None = None  # the version of Python that a wheel must be for; None: the newest
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseArchive:
+    """The file that a release was imported from.
+
+    `written`: paths of the tree that are not in the file, because the builder wrote them.
+    """
+
+    name: str
+    sha256: str
+    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +53,15 @@ class Upstream:
     """An upstream tree and where it came from."""
 
     spec: str  # as the user named it
-    commit: str | None  # 40 hex digits; for an sdist a computed one, the same on every machine
+    commit: str | None  # 40 hex digits; for a release a computed one, the same on every machine
     tree: Tree
     origin: str  # one sentence for people: where it came from
-    time: int  # committer time in epoch seconds; for an sdist archive.SDIST_TIME
+    time: int  # committer time in epoch seconds; for a release archive.SDIST_TIME
     version: str | None  # upstream's own version
     blobs: Blobs
     version_origin: str = ""  # what the version was read from
-    kind: Literal["git", "release"] = "git"  # release: imported from an sdist
+    kind: Literal["git", "sdist", "wheel"] = "git"
+    archive: ReleaseArchive | None = None  # of a release
 
 
 @dataclass(frozen=True, slots=True)

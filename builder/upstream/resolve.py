@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder.errors import BuildError, fail
-from builder.upstream import clone, commits, git, sdist
+from builder.upstream import clone, commits, git, release
 from builder.upstream import spec as specs
 from builder.upstream.commits import CommitMatch
 from builder.upstream.model import Sources, Upstream
@@ -22,7 +22,7 @@ def resolve(spec: str, where: Sources) -> Upstream:
     """
     wanted = specs.parse(spec, where.pins)
     if wanted.kind == "release":
-        return sdist.resolve(wanted, where)
+        return release.resolve(wanted, where)
     if wanted.repository is not None:
         return _from_repository(wanted, wanted.repository)
     return _search(wanted, where)
@@ -151,9 +151,9 @@ def _unavailable(wanted: Wanted, where: Sources, search: _Search) -> BuildError:
         hints.append(f"did you mean {close}?")
     if where.mirror is None:
         hints.append(f"`SGLANG_MIRROR=/path/to/sglang.git make dist UPSTREAM={wanted.spec}` works offline")
-    for version in sdist.kept(where.cache)[-1:]:
+    for version in release.kept(where.cache)[-1:]:
         hints.append(f"`make dist UPSTREAM=pypi:{version}` works offline: it is in the cache")
-    releases = [pin for pin in where.pins.values() if pin.sdist is not None]
+    releases = [pin for pin in where.pins.values() if pin.release is not None]
     if releases and not where.offline:
         hints.append(f"`make dist UPSTREAM={releases[0].name}` needs only pip")
     if not where.offline and commits.is_release(wanted.value):

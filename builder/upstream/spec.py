@@ -31,6 +31,9 @@ class Wanted:
     commit   7 to 40 lower-case hex digits
     ref      a tag, a branch or a full ref name (it may look like a short commit too)
     release  a version, normalised
+
+    Of a release, `form` is the archive that is wanted (None: the sdist where there is one, else the wheel),
+    and `python` the version of Python that a wheel must be for (None: the newest that has one).
     """
 
     spec: str
@@ -40,6 +43,8 @@ class Wanted:
     sha256: str | None = None
     pin: str | None = None
     mark: Mark | None = None
+    form: Literal["sdist", "wheel"] | None = None
+    python: str | None = None
 
 
 def parse(spec: str, pins: Mapping[str, Pin]) -> Wanted:
@@ -69,11 +74,11 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def _pin(spec: str, pin: Pin) -> Wanted:
-    if pin.sdist is not None:
-        version = _version(pin.sdist)
+    if pin.release is not None:
+        version = _version(pin.release)
         if version is None:
-            raise fail("U002", f"The pin {spec!r} names {pin.sdist!r}, which is not a version.", pin.mark)
-        return Wanted(spec, "release", version, None, pin.sha256, pin.name, pin.mark)
+            raise fail("U002", f"The pin {spec!r} names {pin.release!r}, which is not a version.", pin.mark)
+        return _pinned_release(spec, version, pin)
     commit = (pin.commit or "").lower()
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         raise fail("U002", f"The pin {spec!r} does not name a commit of 40 hex digits.", pin.mark)
@@ -85,9 +90,14 @@ def _release(spec: str, text: str, pins: Mapping[str, Pin]) -> Wanted:
     if version is None:
         raise unknown(spec, "does not name a release: what follows pypi: is not a version", near=pins)
     for pin in pins.values():
-        if pin.sdist is not None and _version(pin.sdist) == version:
-            return Wanted(spec, "release", version, None, pin.sha256, pin.name, pin.mark)
+        if pin.release is not None and _version(pin.release) == version:
+            return _pinned_release(spec, version, pin)
     return Wanted(spec, "release", version)
+
+
+def _pinned_release(spec: str, version: str, pin: Pin) -> Wanted:
+    form: Literal["sdist", "wheel"] = "wheel" if pin.wheel is not None else "sdist"
+    return Wanted(spec, "release", version, None, pin.sha256, pin.name, pin.mark, form, pin.python)
 
 
 def _version(text: str) -> str | None:

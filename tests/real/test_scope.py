@@ -15,6 +15,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import switch_off
 from builder.pipeline.cut import Cut, cut
+from builder.pipeline.ranges import About
 from builder.pipeline.verify import verify
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot
@@ -47,12 +48,13 @@ def manifest(*changes: tuple[str, str]) -> Manifest:
 def built(pin: str, wanted: Manifest) -> Cut:
     mirror = Path(MIRROR) if MIRROR else None
     where = Sources(mirror, default_cache(), wanted.upstream.repository, False, wanted.upstream.pins)
-    done = cut(snapshot(resolve(pin, where)), wanted)
+    upstream = resolve(pin, where)
+    done = cut(snapshot(upstream), wanted, about=About(kind=upstream.kind))
     verify(done, wanted)
     return done
 
 
-@pytest.mark.parametrize("version", ["0.5.7", "0.5.9", "0.5.10", "0.5.10.post1"])
+@pytest.mark.parametrize("version", ["0.5.7", "0.5.9", "0.5.10", "0.5.10.post1", "0.5.12.post1", "0.5.13"])
 def test_one_manifest_builds_the_releases_around_it(version: str) -> None:
     done = built(f"pypi:{version}", manifest())
     assert len(done.output) < len(done.upstream) * 0.6

@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from small_world import FILES, World, codes, small_world
 
 from builder.errors import BuildError, Mark
-from builder.kernel import archive, names, repack, write
+from builder.kernel import names, repack, write
 from builder.kernel.plan import Source
 from builder.manifest.model import Architecture, Kernel, WheelRule
+from builder.upstream import wheel_archive
 
 HERE = Mark("manifest.yaml", 3, 5)
 STEM = "sgl_kernel-1.2.3"
@@ -90,7 +91,7 @@ def run(
     name: str = NAME,
 ) -> repack.Repacked:
     origin = repack.Origin(name, hashlib.sha256(data).hexdigest(), len(data), "small", "0" * 40)
-    return repack.repack(archive.read(data), origin, rules or kernel(), sources or {}, only)
+    return repack.repack(wheel_archive.read(data), origin, rules or kernel(), sources or {}, only)
 
 
 def opened(result: repack.Repacked) -> zipfile.ZipFile:
@@ -521,7 +522,7 @@ def test_the_verb_asks_for_one_wheel_and_for_a_folder_of_its_own(world: World) -
 
 
 def test_every_member_is_checked_by_one_worker_as_by_many() -> None:
-    one, many = archive.read(wheel(), 1), archive.read(wheel(), 4)
+    one, many = wheel_archive.read(wheel(), 1), wheel_archive.read(wheel(), 4)
     assert {p: m.sha256 for p, m in one.members.items()} == {p: m.sha256 for p, m in many.members.items()}
 
 
@@ -530,7 +531,7 @@ def test_files_of_the_wheel_that_are_not_upstreams_are_named_by_their_upstream_p
 
     from builder.kernel.sources import differing
 
-    there = archive.read(wheel())
+    there = wheel_archive.read(wheel())
     packages = {"sgl_kernel": "sgl-kernel/python/sgl_kernel", "other": "python/other"}
     same = {f"sgl-kernel/python/{p}": m.data() for p, m in there.members.items() if p.endswith(".py")}
     upstream = snapshot({p: d.decode() for p, d in same.items()})

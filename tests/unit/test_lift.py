@@ -404,5 +404,17 @@ def test_a_new_folder_takes_its_licence_along_and_not_its_kernels(later: Later) 
 def test_the_report_says_the_same_twice(later: Later) -> None:
     later.then("News (#5)", {**later.files, "NEWS.md": b"none\n"})
     one = later.world.run("lift", later.tip).stdout
+    report = (later.folder / "report.md").read_text("utf-8")
     assert one == later.world.run("lift", "--continue").stdout
-    assert one == (later.folder / "report.md").read_text("utf-8")
+    assert report == (later.folder / "report.md").read_text("utf-8")
+
+
+def test_the_terminal_shows_a_page_however_much_there_is(later: Later) -> None:
+    news = {f"NEWS-{number}/{name}.md": b"none\n" for number in range(30) for name in "ab"}
+    later.then("News (#5)", {**later.files, **news})
+    done = later.world.run("lift", later.tip)
+    assert "R003 (30): " in done.stdout
+    assert "... and 27 more" in done.stdout
+    assert len(done.stdout.splitlines()) < 25
+    assert "report.md" in done.stderr
+    assert (later.folder / "report.md").read_text("utf-8").count("NEWS-") > 29

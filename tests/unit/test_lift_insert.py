@@ -193,3 +193,8 @@ def test_a_pin_stands_behind_the_others_with_the_new_version() -> None:
     text, left = proposed(Proposal("pin", "base", key="a" * 40, text="at-aaaaaaaaa"))
     row = f"    at-aaaaaaaaa: {{commit: {'a' * 40}, version: 1.3.0.dev0}}"
     assert (added(text), left) == ([row], [])
+
+
+def test_a_pin_of_a_release_is_written_as_it_is_stated() -> None:
+    text, left = proposed(Proposal("pin", "base", key='{wheel: "1.3", sha256: abc}', text="release-1.3"))
+    assert (added(text), left) == (['    release-1.3: {wheel: "1.3", sha256: abc}'], [])

@@ -189,6 +189,12 @@ def test_an_upstream_of_one_folder_is_partial_and_any_other_is_whole() -> None:
     assert partial_paths([]) == ()
 
 
+def test_a_wheel_holds_its_packages_whatever_they_are_called() -> None:
+    paths = ["LICENSE", "python/pyproject.toml", "python/b/c.py", "python/tools/d.py"]
+    assert partial_paths(paths, "wheel") == ("python/b", "python/tools")
+    assert partial_paths(["LICENSE", "python/b/c.py"], "wheel") == ("python/b",)
+
+
 def test_a_cut_reads_nothing_but_its_arguments(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = load(world.manifest)
     files = snapshot(resolved(world, manifest))

@@ -17,7 +17,7 @@ from builder.manifest.load import load, parse, read_overlays
 from builder.manifest.model import Manifest, Span
 from builder.manifest.stated import stated
 from builder.pipeline.cut import cut
-from builder.pipeline.ranges import UNKNOWN, About, about, excused, mistakes
+from builder.pipeline.ranges import UNKNOWN, About, about, elsewhere, excused, mistakes
 from builder.pipeline.verify import verify
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import MemoryBlobs, Upstream
@@ -262,6 +262,24 @@ def test_with_a_batch_off_no_range_is_shown_untrue(world: World) -> None:
 
 def test_a_release_is_known_by_its_version_and_any_other_commit_is_not(world: World) -> None:
     manifest = load(world.manifest)
-    release = Upstream("pypi:1.5", "1" * 40, Tree({}), "acme 1.5", 0, "1.5", MemoryBlobs({}), kind="release")
-    assert about(release, manifest) == About("1.5", None, "release")
+    release = Upstream("pypi:1.5", "1" * 40, Tree({}), "acme 1.5", 0, "1.5", MemoryBlobs({}), kind="sdist")
+    assert about(release, manifest) == About("1.5", None, "sdist")
     assert about(replace(release, spec="main", kind="git"), manifest) == About(None, None, "git")
+
+
+def test_a_wheel_does_not_state_the_tables_of_tools() -> None:
+    manifest = parsed("""\
+keep: [python/]
+batches:
+  - id: a
+    why: w
+    toml:
+      - {file: python/pyproject.toml, remove: tool.uv}
+      - {file: python/pyproject.toml, remove: project.dependencies, value: a}
+""")
+    for kind, expected in (("wheel", {"tool.uv"}), ("sdist", set())):
+        asked = excused(manifest, About("1.2", "new", kind), ("python/pkg",))  # type: ignore[arg-type]
+        tables = [t for b in asked.batches for t in b.toml]
+        assert {t.key for t in tables if t.optional} == expected
+    marks = elsewhere(manifest, About("1.2", "new", "wheel"), ("python/pkg",))
+    assert {t.key for b in manifest.batches for t in b.toml if t.mark in marks} == {"tool.uv"}

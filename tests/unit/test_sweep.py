@@ -148,3 +148,23 @@ def test_a_backend_that_is_not_installed_is_said_with_what_installs_it(later: La
         assert (done.returncode, "pip install 'ray'" in done.stderr) == (7, True)
     else:
         pytest.skip("ray is installed")
+
+
+def test_releases_are_named_by_their_versions_on_the_page_and_in_the_drawing() -> None:
+    order = [Commit(name, f"release {name}") for name in ("0.5.12.post1", "0.5.13")]
+    rows = {c.id: tried(c.id, R1) for c in order}
+    found = summarise(2, order, rows)
+    text = page(found, "pypi:0.5.12..0.5.13", 1, "d" * 64)
+    assert "`0.5.12.post1`, 0.5.12.post1: " in text
+    assert "0.5.13" in timeline(found)
+    assert "2023" not in text + timeline(found)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [("pypi:0.5.8..0.5.8", "no release after 0.5.8"), ("pypi:0.5.8..main", "Invalid version: 'main'")],
+)
+def test_a_range_of_releases_that_is_none_is_usage(later: Later, words: str, says: str) -> None:
+    done = later.world.run("sweep", words, "--offline")
+    assert done.returncode == 2
+    assert says in done.stderr

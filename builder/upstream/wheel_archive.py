@@ -69,14 +69,15 @@ class Archive:
         return f"{self.stem}.dist-info"
 
 
-def read(buffer: Buffer, workers: int = 2) -> Archive:
+def read(buffer: Buffer, workers: int = 2, limit: int = MAX_UNPACKED) -> Archive:
     """The wheel in these bytes, with every member unpacked once and compared with RECORD.
 
+    `limit`: the most that it may unpack to (bytes).
     Raises BuildError (K002) with everything that is wrong: unsafe or repeated names, links, broken
     streams, members that RECORD does not list or lists otherwise.
     """
     view = memoryview(buffer)
-    infos = _listed(view)
+    infos = _listed(view, limit)
     problems = list(_names(infos))
     _stop(problems)
     files = [info for info in infos if not info.is_dir()]
@@ -102,14 +103,14 @@ def _stop(problems: list[Problem]) -> None:
         raise BuildError(problems)
 
 
-def _listed(view: memoryview) -> list[zipfile.ZipInfo]:
+def _listed(view: memoryview, limit: int) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(_Reader(view)) as archive:
             infos = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, OSError) as error:
         raise fail("K002", f"The wheel is not a zip archive that can be read: {error}.") from None
     total = sum(info.file_size for info in infos)
-    if total > MAX_UNPACKED:
+    if total > limit:
         raise fail("K002", f"The wheel says that it unpacks to {total:,} bytes.")
     return infos
 

@@ -1,0 +1,117 @@
+"""G008: compiled extension modules and the Python that uses them stay or leave together.
+
+Nothing edits an extension, and none of its code can be read here. Three things about it are certain: which
+Python imports or names it, what its file is called, and which modules its bytes name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.removals import Removals
+from builder.errors import Mark, Problem
+from builder.graph.modules import Summary
+from builder.graph.names import is_test, module_of
+from builder.graph.resolve import Index
+from builder.manifest.model import Manifest
+from builder.tree import Snapshot
+
+#: What follows the name of a module in the name of an extension's file.
+_SUFFIX = re.compile(r"(?:\.cpython-[^./]*|\.abi3)?\.(?:so|pyd)$")
+
+
+def modules(snapshot: Snapshot, packages: Mapping[str, str]) -> dict[str, str]:
+    """Module name -> path of the compiled extensions in the packages."""
+    found = {}
+    for path in snapshot:
+        if _SUFFIX.search(path):
+            module = module_of(_SUFFIX.sub(".py", path), packages)
+            if module is not None:
+                found[module] = path
+    return found
+
+
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
+    """Uses of extensions that left, extensions that nothing uses any more, and modules that they lack."""
+    old = modules(before.snapshot, manifest.packages)
+    if not old:
+        return []
+    new = modules(after.snapshot, manifest.packages)
+    left = {module for module in old if module not in new and not after.index.has_module(module)}
+    used_before, used_after = _uses(before, old, old), _uses(after, old, new)
+    problems = [
+        Problem(
+            "G008",
+            f"{path}:{line} loads the extension {module}, which is not in the output.",
+            mark=removal.mark if (removal := removals.path(old[module])) else None,
+            upstream=Mark(path, line),
+            excerpt=line_of(after, path, line),
+            hint="remove this use by an edit, or keep the extension",
+        )
+        for module in sorted(left)
+        for path, line in used_after.get(module, ())
+    ]
+    problems += [
+        Problem(
+            "G008",
+            f"The extension {path} stays, and the Python that loads it left.",
+            upstream=Mark(path),
+            hint=f"remove it by a rule, or keep {used_before[module][0][0]}",
+        )
+        for module, path in new.items()
+        if module in used_before and module not in used_after
+    ]
+    for path in new.values():
+        problems += _lacking(path, after.snapshot[path], before.index, after.index)
+    return problems
+
+
+def _uses(
+    tree: IndexedTree, extensions: Collection[str], there: Collection[str]
+) -> dict[str, list[tuple[str, int]]]:
+    """Extension -> the places outside tests that import it or name it in a string of its own.
+
+    An import that catches its failure is no use of an extension that is not `there`.
+    """
+    found: dict[str, list[tuple[str, int]]] = {}
+    for path, summary in tree.summaries.items():
+        if is_test(path):
+            continue
+        for module, line, tried in _names(summary):
+            if module in extensions and not (tried and module not in there):
+                found.setdefault(module, []).append((path, line))
+    return found
+
+
+def _names(summary: Summary) -> Iterator[tuple[str, int, bool]]:
+    for item in summary.imports:
+        if item.kind != "typing":
+            yield item.target, item.line, item.tried
+            if item.name:
+                yield f"{item.target}.{item.name}", item.line, item.tried
+    for reference in summary.references:
+        yield reference.name, reference.line, False
+
+
+def _lacking(path: str, data: bytes, before: Index, after: Index) -> Iterator[Problem]:
+    """The modules that the bytes of an extension name and the output does not have."""
+    tops = b"|".join(re.escape(top.encode()) for top in sorted(before.tops))
+    names = {run.decode() for run in re.findall(rb"\b(?:%b)(?:\.[A-Za-z_][A-Za-z0-9_]*)+" % tops, data)}
+    for module in sorted(filter(None, {_module(name, before) for name in names})):
+        if not after.has_module(module):
+            yield Problem(
+                "G008",
+                f"The extension {path} names the module {module}, which is not in the output.",
+                upstream=Mark(path),
+                hint="remove the extension by a rule, or keep the module",
+            )
+
+
+def _module(name: str, index: Index) -> str | None:
+    """The longest module at the start of a text: in a binary, the next text may follow without a gap."""
+    for end in range(len(name), 0, -1):
+        if "." in name[:end] and index.has_module(name[:end]):
+            return name[:end]
+    return None

@@ -1,0 +1,153 @@
+"""The pyproject.toml of a wheel: upstream's own is not in it, so the builder writes one from its metadata.
+
+A requirement under an extra becomes one of `optional-dependencies`; its marker loses the part about the
+extra. All else is as METADATA and entry_points.txt state it.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+from collections.abc import Iterable
+from email.message import Message
+from typing import Any
+
+#: Where the file is in the tree.
+PATH = "python/pyproject.toml"
+#: The table of the file, and its key, that hold the tags of upstream's wheel.
+TOOL, TAGS = "sglang-deepseek-builder", "wheel-tags"
+
+_HEAD = """\
+# Written by sglang-deepseek-builder from METADATA, WHEEL and entry_points.txt of the wheel of
+# {name} {version}. The wheel does not hold upstream's own file.
+"""
+_EXTRA = re.compile(r"""(?:(?P<rest>.*) and )?extra == (?P<quote>["'])(?P<extra>[^"']+)(?P=quote)""", re.S)
+
+
+class MetadataError(Exception):
+    """The metadata cannot be expressed in a pyproject.toml; the text says why."""
+
+
+def write(
+    metadata: Message, points: str, tags: Iterable[str], version_file: str | None, license_name: str | None
+) -> bytes:
+    """The file, as bytes; equal metadata give equal bytes.
+
+    `metadata`: METADATA; `points`: the text of entry_points.txt; `tags`: those of WHEEL; `version_file`: the
+    module that setuptools-scm made, relative to the project. Raises MetadataError.
+    """
+    import tomlkit
+
+    required, extras = _requirements(metadata)
+    project: dict[str, Any] = {"name": metadata["Name"], "dynamic": ["version"]}
+    for key, header in (("description", "Summary"), ("requires-python", "Requires-Python")):
+        if metadata[header]:
+            project[key] = str(metadata[header])
+    if metadata.get_payload():
+        project["readme"] = "README.md"
+    if license_name:
+        project["license"] = {"file": license_name}
+    if metadata.get_all("Classifier"):
+        project["classifiers"] = metadata.get_all("Classifier")
+    project["dependencies"] = required
+    if extras:
+        project["optional-dependencies"] = extras
+    urls = [url.partition(", ") for url in metadata.get_all("Project-URL", [])]
+    if urls:
+        project["urls"] = {label: url for label, _, url in urls}
+    project |= _entry_points(points)
+    build = ["setuptools>=61.0", *(["setuptools-scm>=8.0"] if version_file else []), "wheel"]
+    tool: dict[str, Any] = {
+        "setuptools": {"package-data": {"*": ["**/*"]}, "packages": {"find": {"include": ["*"]}}},
+        TOOL: {TAGS: sorted(tags)},
+    }
+    if version_file:
+        fallback = str(metadata["Version"])
+        tool["setuptools_scm"] = {"root": "..", "version_file": version_file, "fallback_version": fallback}
+    table = {
+        "build-system": {"requires": build, "build-backend": "setuptools.build_meta"},
+        "project": project,
+        "tool": tool,
+    }
+    document = tomlkit.item(table)
+    _spread(document)
+    head = _HEAD.format(name=metadata["Name"], version=metadata["Version"])
+    return (head + "\n" + tomlkit.dumps(document)).encode()
+
+
+def _spread(value: Any) -> None:
+    """One line for each item of a list, so that an edit of one is a change of one line."""
+    for child in value.values():
+        if hasattr(child, "multiline"):
+            child.multiline(len(child) > 1)
+        elif hasattr(child, "values"):
+            _spread(child)
+
+
+def _requirements(metadata: Message) -> tuple[list[str], dict[str, list[str]]]:
+    """The requirements of the project, and those of each extra, in the order of METADATA."""
+    extras: dict[str, list[str]] = {name: [] for name in metadata.get_all("Provides-Extra", [])}
+    required: list[str] = []
+    for line in metadata.get_all("Requires-Dist", []):
+        what, _, marker = (part.strip() for part in line.partition(";"))
+        match = _EXTRA.fullmatch(marker)
+        rest, extra = (match["rest"] or "", match["extra"]) if match else (marker, None)
+        rest = _without_parentheses(rest)
+        _check(line, what, rest, extra)
+        text = f"{what}; {rest}" if rest else what
+        if extra is None:
+            required.append(text)
+        else:
+            extras.setdefault(extra, []).append(text)
+    return required, extras
+
+
+def _without_parentheses(marker: str) -> str:
+    """A marker without the pair of parentheses around all of it, if there is one."""
+    if not (marker.startswith("(") and marker.endswith(")")):
+        return marker
+    depth = 0
+    for at, char in enumerate(marker):
+        depth += (char == "(") - (char == ")")
+        if depth == 0 and at < len(marker) - 1:
+            return marker
+    return marker[1:-1].strip()
+
+
+def _check(line: str, what: str, rest: str, extra: str | None) -> None:
+    """Compare a requirement, put together again, with the line that it comes from."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        parts = [f"({rest})" if rest else "", f'extra == "{extra}"' if extra else ""]
+        marker = " and ".join(filter(None, parts))
+        again = Requirement(f"{what}; {marker}" if marker else what)
+        same = _normal(again) == _normal(Requirement(line))
+    except InvalidRequirement as error:
+        raise MetadataError(f"Requires-Dist {line!r} is not a requirement ({error})") from None
+    if not same or re.search(r"\bextra\b", rest):
+        raise MetadataError(f"the extra of Requires-Dist {line!r} cannot be separated from its marker")
+
+
+def _normal(requirement: Any) -> tuple[str, str]:
+    marker = str(requirement.marker or "").replace("(", "").replace(")", "")
+    requirement.marker = None
+    return str(requirement), marker
+
+
+def _entry_points(text: str) -> dict[str, Any]:
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        raise MetadataError(f"entry_points.txt cannot be read ({error.message.splitlines()[0]})") from None
+    tables: dict[str, Any] = {}
+    for group in parser.sections():
+        entries = dict(parser.items(group))
+        key = {"console_scripts": "scripts", "gui_scripts": "gui-scripts"}.get(group)
+        if key:
+            tables[key] = entries
+        else:
+            tables.setdefault("entry-points", {})[group] = entries
+    return tables

@@ -1,0 +1,112 @@
+"""Archives of releases in the cache, each kept under its sha256.
+
+    cache/sdist/<project>-<version>-<sha256>.tar.gz
+    cache/wheel/<python>/<sha256>/<name>.whl      <python>: the version of Python asked for, or `newest`
+
+A file of an archive's own name, directly in `sdist/` or `wheel/`, was put there by hand; it is treated like a
+download.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from builder.upstream.spec import Wanted
+
+PROJECT = "sglang"
+NEWEST = "newest"
+Form = Literal["sdist", "wheel"]
+
+_SDIST = re.compile(re.escape(PROJECT) + r"-([^-]+)(?:-([0-9a-f]{64}))?\.tar\.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An archive: its form, its file name on the index, its bytes, and where they came from."""
+
+    form: Form
+    name: str
+    data: bytes
+    sha256: str
+    place: str
+
+
+def kept(cache_folder: Path) -> list[str]:
+    """Versions of the releases that the cache has, sorted by name."""
+    names = (_SDIST.fullmatch(path.name) for path in (cache_folder / "sdist").glob("*.tar.gz"))
+    versions = {match.group(1) for match in names if match}
+    for path in (cache_folder / "wheel").rglob("*.whl"):
+        parsed = _wheel(path)
+        versions |= {parsed[0]} if parsed else set()
+    return sorted(versions)
+
+
+def find(wanted: Wanted, form: Form, folder: Path, tried: list[str]) -> Found | None:
+    """A sound copy in the cache `folder`, or None; `tried` gets the reason why each other one is not used."""
+    seen = False
+    for path, sha256 in _candidates(wanted, form, folder):
+        seen = True
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            tried.append(f"cache: {path} cannot be read ({error.strerror})")
+            continue
+        found = hashlib.sha256(data).hexdigest()
+        if sha256 is not None and found != sha256:
+            tried.append(f"cache: {path} is damaged (its sha256 is {found})")
+        elif wanted.sha256 is not None and found != wanted.sha256:
+            tried.append(f"cache: {path} is not the file that is pinned (its sha256 is {found})")
+        else:
+            return Found(form, path.name, data, found, "from the cache")
+    if not seen:
+        tried.append(f"cache: {folder / form} does not have it")
+    return None
+
+
+def place(wanted: Wanted, found: Found) -> str:
+    """Where the cache keeps an archive that was downloaded for `wanted`, relative to the cache."""
+    if found.form == "sdist":
+        return f"sdist/{PROJECT}-{wanted.value}-{found.sha256}.tar.gz"
+    return f"wheel/{wanted.python or NEWEST}/{found.sha256}/{found.name}"
+
+
+def _candidates(wanted: Wanted, form: Form, folder: Path) -> Iterator[tuple[Path, str | None]]:
+    """The files that may be the archive, each with the digest that its place states."""
+    if form == "sdist":
+        for path in sorted((folder / "sdist").glob(f"{PROJECT}-{wanted.value}*.tar.gz")):
+            name = _SDIST.fullmatch(path.name)
+            if name is not None and name.group(1) == wanted.value:
+                yield path, name.group(2)
+        return
+    root = folder / "wheel"
+    for path in sorted(root.glob(f"{wanted.python or NEWEST}/*/{PROJECT}-*.whl")):
+        parsed = _wheel(path)
+        if parsed and parsed[0] == wanted.value:
+            yield path, path.parent.name
+    by_hand = [(parsed, path) for path in sorted(root.glob(f"{PROJECT}-*.whl")) if (parsed := _wheel(path))]
+    for (version, pythons), path in sorted(by_hand, reverse=True):
+        if version == wanted.value and (wanted.python is None or _fits(pythons, wanted.python)):
+            yield path, None
+
+
+def _wheel(path: Path) -> tuple[str, tuple[tuple[int, ...], ...]] | None:
+    """The version of a wheel, and the versions of Python in its name; None for a name that is no wheel's."""
+    from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+    try:
+        _, version, _, tags = parse_wheel_filename(path.name)
+    except InvalidWheelFilename:
+        return None
+    digits = (re.fullmatch(r"\D+(\d)(\d*)", tag.interpreter) for tag in tags)
+    pythons = {(int(match[1]), *([int(match[2])] if match[2] else [])) for match in digits if match}
+    return str(version), tuple(sorted(pythons))
+
+
+def _fits(pythons: tuple[tuple[int, ...], ...], wanted: str) -> bool:
+    asked = tuple(int(part) for part in wanted.split("."))
+    return any(asked[: len(python)] == python for python in pythons)

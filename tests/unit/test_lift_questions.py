@@ -1,0 +1,90 @@
+"""What a lift asks: one question for one cause, closed by a decision on it or on all of its parts."""
+
+from __future__ import annotations
+
+from builder.lift.arrivals import New, _alike
+from builder.lift.surface import Dependency
+from builder.lift.survey import Decision, Question, _decision, _new_dependencies
+from builder.lift.sweep import releases_between
+
+CONFIGS = "python/pkg/configs"
+
+
+def new(path: str, *evidence: str, batch: str = "mamba") -> New:
+    return New(path, None, evidence, "remove", batch, open=True)
+
+
+def patterns(items: list[New], every: list[str]) -> list[tuple[str, int]]:
+    paths = frozenset([*every, *(item.path for item in items)])
+    return [(pattern, len(alike)) for pattern, alike in _alike(items, paths)]
+
+
+def test_files_of_one_folder_with_one_reason_are_one_pattern() -> None:
+    items = [new(f"{CONFIGS}/conv1d_sm_{number}.json", "its name has `conv1d`") for number in (90, 95, 100)]
+    assert patterns(items, [f"{CONFIGS}/other.json"]) == [(f"{CONFIGS}/conv1d_sm_*.json", 3)]
+
+
+def test_files_that_moved_from_different_places_for_one_reason_are_alike() -> None:
+    items = [
+        new(f"{CONFIGS}/ssd_{name}.py", f"moved from old/{name}.py, which batch mamba removes")
+        for name in "ab"
+    ]
+    assert patterns(items, []) == [(f"{CONFIGS}/ssd_*.py", 2)]
+
+
+def test_a_pattern_that_would_match_another_path_is_not_proposed() -> None:
+    items = [new(f"{CONFIGS}/conv1d_{name}.json", "its name has `conv1d`") for name in "ab"]
+    found = patterns(items, [f"{CONFIGS}/conv1d_kept.json"])
+    assert found == [(item.path, 1) for item in items]
+
+
+def test_paths_of_another_folder_batch_or_reason_or_with_nothing_in_common_stay_apart() -> None:
+    items = [
+        new("a/conv1d_1.py", "x"),
+        new("b/conv1d_2.py", "x"),
+        new("a/conv1d_3.py", "x", batch="npu"),
+        new("a/conv1d_4.py", "y"),
+        new("a/one.py", "z"),
+        new("a/two.py", "z"),
+    ]
+    assert [count for _, count in patterns(items, [])] == [1] * 6
+
+
+def dependency(name: str, extra: str = "", is_open: bool = True) -> Dependency:
+    return Dependency("came", "python/pyproject.toml", name, "", f"{name}>=1", is_open, extra)
+
+
+def test_the_requirements_of_one_extra_are_one_question_and_others_one_each() -> None:
+    rows = [
+        dependency("a"), dependency("b"), dependency("c", "test"), dependency("d", "test"),
+        dependency("e", "docs"), dependency("f", "test", is_open=False),
+    ]  # fmt: skip
+    found = {question.id: question.problem.message for question in _new_dependencies(rows)}
+    assert list(found) == ["dependency:a", "dependency:b", "dependency:extra test", "dependency:e"]
+    assert "'c>=1', 'd>=1'" in found["dependency:extra test"]
+
+
+def test_a_question_is_closed_by_its_id_or_by_all_of_its_parts() -> None:
+    (question,) = _new_dependencies([dependency("c", "test"), dependency("d", "test")])
+
+    def decided(*patterns: str) -> bool:
+        return _decision(question, [Decision(pattern, "why") for pattern in patterns]) is not None
+
+    assert decided("dependency:extra test")
+    assert decided("dependency:c", "dependency:d")
+    assert decided("dependency:?")
+    assert not decided("dependency:c")
+    assert not decided("path:*")
+
+
+def test_a_question_without_parts_is_closed_by_its_id_alone() -> None:
+    question = Question("choice:x", next(iter(_new_dependencies([dependency("c")]))).problem)
+    assert _decision(question, [Decision("choice:*", "why")]) is not None
+    assert _decision(question, [Decision("dependency:c", "why")]) is None
+
+
+def test_a_sweep_over_releases_takes_those_after_the_first_up_to_the_last() -> None:
+    known = ["0.5.9", "0.5.13", "0.5.12.post1", "0.5.12", "0.5.10rc0", "0.5.10", "0.6.0"]
+    found = releases_between(known, "0.5.9", "v0.5.13")
+    assert [commit.id for commit in found] == ["0.5.10", "0.5.12", "0.5.12.post1", "0.5.13"]
+    assert found[0].subject == "release 0.5.10"

@@ -65,6 +65,9 @@ class RecordingWorld(SpecializerWorld):
     def is_module(self, name: str) -> bool:
         return bool(self._answer(("is_module", name), lambda: super(RecordingWorld, self).is_module(name)))
 
+    def has_file(self, name: str) -> bool:
+        return bool(self._answer(("has_file", name), lambda: super(RecordingWorld, self).has_file(name)))
+
     def canonical(self, module: str, name: str) -> str | Gone | None:
         found: str | Gone | None = self._answer(
             ("canonical", module, name), lambda: super(RecordingWorld, self).canonical(module, name)

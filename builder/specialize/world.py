@@ -237,6 +237,10 @@ class SpecializerWorld:
     def is_module(self, name: str) -> bool:
         return name in self.paths or name in self._folders
 
+    def has_file(self, name: str) -> bool:
+        """Is a module a file, and not only a folder?"""
+        return name in self.paths
+
     def canonical(self, module: str, name: str) -> str | Gone | None:
         """What `module.name` is: the qualified name where it is defined, or Gone."""
         key = (module, name)
@@ -337,7 +341,7 @@ class SpecializerWorld:
                 return Gone(gone)
             package, _, last = what.module.rpartition(".")
             # `import a.b as c` takes what the package binds under that name
-            return self.canonical(package, last) if package in self.paths else what.module
+            return self.canonical(package, last) if self.has_file(package) else what.module
         full = f"{what.module}.{what.name}"
         if self.is_module(full) and not self.defines(what.module, what.name):
             return full

@@ -15,7 +15,7 @@ from test_fixpoint import FILES
 from builder.specialize import fixpoint
 from builder.specialize import world as world_module
 from builder.specialize.evaluating.facts import Facts, KnownValue
-from builder.specialize.fold_cache import FoldRecord
+from builder.specialize.fold_cache import FoldRecord, RecordingWorld
 from builder.specialize.text_index.module_bindings import BindingsCache, ModuleBindings
 from builder.specialize.world import Memory, SpecializerWorld
 
@@ -115,6 +115,20 @@ def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.
     assert first == ["a", "c.d", "pkg.x.h", "pkg.f.i", "pkg.x.j"]
     monkeypatch.setattr(world_module, "parse", lambda data, path: pytest.fail(f"{path} is parsed"))
     assert answers() == first
+
+
+def test_whether_a_package_is_a_file_is_a_question_of_who_imports_a_module_of_it() -> None:
+    main = "pkg/main.py"
+    files = {main: b"import pkg.deep.flags as flags\n", "pkg/deep/flags.py": b""}
+    for package in ([], ["pkg/deep/__init__.py"]):
+        every = {**files, **dict.fromkeys(package, b"")}
+        world = SpecializerWorld(
+            every, {path: module_of(path) for path in every}, (), Facts(), Memory(), {}, {}, BindingsCache({})
+        )
+        asked = RecordingWorld(world)
+        (binding,) = asked.unit(main).scopes.root.bindings["flags"]
+        assert asked.imported(asked.unit(main), binding) == "pkg.deep.flags"
+        assert asked.answers["has_file", "pkg.deep"] is bool(package)
 
 
 def test_nothing_is_folded_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:

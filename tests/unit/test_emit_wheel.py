@@ -335,7 +335,7 @@ def test_metadata_carries_the_readme_and_names_the_licences() -> None:
 
 def test_a_project_s_own_readme_and_licence_win() -> None:
     snap = snapshot({**FILES, "python/README.md": b"own readme\n", "python/LICENSE": b"own licence\n"})
-    members, stem = wheel_contents(snap, "1.0", None)
+    members, stem, _ = wheel_contents(snap, "1.0", None)
     assert members[f"{stem}.dist-info/licenses/LICENSE"].data == b"own licence\n"
     assert members[f"{stem}.dist-info/METADATA"].data.endswith(b"own readme\n")
 
@@ -350,7 +350,7 @@ def test_entry_points_are_sorted() -> None:
 
 
 def test_an_sbom_travels_in_dist_info() -> None:
-    members, stem = wheel_contents(sample(), "1.0", None, sboms={"sample.cdx.json": b"{}\n"})
+    members, stem, _ = wheel_contents(sample(), "1.0", None, sboms={"sample.cdx.json": b"{}\n"})
     assert members[f"{stem}.dist-info/sboms/sample.cdx.json"].data == b"{}\n"
 
 

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, bl
 
 TREE = "tree"
 _LISTED = 20
+_REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: names of the stages passed to `checkpoint`, in order; `between` only where folders cannot be exchanged
 STAGES = ("locked", "staged", "half", "written", "between", "swapped", "cleaned")
 
@@ -159,10 +161,21 @@ def _locked(out: Path, place: Place, wait_s: float) -> Iterator[None]:
     try:
         yield
     finally:
-        # unlink while holding the lock: a process waiting for this inode sees it has no name, and retries
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        lock.release()
+        with _uninterrupted():
+            # unlink while holding the lock: a process waiting for this inode sees it has no name, and retries
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            lock.release()
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let requests to end wait for the block: an interrupted clean-up leaves what it should delete."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _REQUESTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _inspect(out: Path, place: Place) -> dict[str, tuple[Entry, marks.Stat]]:
@@ -316,6 +329,6 @@ def _put(staging: bytes, place: Place, swap: Exchange, checkpoint: Callable[[str
 
 def _clean(place: Place) -> None:
     """Delete the leftovers of this and killed runs beside the output; the next run retries failures."""
-    with contextlib.suppress(OSError):
+    with _uninterrupted(), contextlib.suppress(OSError):
         for path in place.leftovers():
             shutil.rmtree(path, ignore_errors=True)

@@ -21,6 +21,7 @@ from builder.emit.marker import INDEX, MARKER, Condition, Index, Marker
 from builder.emit.place import Place, followed, is_mount_point, place_of, probe
 from builder.emit.swap import Exchange, exchange
 from builder.errors import BuildError, Problem, fail
+from builder.manifest.paths import reserved_by_git
 from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, blob_id
 
 TREE = "tree"
@@ -269,7 +270,7 @@ def _fill(
 
 def _plain(path: str) -> bytes:
     parts = path.split("/")
-    if "\0" in path or any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
+    if "\0" in path or any(part in ("", ".", "..") or reserved_by_git(part) for part in parts):
         raise fail("E002", _printable(f"'{path}' is not a path that can be written inside a folder."))
     return path.encode("utf-8", "surrogateescape")
 

@@ -77,7 +77,7 @@ def refused(drill: Drill, outcome: Outcome, begun: str, told: str) -> None:
 def test_sigkill_at_any_call_leaves_one_whole_output(
     drill: Drill, scene: Scene, record_property: Callable[[str, object], None]
 ) -> None:
-    count = 80 if LONG else 4
+    count = 52 if LONG else 4
     record_property("cases", count)
     assert rounds(drill, scene, ("SIGKILL",), count, killed) > count // 2
 
@@ -86,7 +86,7 @@ def test_sigkill_at_any_call_leaves_one_whole_output(
 def test_a_request_to_end_at_any_call_leaves_nothing_beside_the_output(
     drill: Drill, scene: Scene, record_property: Callable[[str, object], None]
 ) -> None:
-    count = 60 if LONG else 3
+    count = 30 if LONG else 3
     record_property("cases", count)
     rounds(drill, scene, tuple(ENDS), count, ended)
 
@@ -95,7 +95,7 @@ def test_a_request_to_end_at_any_call_leaves_nothing_beside_the_output(
 def test_a_system_call_that_fails_is_told_and_harms_nothing(
     drill: Drill, scene: Scene, record_property: Callable[[str, object], None]
 ) -> None:
-    count = 105 if LONG else 7
+    count = 35 if LONG else 7
     record_property("cases", count)
     rounds(drill, scene, ERRORS, count, refused)
 

@@ -33,10 +33,13 @@ help:
 	@echo 'more verbs and options:  $(BIN)/python -m builder --help'
 
 # The virtual environment is made anew when the pinned dependencies change.
-$(STAMP): pyproject.toml
+# Every file that pip installs has the digest that requirements.lock states; the builder itself comes last.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+$(STAMP): pyproject.toml requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --require-hashes --requirement requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
 
 setup: $(STAMP)

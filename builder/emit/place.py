@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from builder.errors import fail
 
 #: what the probe writes (bytes): a file system without room for one block has room for no output
 _BLOCK = 4096
+_REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
@@ -93,15 +95,26 @@ def probe(place: Place) -> None:
     The caller holds the lock of the place. Raises OSError with the true cause.
     """
     staging = place.staging()
-    os.mkdir(staging)
-    try:
-        handle = os.open(os.path.join(staging, b"probe"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with uninterrupted():
+        os.mkdir(staging)
         try:
-            os.write(handle, bytes(_BLOCK))
+            handle = os.open(os.path.join(staging, b"probe"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                os.write(handle, bytes(_BLOCK))
+            finally:
+                os.close(handle)
         finally:
-            os.close(handle)
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let requests to end wait for the block: an interrupted clean-up leaves what it should delete."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _REQUESTS)
+    try:
+        yield
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def is_mount_point(folder: bytes) -> bool:

@@ -11,14 +11,13 @@ import contextlib
 import errno
 import os
 import shutil
-import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from builder.emit import marker as marks
 from builder.emit.marker import INDEX, MARKER, Condition, Index, Marker
-from builder.emit.place import Place, followed, is_mount_point, place_of, probe
+from builder.emit.place import Place, followed, is_mount_point, place_of, probe, uninterrupted
 from builder.emit.swap import Exchange, exchange
 from builder.errors import BuildError, Problem, fail
 from builder.manifest.paths import reserved_by_git
@@ -26,7 +25,6 @@ from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, bl
 
 TREE = "tree"
 _LISTED = 20
-_REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: names of the stages passed to `checkpoint`, in order; `between` only where folders cannot be exchanged
 STAGES = ("locked", "staged", "half", "written", "between", "swapped", "cleaned")
 
@@ -162,21 +160,11 @@ def _locked(out: Path, place: Place, wait_s: float) -> Iterator[None]:
     try:
         yield
     finally:
-        with _uninterrupted():
+        with uninterrupted():
             # unlink while holding the lock: a process waiting for this inode sees it has no name, and retries
             with contextlib.suppress(OSError):
                 os.unlink(path)
             lock.release()
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let requests to end wait for the block: an interrupted clean-up leaves what it should delete."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _REQUESTS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _inspect(out: Path, place: Place) -> dict[str, tuple[Entry, marks.Stat]]:
@@ -330,6 +318,6 @@ def _put(staging: bytes, place: Place, swap: Exchange, checkpoint: Callable[[str
 
 def _clean(place: Place) -> None:
     """Delete the leftovers of this and killed runs beside the output; the next run retries failures."""
-    with _uninterrupted(), contextlib.suppress(OSError):
+    with uninterrupted(), contextlib.suppress(OSError):
         for path in place.leftovers():
             shutil.rmtree(path, ignore_errors=True)

@@ -76,10 +76,10 @@ class Place:
 
 
 def spoil(one: Any) -> Any:
-    """The statement about something that no upstream has."""
+    """The statement about something that no upstream has: another last name."""
     field = NAMED[type(one)]
     name = getattr(one, field)
-    return replace(one, **{field: f"zq-absent/{name}" if "/" in name else f"zq_absent_{name}"})
+    return replace(one, **{field: f"{name.rstrip('/')}_zq_absent{'/' * name.endswith('/')}"})
 
 
 def candidates(place: Place) -> list[Mark]:

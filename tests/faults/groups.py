@@ -169,6 +169,7 @@ GROUPS: dict[str, Group] = {
         "Caches and downloads: flipped, truncated, under a wrong name, missing, of another version",
         "found by digest; fetched again, or refused offline; never used",
         (
+            "faults/test_damaged_caches.py",
             "unit/test_cache_file.py",
             "unit/test_upstream_sdist.py",
             f"{_RESOLVE}::test_a_damaged_clone",

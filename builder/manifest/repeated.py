@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from builder.errors import Problem
-from builder.manifest.nodes import Document, Path
+from builder.manifest.nodes import Document, Path, real
 
 #: the value that an edit writes into a file of upstream may be any list
 _FREE = frozenset(["value"])
@@ -27,7 +27,7 @@ def _walk(document: Document, value: Any, path: Path) -> Iterator[Problem]:
         first: dict[str, int] = {}
         for number, inner in enumerate(value):
             said = json.dumps(inner, sort_keys=True, default=repr)
-            if said in first:
+            if said in first and _plain(document, (*path, first[said])) == _plain(document, (*path, number)):
                 line = document.mark((*path, first[said])).line
                 yield Problem(
                     "M002",
@@ -37,3 +37,16 @@ def _walk(document: Document, value: Any, path: Path) -> Iterator[Problem]:
                 )
             first.setdefault(said, number)
             yield from _walk(document, inner, (*path, number))
+
+
+def _plain(document: Document, path: Path) -> set[Path]:
+    """Which numbers below `path` have no quotes: `0.5` and `"0.5"` are different values of a program."""
+    below = len(path)
+    plain = (one for one in document.plain if one[:below] == path)
+    return {one[below:] for one in plain if real(_value(document.data, one)) is not None}
+
+
+def _value(data: Any, path: Path) -> str:
+    for key in path:
+        data = data[key]
+    return str(data)

@@ -28,7 +28,7 @@ def test_the_second_item_is_named_with_the_line_of_the_first(text: str, line: in
 
 
 def test_items_that_differ_or_stand_in_other_lists_are_not_repeated() -> None:
-    assert places("keep: [a]\nremove: [a, 1, '1', true, [a], {a: 1}, {a: 2}]\n") == []
+    assert places("keep: [a]\nremove: [a, 1, '1', true, [a], {a: 1}, {a: 2}, 0.5, '0.5']\n") == []
 
 
 def test_what_an_edit_writes_may_repeat_itself() -> None:

@@ -14,13 +14,14 @@ STAMP   := $(VENV)/.installed
 # Recipes read these from the environment, so that spaces and quotes in them are safe.
 export OUT UPSTREAM RANGE SCOPE
 
-.PHONY: help setup dist plan lock verify verify-quick gpu-pack verify-gpu lift sweep doctor docs test check bench clean
+.PHONY: help setup dist plan lock verify verify-quick gpu-pack verify-gpu verify-dist lift sweep doctor docs test check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
 	@echo 'make dist SCOPE=NAME                                              a variant that the manifest names'
 	@echo 'make plan [UPSTREAM=...]                                          show what it would change'
 	@echo 'make lock [UPSTREAM=...]                                          prove pins, all by default, and record them'
 	@echo 'make verify [OUT=dist]                                            compare its behaviour with upstream'
+	@echo 'make verify-dist UPSTREAM_GIT=DIR [OUT=dist]                      check an output without the builder'
 	@echo 'make verify-quick [OUT=dist]                                      a few minutes of it'
 	@echo 'make gpu-pack [UPSTREAM=...] [PACK=pack]                          what verify-gpu needs, in one folder'
 	@echo 'make verify-gpu [UPSTREAM=...] [PACK=pack]                        compare with real kernels, on a GPU'
@@ -34,10 +35,13 @@ help:
 	@echo 'more verbs and options:  $(BIN)/python -m builder --help'
 
 # The virtual environment is made anew when the pinned dependencies change.
-$(STAMP): pyproject.toml
+# Every file that pip installs has the digest that requirements.lock states; the builder itself comes last.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+$(STAMP): pyproject.toml requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --require-hashes --requirement requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
 
 setup: $(STAMP)
@@ -60,6 +64,12 @@ verify: $(STAMP)
 verify-quick: $(STAMP)
 	$(BUILDER) verify --out "$$OUT" --quick --check output --check parts --check arguments --check launch \
 	  --check imports --check forward $(ARGS)
+
+# Sums, tree, wheel, provenance and patch, with git and Python alone: no virtual environment.
+UPSTREAM_GIT ?= $(SGLANG_MIRROR)
+export UPSTREAM_GIT
+verify-dist:
+	@$(PYTHON) -I verification/dist.py "$$OUT" "$$UPSTREAM_GIT"
 
 # What a machine with a GPU needs, in one folder: both trees, the published kernel wheel and ours.
 # KERNEL= leaves the wheels out; the references of verification/kernels stand for them then.
@@ -100,6 +110,7 @@ docs: $(STAMP)
 	$(BIN)/python benchmarks/closure.py --render
 	$(BIN)/python benchmarks/gains.py --render
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python tests/faults/reliability.py --render
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -24,7 +24,10 @@ INTERRUPTED = 130
 CODES: dict[str, tuple[int, str]] = {
     # manifest: how it is written
     "M001": (MANIFEST_INVALID, "The manifest is not valid YAML."),
-    "M002": (MANIFEST_INVALID, "A mapping of the manifest has a duplicate key."),
+    "M002": (
+        MANIFEST_INVALID,
+        "A mapping of the manifest has a duplicate key, or a list the same item twice.",
+    ),
     "M003": (MANIFEST_INVALID, "Anchors, aliases, merge keys, tags and multiple documents are not allowed."),
     "M004": (MANIFEST_INVALID, "The manifest does not fit its schema."),
     "M005": (MANIFEST_INVALID, "The manifest has a key that the schema does not know."),

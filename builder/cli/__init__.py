@@ -6,7 +6,6 @@ import contextlib
 import errno
 import importlib
 import io
-import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -185,7 +184,7 @@ def _flush() -> None:
 def _silence() -> None:
     """Discard everything that is still to be written to stdout, also what Python flushes at exit."""
     if sys.stdout is not None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        sys.stdout = io.StringIO()  # not a file: it may be file handles that ran out
 
 
 def _usage(error: click.ClickException) -> None:

@@ -29,6 +29,8 @@ def build_output(request: Request, job: Job, digest: str) -> None:
         output.note(f"{job.out} is up to date")
         return
     write.check(job.out)
+    if not job.update_lock:
+        lockfile.known(request.root)  # a lock that cannot be read is told before the work
     _build(request, upstream, versions, job, digest)
 
 

@@ -14,13 +14,14 @@ from builder.errors import ENVIRONMENT, BuildError
 
 @click.command("doctor")
 @options.upstream_options
-def command(**shared: Any) -> None:
+@click.option("--repair", is_flag=True, help="Remove what is damaged in the cache; a build fetches it again.")
+def command(repair: bool, **shared: Any) -> None:
     """Check everything that a build needs, one line each; exit status 7 if a check fails.
 
     Looks for UPSTREAM or, without it, for every pin of the manifest.
     """
     output.choose(shared["form"])
-    checks = [_python(), _git(), _ruff(), _cache(shared["cache"])]
+    checks = [_python(), _git(), _ruff(), _cache(shared["cache"]), *_damage(shared["cache"], repair)]
     try:
         request = options.ask(**shared)
         count = len(request.manifest.batches) - 1
@@ -75,6 +76,22 @@ def _cache(given: Path | None) -> tuple[bool, str]:
     while not at.exists() and at != at.parent:
         at = at.parent
     return at.is_dir() and os.access(at, os.W_OK), f"cache {cache}"
+
+
+def _damage(given: Path | None, repair: bool) -> list[tuple[bool, str]]:
+    """A line for each damaged part of the cache; none for a sound one."""
+    from builder.upstream import damage
+    from builder.upstream.cache import default_cache
+
+    cache = (given or default_cache()).absolute()
+    try:
+        found = damage.damaged(cache)
+        if repair and found:
+            damage.remove(cache, found)
+            return [(True, f"cache: {path} was damaged and is removed") for path in found]
+    except BuildError as error:
+        return [(False, error.problems[0].message)]
+    return [(False, f"cache: {path} is damaged: `doctor --repair` removes it") for path in found]
 
 
 def _upstream(request: options.Request, name: str) -> tuple[bool, str]:

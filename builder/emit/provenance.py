@@ -5,6 +5,7 @@ It holds only digests: no time, no invocation id, no path of the machine.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -15,18 +16,28 @@ NAME = "provenance.intoto.json"
 BUILD_TYPE = "urn:sglang-deepseek-builder:dist:1"
 
 
-def provenance(build: Build, materials: Mapping[str, str], repository: str) -> bytes:
-    """in-toto statement: the wheel and the tree, made from upstream, the manifest and the overlays.
+def provenance(
+    build: Build,
+    materials: Mapping[str, str],
+    repository: str,
+    files: Mapping[str, bytes] | None = None,
+    source_sha256: str | None = None,
+) -> bytes:
+    """in-toto statement: the tree, the wheel and the files beside them, made from upstream, the manifest
+    and the overlays by this builder.
 
-    `materials` maps the manifest's path and those of the overlays to the sha256 of each file.
+    `materials` maps the manifest's path and those of the overlays to the sha256 of each file; `files` are
+    the other files of the output; `source_sha256` is the digest of the builder's own source.
     """
     subject: list[dict[str, Any]] = [{"name": "tree", "digest": {"gitTree": build.output_tree}}]
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in (files or {}).items()}
     if build.wheel:
-        subject.append({"name": build.wheel.name, "digest": {"sha256": build.wheel.sha256}})
-    source = {"gitTree": build.upstream.tree}
-    if build.upstream.commit:
-        source["gitCommit"] = build.upstream.commit
-    inputs: list[dict[str, Any]] = [{"uri": f"git+{repository}", "digest": source}]
+        digests[build.wheel.name] = build.wheel.sha256
+    subject += [{"name": name, "digest": {"sha256": digest}} for name, digest in sorted(digests.items())]
+    builder: dict[str, Any] = {"id": "sglang-deepseek-builder", "version": {"builder": build.builder}}
+    if source_sha256:
+        builder["builderDependencies"] = [{"name": "builder", "digest": {"sha256": source_sha256}}]
+    inputs = [_upstream(build, repository)]
     if archive := build.upstream.archive:
         release: dict[str, Any] = {"name": archive.name, "digest": {"sha256": archive.sha256}}
         if archive.written:
@@ -52,9 +63,18 @@ def provenance(build: Build, materials: Mapping[str, str], repository: str) -> b
                 "internalParameters": dict(sorted(build.tools.items())),
                 "resolvedDependencies": inputs,
             },
-            "runDetails": {
-                "builder": {"id": "sglang-deepseek-builder", "version": {"builder": build.builder}}
-            },
+            "runDetails": {"builder": builder},
         },
     }
     return (json.dumps(statement, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def _upstream(build: Build, repository: str) -> dict[str, Any]:
+    """Where upstream came from. No repository has the commit that is computed for a release."""
+    upstream = build.upstream
+    digest = {"gitTree": upstream.tree}
+    if upstream.origin != "git":
+        return {"uri": f"pkg:pypi/sglang@{upstream.version}", "digest": digest}
+    if upstream.commit:
+        digest["gitCommit"] = upstream.commit
+    return {"uri": f"git+{repository}", "digest": digest}

@@ -17,8 +17,10 @@ from pathlib import Path
 
 from builder.emit import marker as marks
 from builder.emit.marker import INDEX, MARKER, Condition, Index, Marker
+from builder.emit.place import Place, followed, is_mount_point, place_of, probe, uninterrupted
 from builder.emit.swap import Exchange, exchange
 from builder.errors import BuildError, Problem, fail
+from builder.manifest.paths import reserved_by_git
 from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, blob_id
 
 TREE = "tree"
@@ -36,50 +38,11 @@ class Output:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """An output folder and our names beside it."""
-
-    folder: bytes
-
-    @property
-    def _beside(self) -> bytes:
-        parent, name = os.path.split(self.folder)
-        return os.path.join(parent, b"." + name + b".sglang-deepseek.")
-
-    @property
-    def lock(self) -> bytes:
-        return self._beside + b"lock"
-
-    @property
-    def old(self) -> bytes:
-        return self._beside + b"old"
-
-    def staging(self) -> bytes:
-        """A name that no folder has: leftovers of a killed run stay until the end."""
-        number = 0
-        while os.path.lexists(name := self._beside + b"new%d" % number):
-            number += 1
-        return name
-
-    @property
-    def quiet(self) -> bool:
-        """Whether no builder is working here, and no killed one left anything."""
-        return not (os.path.lexists(self.lock) or self.leftovers())
-
-    def leftovers(self) -> list[bytes]:
-        parent, start = os.path.split(self._beside + b"new")
-        leftovers = [os.path.join(parent, name) for name in os.listdir(parent) if name.startswith(start)]
-        # without an output, the old one is no leftover: it is all there is
-        spare = os.path.lexists(self.old) and os.path.lexists(self.folder)
-        return sorted(leftovers) + ([self.old] if spare else [])
-
-
 def unchanged(out: Path, key: str) -> bool:
     """Whether `out` holds the whole output of the build with this key, and nothing of a killed run is
     left beside it. Writes nothing, takes no lock."""
     try:
-        place = _Place(os.path.realpath(os.fsencode(out)))
+        place = followed(out)
         return place.quiet and _holds(place, key)
     except OSError:
         return False
@@ -88,13 +51,13 @@ def unchanged(out: Path, key: str) -> bool:
 def answers(out: Path, asked: str) -> bool:
     """Like `unchanged`, for a build of which only the digest of the request is known (see `write`)."""
     try:
-        place = _Place(os.path.realpath(os.fsencode(out)))
+        place = followed(out)
         return place.quiet and marks.read_index(place.folder).asked == asked and _holds(place)
     except OSError:
         return False
 
 
-def _holds(place: _Place, key: str | None = None) -> bool:
+def _holds(place: Place, key: str | None = None) -> bool:
     try:
         marker = marks.read(place.folder)
     except ValueError:
@@ -109,13 +72,17 @@ def check(out: Path) -> None:
 
     Raises BuildError: E001 for files that are not ours, E002 for a place that cannot be written.
     """
-    place = _place(out)
-    if not os.path.lexists(place.folder) and os.path.lexists(place.old):
-        return  # a killed run; `write` puts it back
+    place = place_of(out)
     with _coded(out):
-        _inspect(out, place)
-        if not os.access(os.path.dirname(place.folder), os.W_OK | os.X_OK):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES), os.fsdecode(os.path.dirname(place.folder)))
+        if os.path.lexists(place.folder):
+            _inspect(out, place)
+        if is_mount_point(place.folder):
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), os.fsdecode(place.folder))
+        try:
+            with _locked(out, place, 0):
+                probe(place)
+        except BuildError:
+            return  # another builder is writing there, so that it can be done; `write` waits for it
 
 
 def write(
@@ -137,7 +104,7 @@ def write(
     """
     if unchanged(out, output.key):
         return False
-    place = _place(out)
+    place = place_of(out)
     with _coded(out), _locked(out, place, wait_s):
         checkpoint("locked")
         if not os.path.lexists(place.folder) and os.path.lexists(place.old):
@@ -155,19 +122,6 @@ def write(
             _clean(place)
         checkpoint("cleaned")
     return True
-
-
-def _place(out: Path) -> _Place:
-    folder = os.path.realpath(os.fsencode(os.path.abspath(out)))
-    parent, name = os.path.split(folder)
-    if not name:
-        raise fail("E002", f"'{out}' cannot be an output folder: it is the root of the file system.")
-    if os.path.islink(folder):
-        raise fail("E002", f"'{out}' is a dangling symlink.")
-    if not os.path.isdir(parent):
-        where = os.fsdecode(parent)
-        raise fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {where}")
-    return _Place(folder)
 
 
 @contextlib.contextmanager
@@ -188,7 +142,7 @@ def _coded(out: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _locked(out: Path, place: _Place, wait_s: float) -> Iterator[None]:
+def _locked(out: Path, place: Place, wait_s: float) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     path = os.fsdecode(place.lock)
@@ -196,6 +150,8 @@ def _locked(out: Path, place: _Place, wait_s: float) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout as error:
+        if not os.path.lexists(path):
+            probe(place)  # a lock that cannot be made looks like one that is taken
         raise fail(
             "E004",
             f"Another builder has been writing to '{out}' for {wait_s:g} s.",
@@ -204,13 +160,14 @@ def _locked(out: Path, place: _Place, wait_s: float) -> Iterator[None]:
     try:
         yield
     finally:
-        # unlink while holding the lock: a process waiting for this inode sees it has no name, and retries
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        lock.release()
+        with uninterrupted():
+            # unlink while holding the lock: a process waiting for this inode sees it has no name, and retries
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            lock.release()
 
 
-def _inspect(out: Path, place: _Place) -> dict[str, tuple[Entry, marks.Stat]]:
+def _inspect(out: Path, place: Place) -> dict[str, tuple[Entry, marks.Stat]]:
     """Raise E001 unless the folder is absent, empty, or ours and as we left it (files may be missing).
 
     Returns what is there and as we left it: path -> entry and stat.
@@ -301,7 +258,7 @@ def _fill(
 
 def _plain(path: str) -> bytes:
     parts = path.split("/")
-    if "\0" in path or any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
+    if "\0" in path or any(part in ("", ".", "..") or reserved_by_git(part) for part in parts):
         raise fail("E002", _printable(f"'{path}' is not a path that can be written inside a folder."))
     return path.encode("utf-8", "surrogateescape")
 
@@ -342,7 +299,7 @@ def _link(source: bytes, target: bytes) -> bool:
     return True
 
 
-def _put(staging: bytes, place: _Place, swap: Exchange, checkpoint: Callable[[str], None]) -> None:
+def _put(staging: bytes, place: Place, swap: Exchange, checkpoint: Callable[[str], None]) -> None:
     """Make the staged folder the output; what was there is then in the staging folder, or `old`."""
     if not os.path.lexists(place.folder) or not os.listdir(place.folder):
         os.rename(staging, place.folder)  # an empty folder gives way in the same step
@@ -359,8 +316,8 @@ def _put(staging: bytes, place: _Place, swap: Exchange, checkpoint: Callable[[st
     checkpoint("swapped")
 
 
-def _clean(place: _Place) -> None:
+def _clean(place: Place) -> None:
     """Delete the leftovers of this and killed runs beside the output; the next run retries failures."""
-    with contextlib.suppress(OSError):
+    with uninterrupted(), contextlib.suppress(OSError):
         for path in place.leftovers():
             shutil.rmtree(path, ignore_errors=True)

@@ -19,6 +19,7 @@ from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
 from builder.manifest.findings import OVERLAYS, Findings
 from builder.manifest.model import Manifest
 from builder.manifest.nodes import MAX_BYTES
+from builder.manifest.repeated import repeated
 
 MAX_OVERLAY_BYTES = 16_000_000
 
@@ -65,6 +66,7 @@ def parse(
     unread = list(checks.parts_read(others))
     read = documents.whole and not unread
     problems = [*findings.problems, *misfits, *unread]
+    problems += [problem for document in documents for problem in repeated(document)]
     problems += checks.ids(manifest)
     problems += checks.batches_named(findings.batches, manifest)
     if read:  # the scope may refer to statements of a part that could not be read

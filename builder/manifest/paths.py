@@ -52,6 +52,12 @@ def matches_everything(pattern: str) -> bool:
     return _EVERYTHING.fullmatch(pattern.removeprefix("/")) is not None
 
 
+def reserved_by_git(name: str) -> bool:
+    """Whether a file system reads this name as `.git`: by case, ignored characters, or a short form."""
+    plain = _IGNORED.sub("", name).partition(":")[0]  # what follows a colon is a stream on NTFS
+    return _GIT.fullmatch(plain.rstrip(". ")) is not None
+
+
 def _fault(path: str) -> str | None:
     if not path:
         return "is empty"
@@ -73,7 +79,7 @@ def _name_fault(name: str) -> str | None:
         return "has an empty name between two slashes"
     if name in (".", ".."):
         return f"has a `{name}` in it"
-    if _GIT.fullmatch(_IGNORED.sub("", name).rstrip(". ")):
+    if reserved_by_git(name):
         return f"names `{name}`, which git reserves"
     if name != name.strip():
         return "has a name that begins or ends with a space"

@@ -117,8 +117,10 @@ def assemble(
         SBOM: bill,
         NAME: uncertain(cut, after, manifest).to_bytes(),
         wheel.name: wheel.data,
-        PROVENANCE: provenance(build, _materials(manifest), manifest.upstream.repository),
     }
+    files[PROVENANCE] = provenance(
+        build, _materials(manifest), manifest.upstream.repository, files, own_digest()
+    )
     files[checksums.NAME] = checksums.sha256sums(files)
     proof = _proof(build, wheel)
     return Output(cut.output, files, key(upstream, manifest, without, tools)), proof

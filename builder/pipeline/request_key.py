@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,9 @@ from builder.pipeline.tools import versions
 
 if TYPE_CHECKING:
     from builder.manifest.model import Manifest
+
+#: the largest file that is read here (bytes); the loader refuses larger ones
+_MAX_BYTES = 16_000_000
 
 
 def digest(
@@ -36,11 +40,22 @@ def digest(
             manifest,
             *_beside(root, manifest.resolve().parent),
         ):
-            data = os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes()
+            data = _content(path)
             found.update(b"\0%s\0%d\0" % (os.fsencode(path.relative_to(root)), len(data)) + data)
-    except (OSError, ValueError):  # ValueError: the manifest is a link, and its lock lies elsewhere
+    except (OSError, ValueError):  # ValueError: the manifest's lock lies elsewhere
         return ""
     return found.hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a regular file. A link may lead to what changes, and a pipe or a device may have no end.
+
+    Raises OSError for anything else, and for a file that no manifest may have.
+    """
+    stated = path.lstat()
+    if not stat.S_ISREG(stated.st_mode) or stated.st_size > _MAX_BYTES:
+        raise OSError(f"{path} is not a regular file of a manifest")
+    return path.read_bytes()
 
 
 def settled(spec: str, manifest: Manifest) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 
+from builder.manifest.paths import reserved_by_git
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
 from builder.upstream.commits import project_table
 
@@ -91,6 +92,8 @@ def _unpack(data: bytes) -> bytes:
         raise ArchiveError([f"it unpacks to more than {MAX_BYTES} bytes"])
     if not unpack.eof:
         raise ArchiveError(["it is cut off"])
+    if unpack.unused_data.strip(b"\0"):
+        raise ArchiveError(["something follows its end, which other programs would read"])
     return raw
 
 
@@ -112,6 +115,9 @@ def _members(raw: bytes, root: str) -> dict[str, _Member]:
                     why = "occurs twice" if seen else _take(raw, info, path, root, members, hard)
                 if why is not None:
                     reasons.append(f"member {info.name[:200]!r} {why}")
+            # tarfile takes a header that it cannot read for the end
+            if raw[archive.offset :].strip(b"\0"):
+                reasons.append(f"what follows byte {archive.offset} of the tar file is no member")
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise ArchiveError([*reasons, f"it is not a tar file ({error})"]) from None
     for path, target in hard.items():
@@ -129,7 +135,7 @@ def _members(raw: bytes, root: str) -> dict[str, _Member]:
 
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
-_NOT_PLAIN = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?:/|$)", re.IGNORECASE)
+_NOT_PLAIN = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")
 
 
 def _inside(name: str, root: str) -> tuple[str, str | None]:
@@ -141,7 +147,7 @@ def _inside(name: str, root: str) -> tuple[str, str | None]:
     first, _, rest = name.rstrip("/").partition("/")
     if first != root:
         return "", f"is outside {root}/"
-    if rest and _NOT_PLAIN.search(rest):
+    if rest and (_NOT_PLAIN.search(rest) or any(map(reserved_by_git, rest.split("/")))):
         return "", "is not a plain path"
     return rest, None
 
@@ -157,6 +163,8 @@ def _take(
     """Adds one member that is no folder; returns what is wrong with it."""
     if not path:
         return "is no folder"
+    if info.sparse is not None:
+        return "has holes"
     if info.type in (tarfile.REGTYPE, tarfile.AREGTYPE):
         data = raw[info.offset_data : info.offset_data + info.size]
         if len(data) != info.size:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from builder.errors import fail
+from builder.manifest.paths import reserved_by_git
 from builder.tree import Entry, Tree
 
 #: The first version that obeys GIT_CONFIG_GLOBAL; older ones would read the user's configuration.
@@ -25,6 +26,9 @@ MINIMUM_GIT = (2, 32)
 
 #: Protocols that a remote may use; `ext::` would run a command.
 REMOTE_PROTOCOLS = "file:git:http:https:ssh"
+
+#: what a path has that may not be plain; looked for first, since few paths have it
+_SUSPECT = re.compile(r"(?:^|/)\.|git", re.IGNORECASE)
 
 _CONFIG = (
     "safe.directory=*",  # the mirror may belong to another user; git only reads objects from it
@@ -171,7 +175,7 @@ def list_tree(git_dir: Path, tree_id: str) -> Tree:
             head, _, name = row.partition(b"\t")
             mode, _, oid = head.decode("ascii").split(" ")
             entries[name.decode("utf-8", "surrogateescape")] = Entry(mode, oid)
-    bad = sorted(p for p in entries if (p[0] == "." or "/." in p) and not _plain(p))
+    bad = sorted(p for p in entries if _SUSPECT.search(p) and not _plain(p))
     if bad:
         raise GitError(f"the tree {tree_id} holds {bad[0]!r}, which is not a plain path")
     tree = Tree(entries)
@@ -181,7 +185,7 @@ def list_tree(git_dir: Path, tree_id: str) -> Tree:
 
 
 def _plain(path: str) -> bool:
-    return not any(part.lower() in {".", "..", ".git"} for part in path.split("/"))
+    return not any(part in (".", "..") or reserved_by_git(part) for part in path.split("/"))
 
 
 @dataclass(frozen=True)

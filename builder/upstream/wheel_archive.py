@@ -106,12 +106,15 @@ def _stop(problems: list[Problem]) -> None:
 def _listed(view: memoryview, limit: int) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(_Reader(view)) as archive:
-            infos = archive.infolist()
+            infos, comment = archive.infolist(), archive.comment
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, OSError) as error:
         raise fail("K002", f"The wheel is not a zip archive that can be read: {error}.") from None
     total = sum(info.file_size for info in infos)
     if total > limit:
         raise fail("K002", f"The wheel says that it unpacks to {total:,} bytes.")
+    # an archive before or behind this one is what another program would read
+    if comment or min((info.header_offset for info in infos), default=0):
+        raise fail("K002", "The wheel has something before its first member, or behind its list of members.")
     return infos
 
 

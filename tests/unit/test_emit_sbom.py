@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ REQUIRED = ["torch==2.9.1", "requests", "PyZMQ>=25", "tqdm==1.0; extra == 'x'", 
 ARGUMENTS = ("sample", "1.0+label", "1" * 40, "https://example.org/up.git", "2" * 40)
 BUILD = Build(
     builder="0.1.0",
-    upstream=UpstreamFacts("seed", "3" * 40, "2" * 40, "mirror", "1.0"),
+    upstream=UpstreamFacts("seed", "3" * 40, "2" * 40, "git", "1.0"),
     manifest_file="manifest.yaml",
     manifest_digest="4" * 64,
     manifest_statements="7" * 64,
@@ -79,9 +80,18 @@ def test_provenance_names_what_went_in_and_what_came_out() -> None:
     }
 
 
-def test_a_release_has_a_tree_and_no_commit() -> None:
-    build = replace(BUILD, upstream=replace(BUILD.upstream, commit=None), wheel=None)
-    found = json.loads(provenance(build, {}, "https://up"))
+def test_a_release_is_named_by_its_package_and_has_no_commit() -> None:
+    release = replace(BUILD.upstream, origin="sdist", version="1.2")
+    found = json.loads(provenance(replace(BUILD, upstream=release, wheel=None), {}, "https://up"))
     assert len(found["subject"]) == 1
     inputs = found["predicate"]["buildDefinition"]["resolvedDependencies"]
-    assert inputs == [{"uri": "git+https://up", "digest": {"gitTree": "2" * 40}}]
+    assert inputs == [{"uri": "pkg:pypi/sglang@1.2", "digest": {"gitTree": "2" * 40}}]
+
+
+def test_every_file_is_a_subject_and_the_builder_a_dependency_of_the_build() -> None:
+    found = json.loads(provenance(BUILD, {}, "https://up", {"b.json": b"x", "a.md": b"y"}, "9" * 64))
+    assert [s["name"] for s in found["subject"]] == ["tree", "a.md", "b.json", "sample.whl"]
+    assert found["subject"][2]["digest"] == {"sha256": hashlib.sha256(b"x").hexdigest()}
+    assert found["predicate"]["runDetails"]["builder"]["builderDependencies"] == [
+        {"name": "builder", "digest": {"sha256": "9" * 64}}
+    ]

@@ -318,6 +318,13 @@ def test_a_missing_parent_is_named_with_the_command_that_makes_it(tmp_path: Path
     assert error.problems[0].hint == f"mkdir -p {tmp_path}/a/b"
 
 
+@pytest.mark.parametrize("below", ["out", "a/b/out"])
+def test_a_place_below_a_file_is_told_as_that(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_text("text")
+    problem = refused(tmp_path / "file" / below, "E002").problems[0]
+    assert f"'{tmp_path}/file' is a file" in problem.message and "mkdir" not in str(problem.hint)
+
+
 def test_the_root_of_the_file_system_is_refused() -> None:
     refused(Path("/"), "E002")
 
@@ -444,9 +451,29 @@ def test_without_hard_links_files_are_written(tmp_path: Path, monkeypatch: pytes
 def test_a_read_only_parent_is_an_error_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("builder.emit.write.os.access", lambda *_: False)  # root may write anywhere
-    with pytest.raises(BuildError, match=r"E002 .*Permission denied"):
+    def refusing(path: bytes, mode: int = 0o777) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), os.fsdecode(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("builder.emit.place.os.mkdir", refusing)  # root may write anywhere
+        with pytest.raises(BuildError, match=r"E002 .*Read-only file system"):
+            check(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_check_waits_for_nobody_and_leaves_nothing(tmp_path: Path) -> None:
+    lock = tmp_path / ".out.sglang-deepseek.lock"
+    with FileLock(lock):
         check(tmp_path / "out")
+    lock.unlink()
+    check(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_cannot_be_made_is_not_told_as_another_builder() -> None:
+    for action in (check, lambda out: write(out, output("one"), wait_s=0)):
+        with pytest.raises(BuildError, match=r"E002 .*No such file or directory"):
+            action(Path("/proc/out"))
 
 
 def test_check_says_what_write_would_say(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,7 +53,6 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "scope": lambda home: (home / "docs/scope.yaml").write_text("kept: [ ]\n"),
     "no scope": lambda home: (home / "docs/scope.yaml").unlink(),
     "fewer overlays": lambda home: (home / "overlays/b.patch").unlink(),
-    "a link": lambda home: (home / "overlays/link").symlink_to("nowhere"),
 }
 
 
@@ -80,6 +80,27 @@ def test_what_cannot_be_read_has_no_digest(home: Path) -> None:
     (home / "schema/manifest.schema.json").unlink()
     assert asked(home) == ""
     assert digest(home / "none.yaml", "seed", (), "default") == ""
+
+
+NO_FILES: dict[str, Callable[[Path], object]] = {
+    "a link": lambda home: (home / "overlays/link").symlink_to("nowhere"),
+    "a pipe": lambda home: os.mkfifo(home / "overlays/pipe"),
+    "a linked manifest": lambda home: (
+        (home / "manifest.yaml").rename(home / "real.yaml")
+        and (home / "manifest.yaml").symlink_to("real.yaml")
+    ),
+    "a device": lambda home: (
+        (home / "manifest.yaml").unlink() or (home / "manifest.yaml").symlink_to("/dev/zero")
+    ),
+}
+
+
+@pytest.mark.parametrize("change", NO_FILES.values(), ids=NO_FILES.keys())
+def test_what_may_change_unseen_or_has_no_end_has_no_digest(
+    home: Path, change: Callable[[Path], object]
+) -> None:
+    change(home)
+    assert asked(home) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,131 @@
+"""The place of an output folder: the builder's names beside it, and why it cannot be written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.errors import fail
+
+#: what the probe writes (bytes): a file system without room for one block has room for no output
+_BLOCK = 4096
+_REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An output folder and our names beside it."""
+
+    folder: bytes
+
+    @property
+    def _beside(self) -> bytes:
+        parent, name = os.path.split(self.folder)
+        return os.path.join(parent, b"." + name + b".sglang-deepseek.")
+
+    @property
+    def lock(self) -> bytes:
+        return self._beside + b"lock"
+
+    @property
+    def old(self) -> bytes:
+        return self._beside + b"old"
+
+    def staging(self) -> bytes:
+        """A name that no folder has: leftovers of a killed run stay until the end."""
+        number = 0
+        while os.path.lexists(name := self._beside + b"new%d" % number):
+            number += 1
+        return name
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no builder is working here, and no killed one left anything."""
+        return not (os.path.lexists(self.lock) or self.leftovers())
+
+    def leftovers(self) -> list[bytes]:
+        """The folders of killed runs beside the output, sorted."""
+        parent, start = os.path.split(self._beside + b"new")
+        leftovers = [os.path.join(parent, name) for name in os.listdir(parent) if name.startswith(start)]
+        # without an output, the old one is no leftover: it is all there is
+        spare = os.path.lexists(self.old) and os.path.lexists(self.folder)
+        return sorted(leftovers) + ([self.old] if spare else [])
+
+
+def followed(out: Path) -> Place:
+    """The place that `out` leads to, whatever is there. Raises OSError."""
+    return Place(os.path.realpath(os.fsencode(out)))
+
+
+def place_of(out: Path) -> Place:
+    """The place that `out` leads to, if a folder can be there. Raises BuildError E002."""
+    folder = os.path.realpath(os.fsencode(os.path.abspath(out)))
+    parent, name = os.path.split(folder)
+    if not name:
+        raise fail("E002", f"'{out}' cannot be an output folder: it is the root of the file system.")
+    if os.path.islink(folder):
+        raise fail("E002", f"'{out}' is a dangling symlink.")
+    if not os.path.isdir(parent):
+        raise _no_parent(out, parent)
+    return Place(folder)
+
+
+def _no_parent(out: Path, parent: bytes) -> Exception:
+    above = parent
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    if not os.path.isdir(above):
+        what = f"'{out}' cannot be an output folder: '{os.fsdecode(above)}' is a file, not a folder."
+        return fail("E002", what, hint="give another OUT")
+    where = os.fsdecode(parent)
+    return fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {where}")
+
+
+def probe(place: Place) -> None:
+    """Try what writing an output takes: a folder beside it with a file of one block, both removed again.
+
+    Permissions alone do not tell: root may write to what is read-only, and a full disk lets anyone in.
+    The caller holds the lock of the place. Raises OSError with the true cause.
+    """
+    staging = place.staging()
+    with uninterrupted():
+        os.mkdir(staging)
+        try:
+            handle = os.open(os.path.join(staging, b"probe"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                os.write(handle, bytes(_BLOCK))
+            finally:
+                os.close(handle)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let requests to end wait for the block: an interrupted clean-up leaves what it should delete."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _REQUESTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def is_mount_point(folder: bytes) -> bool:
+    """Whether something is mounted at this path; on Linux also when it is of the same file system."""
+    if os.path.ismount(folder):
+        return True
+    return any(folder == mounted for mounted in _mounted())
+
+
+def _mounted() -> Iterator[bytes]:
+    with contextlib.suppress(OSError), open("/proc/self/mountinfo", "rb") as rows:
+        for row in rows:
+            # spaces and the like are octal escapes there
+            yield _ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), row.split(b" ")[4])

@@ -1,0 +1,60 @@
+"""Finds what is damaged in the cache folder, and removes it: the next build fetches it again.
+
+A build checks what it reads and does so by itself; this is for a cache that nobody builds from now.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from builder.upstream import clone, git
+from builder.upstream.cache import writing
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def damaged(cache: Path) -> list[Path]:
+    """Downloads that are not what their names say, and a clone with broken objects, sorted."""
+    return sorted([*_downloads(cache), *_clones(cache)])
+
+
+def remove(cache: Path, paths: list[Path]) -> None:
+    """Remove what `damaged` found, while no other builder writes to the cache. Raises BuildError (E002)."""
+    with writing(cache):
+        for path in paths:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _downloads(cache: Path) -> Iterator[Path]:
+    # a file without a digest in its name was put there by hand, and is compared with the pin when it is used
+    for path in sorted([*(cache / "sdist").glob("*.tar.gz"), *(cache / "kernel").glob("*/*.whl")]):
+        stated = _DIGEST.search(path.name if path.suffix == ".gz" else path.parent.name)
+        if stated and stated[0] != _sha256(path):
+            yield path
+
+
+def _sha256(path: Path) -> str | None:
+    """None for what cannot be read."""
+    found = hashlib.sha256()
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        while piece := file.read(1 << 22):
+            found.update(piece)
+        return found.hexdigest()
+    return None
+
+
+def _clones(cache: Path) -> Iterator[Path]:
+    git_dir = clone.location(cache)
+    if git_dir.exists():
+        try:
+            git.run(git_dir, "fsck", "--no-dangling", "--no-progress")
+        except git.GitError:
+            yield git_dir

@@ -109,7 +109,7 @@ def _compare(operator: ast.cmpop, left: object, right: object) -> bool:
     if isinstance(operator, (ast.In, ast.NotIn)) and isinstance(right, (list, str)):
         if isinstance(right, str) and not isinstance(left, str):
             raise _UnknownError
-        return (left in right) is isinstance(operator, ast.In)  # type: ignore[operator]
+        return (left in right) is isinstance(operator, ast.In)
     if isinstance(operator, (ast.Eq, ast.NotEq)):
         return (left == right) is isinstance(operator, ast.Eq)
     raise _UnknownError

@@ -2,22 +2,25 @@
 
 Every reading of an attribute that a fact states becomes the value. Where the attribute itself stays, two
 things show that the fact is wrong: a class of the output gives it another value, or the value None stands
-where None raises an error (`0 < None`, `None[0]`).
+where None raises an error (`0 < None`, `None[0]`). A field that is declared absent and that a method of its
+class still reads is the third: it is there only if something stored it first.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from builder.analysis.indexed_tree import IndexedTree, line_of
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
-from builder.manifest.model import Fact, Manifest
+from builder.graph.names import module_of
+from builder.manifest.model import Absent, Fact, Manifest
 from builder.source.parse import parse
 
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
+_FIELD_HINT = "state its value as a fact, exactly, so that each reading of it leaves"
 _NONE_HINT = "except the name from the batch's words, state its true value, or remove this code by an edit"
 #: Builtins that raise an error for None.
 _NEED_A_VALUE = frozenset(["enumerate", "float", "int", "iter", "len", "list", "range", "sum", "zip"])
@@ -31,6 +34,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         for fact in batch.facts
         if fact.kind == "value" and fact.name.startswith("*.") and fact.name.count(".") == 1
     }
+    absent = {one.name: one for batch in manifest.batches for one in batch.absent if one.kind == "symbol"}
     problems: list[Problem] = []
     for path, summary in after.summaries.items():
         snapshot = after.snapshot
@@ -38,6 +42,7 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
             continue
         tree = parse(snapshot[path], path).tree
         problems += _defaults(after, path, tree, stated)
+        problems += _fields(after, path, tree, f"{module_of(path, manifest.packages)}.", absent)
         misuses = list(_misuses(tree))
         if misuses:
             theirs = Counter(_upstream_misuses(before, path))
@@ -76,6 +81,28 @@ def _defaults(after: IndexedTree, path: str, tree: ast.Module, stated: dict[str,
                 place = Mark(path, node.lineno)
                 excerpt = line_of(after, path, node.lineno)
                 yield Problem("G014", message, fact.mark, place, excerpt=excerpt, hint=_CLASS_HINT)
+
+
+def _fields(
+    after: IndexedTree, path: str, tree: ast.Module, module: str, absent: Mapping[str, Absent]
+) -> Iterator[Problem]:
+    """Problems for absent fields that a method of their class reads from `self`."""
+    for cls in tree.body:
+        owner = f"{module}{cls.name}." if isinstance(cls, ast.ClassDef) else ""
+        if not owner or not any(name.startswith(owner) for name in absent):
+            continue
+        for node in ast.walk(cls):
+            match node:
+                case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Load(), attr=name) if (
+                    f"{owner}{name}" in absent
+                ):
+                    one = absent[f"{owner}{name}"]
+                    message = (
+                        f"{path}:{node.lineno}: self.{name} is read, and batch {one.batch} removes the field"
+                    )
+                    place = Mark(path, node.lineno)
+                    excerpt = line_of(after, path, node.lineno)
+                    yield Problem("G014", message, one.mark, place, excerpt=excerpt, hint=_FIELD_HINT)
 
 
 def _fits(fact: Fact, value: object) -> bool:

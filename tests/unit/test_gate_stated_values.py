@@ -8,7 +8,7 @@ from gate_worlds import manifest, worlds
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import stated_values
-from builder.manifest.model import Batch, Fact
+from builder.manifest.model import Absent, Batch, Fact
 
 HERE = Mark("manifest.yaml", 3, 5)
 
@@ -68,3 +68,14 @@ def test_none_where_it_raises_no_error_is_none(expression: str) -> None:
 def test_what_upstream_does_itself_is_no_problem() -> None:
     assert found("x = None[0]\ny = 1\n", "x = None[0]\n") == []
     assert len(found("x = None[0]\ny = 1\n", "x = None[0]\ny = None[0]\n")) == 1
+
+
+def test_an_absent_field_that_a_method_still_reads_is_a_problem() -> None:
+    upstream = "class Options:\n    size: int = 1\n\n    def set(self):\n        self.size = self.size or 2\n"
+    output = "class Options:\n    def set(self):\n        self.size = self.size or 2\n"
+    one, two = worlds({"a.py": upstream}, {"a.py": output})
+    gone = Absent("symbol", "pkg.a.Options.size", HERE, "b")
+    stated = manifest(batches=(Batch("b", "why", HERE, absent=(gone,)),))
+    (problem,) = stated_values.check(one, two, stated, Removals())
+    assert "self.size is read, and batch b removes the field" in problem.message
+    assert problem.upstream == Mark("python/pkg/a.py", 3)

@@ -56,6 +56,7 @@ CODES: dict[str, tuple[int, str]] = {
     "R009": (RULE_BROKEN, "A declared fact, option, absent name or model occurs nowhere."),
     "R010": (RULE_BROKEN, "A dynamic import is not declared under roots.dynamic."),
     "R011": (RULE_BROKEN, "A statement matches at a pin outside its version range."),
+    "R012": (RULE_BROKEN, "A fact is wrong for a model that stays."),
     # gates on the output
     "G001": (GATE_FAILED, "A file of the output does not parse."),
     "G002": (GATE_FAILED, "An import of the output does not resolve."),
@@ -70,6 +71,7 @@ CODES: dict[str, tuple[int, str]] = {
     "G011": (GATE_FAILED, "A native binding, its implementation and the build files disagree."),
     "G012": (GATE_FAILED, "A locked pin did not reproduce its digests."),
     "G013": (GATE_FAILED, "The output does not behave as upstream does."),
+    "G014": (GATE_FAILED, "A value that a fact states contradicts the code of the output."),
     # lift: what a newer upstream brings
     "L001": (CHANGES_PENDING, "An upstream path that is new since the pin would be in the output."),
     "L002": (CHANGES_PENDING, "A predicate or a choice is new since the pin, and no fact states it."),

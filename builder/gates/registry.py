@@ -21,6 +21,7 @@ from builder.gates import (
     names,
     packaging,
     parse,
+    stated_values,
     surface,
     symbols,
 )
@@ -54,6 +55,7 @@ TREE_GATES: dict[str, TreeGate] = {
     "G004": attributes.check,
     "G007": guarantees.check,
     "G008": packaging.check,
+    "G014": stated_values.check,
 }
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from builder.errors import Problem
 from builder.graph.names import module_of, path_of
 from builder.manifest.model import Absent, Batch, Edit, Fact, Manifest, Models, Option, TomlEdit
+from builder.pipeline.architecture_predicates import answer, is_predicate
 from builder.pipeline.architectures import architectures
 from builder.pipeline.prune import Pruned
 from builder.source.parse import parse
@@ -19,6 +20,7 @@ from builder.tree import Snapshot
 
 _Statement = TypeVar("_Statement", Fact, Absent, Edit, TomlEdit, Option)
 _HINT = "Remove it, or say by `since` or `until` which versions have it."
+_CONTRADICTED = "Switch the batch off (`--without {batch}`), or state which `models` withdraw the fact."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,15 @@ def follow_models(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Sc
     """Withdraw each statement, and switch off each batch, because of whose `models` it does not hold.
 
     R009 for a model, a part of an architecture's name or a list of architectures that upstream does not
-    have.
+    have. R012 for a fact about a predicate over architectures that is wrong for one that stays.
     """
     scope = _Scope(manifest, upstream, decided)
     batches = tuple(scope.batch(batch) for batch in manifest.batches)
     needed = ((batch.id, scope.needing(batch.models)) for batch in manifest.batches)
     off = {batch: name for batch, name in needed if name is not None}
+    for batch in batches:
+        if batch.id not in off:
+            scope.check(batch)
     return Scoped(replace(manifest, batches=batches), off, tuple(scope.problems))
 
 
@@ -67,6 +72,33 @@ class _Scope:
             edits=self._holding(batch.edits),
             toml=self._holding(batch.toml),
         )
+
+    def check(self, batch: Batch) -> None:
+        """R012 for each predicate of the batch to which upstream's code gives another answer."""
+        for fact in batch.facts:
+            if fact.kind != "predicate" or fact.name.startswith("*"):
+                continue
+            for architecture in sorted(self.architectures):
+                found = self._answer(fact.name, architecture)
+                if found is None or (found is fact.value if fact.exact else found is bool(fact.value)):
+                    continue
+                message = f"`{fact.name}` is {found} for {architecture}, which stays, and not {fact.value}."
+                hint = _CONTRADICTED.format(batch=batch.id)
+                self.problems.append(Problem("R012", message, fact.mark, hint=hint))
+                break
+
+    def _answer(self, qualified: str, architecture: str) -> bool | None:
+        """What a function of upstream answers for an architecture; None where its code does not tell."""
+        module, _, name = qualified.rpartition(".")
+        path = next((p for p in path_of(module, self.manifest.packages) or () if p in self.upstream), None)
+        if path is None or name.encode() not in self.upstream[path]:
+            return None
+        tree = parse(self.upstream[path], path).tree
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+        if len(functions) != 1 or not is_predicate(functions[0]):
+            return None
+        found = answer(functions[0], tree, [architecture])
+        return found if isinstance(found, bool) else None
 
     def _holding(self, statements: Iterable[_Statement]) -> tuple[_Statement, ...]:
         return tuple(s for s in statements if not self.contradicts(s.models))

@@ -216,3 +216,34 @@ def test_models_are_checked_by_the_schema(models: str, code: str, words: str) ->
 def test_a_misspelt_key_is_recognised() -> None:
     (problem,) = problems(HEAD + "facts: {values: {a.b: {value: null, model: [two]}}}\nbatches: []\n")
     assert (problem.code, problem.hint) == ("M005", "did you mean `models`?")
+
+
+PREDICATE = """\
+batches:
+  - id: hybrids
+    why: one model
+    facts: {predicates: {pkg.config.is_hybrid: false}}
+"""
+
+
+def hybrid(*models: str) -> Cut:
+    code = FILES["config.py"] + (
+        "def is_hybrid(architectures):\n    return any(a in TWO_ARCHS for a in architectures)\n"
+    )
+    main = (
+        "from pkg.config import is_hybrid\n\n\ndef run(names):\n    if is_hybrid(names):\n        print(1)\n"
+    )
+    return cut(upstream(**{"config.py": code, "main.py": main}), scoped(*models, rest=PREDICATE))
+
+
+def test_a_fact_that_upstream_answers_alike_for_the_models_that_stay_holds() -> None:
+    assert b"print(1)" not in hybrid().output["python/pkg/main.py"]
+
+
+def test_a_fact_that_is_wrong_for_a_model_that_stays_names_the_batch_to_switch_off() -> None:
+    with pytest.raises(BuildError) as caught:
+        hybrid("two")
+    (problem,) = caught.value.problems
+    assert problem.code == "R012"
+    assert "`pkg.config.is_hybrid` is True for TwoForText, which stays, and not False." in problem.message
+    assert "--without hybrids" in (problem.hint or "")

@@ -1,0 +1,147 @@
+"""G014: what the facts say attributes hold fits the code that is left.
+
+Every reading of an attribute that a fact states becomes the value. Where the attribute itself stays, two
+things show that the fact is wrong: a class of the output gives it another value, or the value None stands
+where None raises an error (`0 < None`, `None[0]`). A field that is declared absent and that a method of its
+class still reads is the third: it is there only if something stored it first.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.removals import Removals
+from builder.errors import Mark, Problem
+from builder.graph.names import module_of
+from builder.manifest.model import Absent, Fact, Manifest
+from builder.source.parse import parse
+
+_CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
+_FIELD_HINT = "state its value as a fact, exactly, so that each reading of it leaves"
+_NONE_HINT = "except the name from the batch's words, state its true value, or remove this code by an edit"
+#: Builtins that raise an error for None.
+_NEED_A_VALUE = frozenset(["enumerate", "float", "int", "iter", "len", "list", "range", "sum", "zip"])
+
+
+def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
+    """Problems for defaults of classes that contradict a fact, and for None where upstream has none."""
+    stated = {
+        fact.name.removeprefix("*."): fact
+        for batch in manifest.batches
+        for fact in batch.facts
+        if fact.kind == "value" and fact.name.startswith("*.") and fact.name.count(".") == 1
+    }
+    absent = {one.name: one for batch in manifest.batches for one in batch.absent if one.kind == "symbol"}
+    problems: list[Problem] = []
+    for path, summary in after.summaries.items():
+        snapshot = after.snapshot
+        if summary.error is not None or snapshot.tree[path] == before.snapshot.tree.get(path):
+            continue
+        tree = parse(snapshot[path], path).tree
+        problems += _defaults(after, path, tree, stated)
+        problems += _fields(after, path, tree, f"{module_of(path, manifest.packages)}.", absent)
+        misuses = list(_misuses(tree))
+        if misuses:
+            theirs = Counter(_upstream_misuses(before, path))
+            for node in misuses:
+                text = ast.unparse(node)
+                if theirs[text]:
+                    theirs[text] -= 1
+                    continue
+                message = f"{path}:{node.lineno}: `{text[:80]}` raises an error"
+                place = Mark(path, node.lineno)
+                excerpt = line_of(after, path, node.lineno)
+                problems.append(Problem("G014", message, None, place, excerpt=excerpt, hint=_NONE_HINT))
+    return problems
+
+
+def _upstream_misuses(before: IndexedTree, path: str) -> Iterator[str]:
+    summary = before.summaries.get(path)
+    if summary is not None and summary.error is None:
+        yield from (ast.unparse(node) for node in _misuses(parse(before.snapshot[path], path).tree))
+
+
+def _defaults(after: IndexedTree, path: str, tree: ast.Module, stated: dict[str, Fact]) -> Iterator[Problem]:
+    """Problems for constants in the bodies of classes that differ from what a fact states."""
+    for cls in ast.walk(tree):
+        if not isinstance(cls, ast.ClassDef):
+            continue
+        for node in cls.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            value = getattr(node, "value", None)
+            for target in targets:
+                fact = stated.get(target.id) if isinstance(target, ast.Name) else None
+                if fact is None or not isinstance(value, ast.Constant) or _fits(fact, value.value):
+                    continue
+                stated_value = f"`{fact.name}` is {fact.value!r} (batch {fact.batch})"
+                message = f"{stated_value}, and {cls.name} sets it to {value.value!r}"
+                place = Mark(path, node.lineno)
+                excerpt = line_of(after, path, node.lineno)
+                yield Problem("G014", message, fact.mark, place, excerpt=excerpt, hint=_CLASS_HINT)
+
+
+def _fields(
+    after: IndexedTree, path: str, tree: ast.Module, module: str, absent: Mapping[str, Absent]
+) -> Iterator[Problem]:
+    """Problems for absent fields that a method of their class reads from `self`."""
+    for cls in tree.body:
+        owner = f"{module}{cls.name}." if isinstance(cls, ast.ClassDef) else ""
+        if not owner or not any(name.startswith(owner) for name in absent):
+            continue
+        for node in ast.walk(cls):
+            match node:
+                case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Load(), attr=name) if (
+                    f"{owner}{name}" in absent
+                ):
+                    one = absent[f"{owner}{name}"]
+                    message = (
+                        f"{path}:{node.lineno}: self.{name} is read, and batch {one.batch} removes the field"
+                    )
+                    place = Mark(path, node.lineno)
+                    excerpt = line_of(after, path, node.lineno)
+                    yield Problem("G014", message, one.mark, place, excerpt=excerpt, hint=_FIELD_HINT)
+
+
+def _fits(fact: Fact, value: object) -> bool:
+    if not fact.exact:
+        return bool(value) is bool(fact.value)
+    return type(value) is type(fact.value) and value == fact.value
+
+
+def _misuses(tree: ast.Module) -> Iterator[ast.expr]:
+    """Expressions that raise an error because one of their parts is None."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr) and _raises(node):
+            yield node
+
+
+def _raises(node: ast.expr) -> bool:
+    match node:
+        case ast.BinOp(op=operator):
+            return not isinstance(operator, ast.BitOr) and (_none(node.left) or _none(node.right))
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Invert()):
+            return _none(node.operand)
+        case ast.Compare():
+            sides = [node.left, *node.comparators]
+            return any(
+                (isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) and (_none(one) or _none(two)))
+                or (isinstance(operator, (ast.In, ast.NotIn)) and _none(two))
+                for operator, one, two in zip(node.ops, sides, sides[1:], strict=False)
+            )
+        case ast.Subscript(value=value) | ast.Starred(value=value):
+            return _none(value)
+        case ast.Attribute(value=value, attr=name):
+            return _none(value) and not name.startswith("__")
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]):
+            return name in _NEED_A_VALUE and _none(first)
+        case ast.Call(func=called):
+            return _none(called)
+        case _:
+            return False
+
+
+def _none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

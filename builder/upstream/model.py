@@ -95,21 +95,29 @@ def deferred(upstream: Upstream) -> Snapshot:
     return Snapshot(upstream.tree, _Deferred(upstream))
 
 
+#: So many blobs are read one by one; the next one brings all, because each reading starts two processes.
+_FEW = 8
+
+
 class _Deferred(Mapping[str, bytes]):
-    """The blobs of an upstream, all read with the first."""
+    """The blobs of an upstream, read when they are asked for."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
+        self._read: dict[str, bytes] = {}
 
     @cached_property
-    def _contents(self) -> Mapping[str, bytes]:
-        return snapshot(self._upstream).contents
+    def _blobs(self) -> frozenset[str]:
+        return frozenset(e.blob for e in self._upstream.tree.values() if e.mode != GITLINK)
 
     def __getitem__(self, blob: str) -> bytes:
-        return self._contents[blob]
+        if blob not in self._read:
+            wanted = {blob} if len(self._read) < _FEW else self._blobs
+            self._read |= self._upstream.blobs.read(sorted(wanted))
+        return self._read[blob]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._contents)
+        return iter(self._blobs)
 
     def __len__(self) -> int:
-        return len(self._contents)
+        return len(self._blobs)

@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
     """A checkout with a builder that prints its arguments, one to a line."""
     found = tmp_path / "a checkout, with spaces"
     (found / ".venv/bin").mkdir(parents=True)
-    for name in ("Makefile", "pyproject.toml"):
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, found / name)
     python = found / ".venv/bin/python"
     python.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\nexit ${STATUS:-0}\n')

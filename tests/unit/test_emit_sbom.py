@@ -76,6 +76,7 @@ def test_provenance_names_what_went_in_and_what_came_out() -> None:
         "upstream": "seed",
         "manifest": "4" * 64,
         "statements": "7" * 64,
+        "scope": "default",
         "without": [],
     }
 

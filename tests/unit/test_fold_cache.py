@@ -126,7 +126,7 @@ def test_whether_a_package_is_a_file_is_a_question_of_who_imports_a_module_of_it
             every, {path: module_of(path) for path in every}, (), Facts(), Memory(), {}, {}, BindingsCache({})
         )
         asked = RecordingWorld(world)
-        (binding,) = asked.unit(main).scopes.root.bindings["flags"]
+        (binding,) = asked.unit(main).scopes.root.names["flags"]
         assert asked.imported(asked.unit(main), binding) == "pkg.deep.flags"
         assert asked.answers["has_file", "pkg.deep"] is bool(package)
 

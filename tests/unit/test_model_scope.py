@@ -155,7 +155,7 @@ def test_a_model_that_needs_what_a_batch_removes_is_told_how_to_build_it() -> No
     (problem,) = caught.value.problems
     assert problem.code == "R008" and "batch kernel removes pkg.kernel" in problem.message
     assert problem.hint is not None and problem.hint.startswith("Build with `--without kernel`.")
-    assert "python/pkg/kernel.py" in cut(upstream(**files), stated.without(("kernel",))).output
+    assert "python/pkg/kernel.py" in cut(upstream(**files), without(stated, ("kernel",))).output
 
 
 def test_an_architecture_that_another_name_contains_is_no_absent_value() -> None:

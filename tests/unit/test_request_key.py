@@ -26,8 +26,14 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def asked(home: Path, spec: str = "seed", without: tuple[str, ...] = (), scope: str = "default") -> str:
-    return digest(home / "manifest.yaml", spec, without, scope)
+def asked(
+    home: Path,
+    spec: str = "seed",
+    without: tuple[str, ...] = (),
+    scope: str = "default",
+    with_needs: bool = False,
+) -> str:
+    return digest(home / "manifest.yaml", spec, without, with_needs, scope)
 
 
 def test_the_same_question_has_the_same_digest_wherever_it_is_asked(
@@ -66,7 +72,8 @@ def test_whatever_the_build_reads_counts(home: Path, change: Callable[[Path], ob
 def test_what_is_asked_for_counts(home: Path) -> None:
     found = {asked(home), asked(home, ""), asked(home, "seed", ("a",)), asked(home, "seed", ("a", "b"))}
     found.add(asked(home, scope="large"))
-    assert len(found) == 5
+    found.add(asked(home, with_needs=True))
+    assert len(found) == 6
     assert asked(home, "seed", ("b", "a", "a")) == asked(home, "seed", ("a", "b"))
 
 

@@ -92,12 +92,14 @@ def _fact(fact: Fact) -> str:
 
 def requirement_answer(context: Context, what: str) -> Answer | None:
     """What became of a requirement of a pyproject.toml; None where neither side has it."""
-    name = requirement_name(what) if re.fullmatch(r"[\w.-]+", what) else ""
+    if not re.fullmatch(r"[\w.-]+", what):
+        return None
+    name = requirement_name(what)
     before, after = (
         _stated(projects(tree, context.manifest.packages), name)
         for tree in (context.cut.upstream, context.cut.output)
     )
-    if not name or not (before or after):
+    if not (before or after):
         return None
     reasons = tuple(
         Reason(batch.id, f"{edit.op} {edit.key}", edit.mark)

@@ -45,7 +45,7 @@ def test_the_same_question_has_the_same_digest_wherever_it_is_asked(
     shutil.copytree(home, other)
     assert asked(home) == asked(other) != ""
     monkeypatch.chdir(home)
-    assert digest(Path("manifest.yaml"), "seed", (), "default") == asked(home)
+    assert digest(Path("manifest.yaml"), "seed", ()) == asked(home)
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {

@@ -59,6 +59,7 @@ class Declared:
     lost_tests: Mapping[str, str]  # of upstream's own: test or class -> why it cannot pass here
     lost_flags: Mapping[str, str] = field(default_factory=dict)  # flag -> field that it filled
     lost_choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lost_variables: frozenset[str] = frozenset()  # of the environment: nothing here reads them
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def for_upstream(self, command: Command, machine: str) -> tuple[str, ...]:
@@ -78,6 +79,11 @@ class Declared:
         """These declarations, for the output that has this surface.json."""
         fills = {each["name"]: each.get("details", {}).get("dest") for each in surface["before"]}
         flags, choices, defaults = {}, defaultdict[str, set[str]](set), {}
+        variables = {
+            each["name"]
+            for each in surface["differences"]
+            if (each["kind"], each["change"]) == ("environment", "lost")
+        }
         for each in surface["differences"]:
             if (each["kind"], each["group"]) != ("flag", _PARSER):
                 continue
@@ -99,6 +105,7 @@ class Declared:
             lost_flags=flags,
             lost_choices={name: frozenset(values) for name, values in choices.items()},
             defaults=defaults,
+            lost_variables=frozenset(variables),
         )
 
 

@@ -140,6 +140,13 @@ class TestArguments:
         assert arguments.compare(V3, "sm90", parsed(a=1), parsed(a=2), {"a": 2}).verdict == PASSED
         assert arguments.compare(V3, "sm90", parsed(a=1), parsed(a=3), {"a": 2}).verdict == FAILED
 
+    def test_a_variable_that_nothing_here_reads_need_not_be_set(self) -> None:
+        theirs, mine = {**parsed(), "environment": {"GONE": "1"}}, {**parsed(), "environment": {}}
+        assert arguments.compare(V3, "sm90", theirs, mine, {}).verdict == FAILED
+        assert arguments.compare(V3, "sm90", theirs, mine, {}, frozenset({"GONE"})).verdict == PASSED
+        other = {**mine, "environment": {"GONE": "2"}}
+        assert arguments.compare(V3, "sm90", theirs, other, {}, frozenset({"GONE"})).verdict == FAILED
+
     def test_a_field_that_is_gone_is_no_field_that_is_none(self) -> None:
         assert arguments.compare(V3, "sm90", parsed(a=None), parsed(), {}).verdict == FAILED
 

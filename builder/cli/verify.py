@@ -39,7 +39,7 @@ _SHOWN = 12  # lines of a failed check, for people
     help="Upstream's tree in a folder, instead of looking for the commit that build.json names.",
 )  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1), help="Number of parallel processes.")
-@click.option("--python", "python", default=sys.executable, metavar="FILE", help="Python 3.11 or newer.")
+@click.option("--interpreter", default=sys.executable, metavar="FILE", help="Python 3.11 or newer.")
 @click.option(
     "--work", type=click.Path(path_type=Path), metavar="DIR", help="Keep logs and answers in this folder."
 )
@@ -54,7 +54,7 @@ def command(
     quick: bool,
     upstream_tree: Path | None,
     jobs: int | None,
-    python: str,
+    interpreter: str,
     work: Path | None,
     evidence: Path | None,
     **shared: Any,
@@ -85,7 +85,7 @@ def command(
     ours = subjects.ours(out)
     plan = run.Plan(
         checks or tuple(name for name in run.CHECKS if name not in run.SLOW),
-        configurations, jobs or os.cpu_count() or 1, cache, work, python,
+        configurations, jobs or os.cpu_count() or 1, cache, work, interpreter,
     )  # fmt: skip
     output.stage("verifying")
     results, harness = run.run(plan, built, upstream, ours, _tell)

@@ -1,4 +1,4 @@
-"""Roots are accountable: one that names no module of upstream keeps nothing alive, and is an error."""
+"""Roots are accountable: a misspelt one keeps nothing alive, and is an error."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from builder.tree import Snapshot
 def unused_roots(
     upstream: Snapshot, manifest: Manifest, removed: Mapping[str, Rule], within: Sequence[str]
 ) -> list[Problem]:
-    """R009 for each root and pattern of programs that matches no module of upstream, R002 for each root whose
-    file a rule removes.
+    """R009 for each root and pattern of programs that matches no module of upstream but resembles one, R002
+    for each root whose file a rule removes.
 
     `removed`: the rule of each removed path. `within`: the folders that a partial upstream holds; roots
     elsewhere may match nothing.
@@ -31,9 +31,11 @@ def unused_roots(
         for number, pattern in enumerate(patterns):
             mark = manifest.mark("roots", key, number)
             if not any(fnmatchcase(name, pattern) for name in names):
-                if _is_held(pattern, manifest, within):
+                hint = nearest(pattern, names)
+                # roots have no range: one that resembles nothing is taken for a module of another version
+                if hint and _is_held(pattern, manifest, within):
                     message = f"The root `{pattern}` names no module of upstream."
-                    problems.append(Problem("R009", message, mark, hint=nearest(pattern, names)))
+                    problems.append(Problem("R009", message, mark, hint=hint))
                 continue
             rule = removed.get(paths.get(pattern, ""))
             if rule is not None and rule.verdict == "remove":

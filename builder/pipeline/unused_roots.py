@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from builder.errors import Problem
@@ -13,12 +14,15 @@ from builder.select.rules import holds_path
 from builder.spelling import nearest
 from builder.tree import Snapshot
 
+#: How much two names have in common, of 1, where one is the other with a slip of the pen.
+_MISSPELT = 0.85
+
 
 def unused_roots(
     upstream: Snapshot, manifest: Manifest, removed: Mapping[str, Rule], within: Sequence[str]
 ) -> list[Problem]:
-    """R009 for each root and pattern of programs that matches no module of upstream but resembles one, R002
-    for each root whose file a rule removes.
+    """R009 for each root and pattern of programs that matches no module of upstream and is a pattern or
+    resembles one, R002 for each root whose file a rule removes.
 
     `removed`: the rule of each removed path. `within`: the folders that a partial upstream holds; roots
     elsewhere may match nothing.
@@ -33,7 +37,8 @@ def unused_roots(
             if not any(fnmatchcase(name, pattern) for name in names):
                 hint = nearest(pattern, names)
                 # roots have no range: one that resembles nothing is taken for a module of another version
-                if hint and _is_held(pattern, manifest, within):
+                misspelt = "*" in pattern or get_close_matches(pattern, names, 1, _MISSPELT)
+                if misspelt and _is_held(pattern, manifest, within):
                     message = f"The root `{pattern}` names no module of upstream."
                     problems.append(Problem("R009", message, mark, hint=hint))
                 continue

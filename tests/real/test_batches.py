@@ -38,8 +38,6 @@ SAMPLE = {
     "seed": ["dual-chunk", "benchmarks"],
     "june": ["multimodal", "deepseek-v4"],
 }
-#: What does not build yet, and why.
-BROKEN = {("release", ("mamba",)): "its pools read an option that the batch sliding-window removes"}
 #: Pairs of which each batch builds alone, and which did not build together at first.
 PAIRS = [("multimodal", "diffusion"), ("rocm", "npu")]
 
@@ -56,11 +54,6 @@ def _cases() -> list[object]:
             id=f"{pin}-{'+'.join(names)}",
             marks=[
                 pytest.mark.xdist_group(f"batches-{pin}"),
-                *(
-                    [pytest.mark.xfail(reason=BROKEN[pin, names], strict=True)]
-                    if (pin, names) in BROKEN
-                    else []
-                ),
                 pytest.mark.skipif(pin != "release" and not MIRROR, reason="SGLANG_MIRROR is not set"),
             ],
         )

@@ -54,15 +54,7 @@ def built(pin: str, wanted: Manifest) -> Cut:
     return done
 
 
-OLDEST = pytest.param(
-    "0.5.7",
-    marks=pytest.mark.xfail(
-        reason="the batch sliding-window states a predicate that came after 0.5.7", strict=True
-    ),
-)
-
-
-@pytest.mark.parametrize("version", [OLDEST, "0.5.9", "0.5.10", "0.5.10.post1", "0.5.12.post1", "0.5.13"])
+@pytest.mark.parametrize("version", ["0.5.7", "0.5.9", "0.5.10", "0.5.10.post1", "0.5.12.post1", "0.5.13"])
 def test_one_manifest_builds_the_releases_around_it(version: str) -> None:
     done = built(f"pypi:{version}", manifest())
     assert len(done.output) < len(done.upstream) * 0.6

@@ -34,6 +34,22 @@ def find() -> str:
         raise fail("E003", "ruff is not installed beside this Python.", hint=_HINT) from None
 
 
+def installed_version() -> str:
+    """The version that the metadata of this Python's ruff states; no process is started.
+
+    Raises BuildError E003 when there is none, and OSError when its folder cannot be read.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("ruff")
+    except PackageNotFoundError:
+        os.listdir(
+            sysconfig.get_path("purelib")
+        )  # `version` takes a folder that it cannot read for an empty one
+        raise fail("E003", "ruff is not installed beside this Python.", hint=_HINT) from None
+
+
 def run(arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
     """Run ruff in a folder, without the settings of the environment.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 
 def versions() -> dict[str, str]:
-    """Tool -> version."""
+    """Tool -> version. Raises BuildError E003 when ruff is missing, and OSError when its folder cannot be read."""
     import platform
     import zlib
-    from importlib.metadata import version
+
+    from builder import ruff
 
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
-        "ruff": version("ruff"),
+        "ruff": ruff.installed_version(),
         "zlib": zlib.ZLIB_RUNTIME_VERSION,
     }

@@ -6,7 +6,7 @@ Many statements are spoilt at once: every one of them must be named, so one cut 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -175,6 +175,12 @@ def refused(one: Twice, root: Path = ROOT) -> tuple[Problem, ...]:
         data = one.text.encode()
     else:
         overlays = {**overlays, one.file: one.text.encode()}
+    return _problems(data, overlays, others, root)
+
+
+def _problems(
+    data: bytes, overlays: Mapping[str, bytes], others: Mapping[str, str], root: Path
+) -> tuple[Problem, ...]:
     scope = read_scope(root)
     try:
         parse(
@@ -195,19 +201,7 @@ def without_overlay(path: str, root: Path = ROOT) -> tuple[Problem, ...]:
     overlays, others = read_overlays(root)
     data = (root / "manifest.yaml").read_bytes()
     rest = {name: content for name, content in overlays.items() if name != path}
-    scope = read_scope(root)
-    try:
-        parse(
-            data,
-            "manifest.yaml",
-            rest,
-            read_schema(root),
-            others,
-            scope if isinstance(scope, bytes) else None,
-        )
-    except BuildError as error:
-        return error.problems
-    return ()
+    return _problems(data, rest, others, root)
 
 
 def lines_of(problems: Iterable[Problem]) -> set[tuple[str, int]]:

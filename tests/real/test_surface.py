@@ -148,10 +148,17 @@ def test_the_file_fits_its_schema(done: Cut) -> None:
 
 def test_only_declared_flags_and_no_routes_of_the_server_leave(done: Cut) -> None:
     lost = {d.key for d in done.surfaces.differences if d.change == "lost"}
-    assert {k.name for k in lost if k.group == "sglang.srt.server_args"} == {
-        "--grpc-mode",
-        "--mm-attention-backend",
+    group = "sglang.srt.server_args"
+    offered = set(of(done.surfaces.before, "flag", group))
+    declared = {
+        str(value)
+        for batch in done.manifest.batches
+        for option in batch.options
+        if "add_argument" in option.names
+        for value in option.values
     }
+    assert {k.name for k in lost if k.group == group} == declared & offered
+    assert declared & offered
     assert not [k for k in lost if k.group == "sglang.srt.entrypoints.http_server"]
 
 

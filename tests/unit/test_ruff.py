@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,26 @@ def test_no_ruff_beside_this_python_is_an_error_of_the_environment(
     with pytest.raises(BuildError, match="ruff is not installed beside this Python") as caught:
         ruff.find()
     assert caught.value.problems[0].code == "E003"
+
+
+def _no_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+
+
+def test_a_ruff_without_metadata_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    _no_metadata(monkeypatch)
+    with pytest.raises(BuildError, match="ruff is not installed beside this Python"):
+        ruff.installed_version()
+
+
+def test_why_the_metadata_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: str) -> list[str]:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    _no_metadata(monkeypatch)
+    monkeypatch.setattr(os, "listdir", full)
+    with pytest.raises(OSError, match="Too many open files"):
+        ruff.installed_version()

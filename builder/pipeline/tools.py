@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def versions() -> dict[str, str]:
-    """Tool -> version. Raises BuildError E003 when ruff is missing, and OSError when its folder cannot be read."""
+    """Tool -> version. Raises what `ruff.installed_version` raises."""
     import platform
     import zlib
 

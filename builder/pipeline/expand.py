@@ -10,6 +10,7 @@ from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.pipeline.expand_families import FamilyMatches, expand_families
 from builder.pipeline.expand_patterns import expand_patterns
+from builder.pipeline.misplaced_names import misplaced_names
 from builder.pipeline.model_scope import Scoped
 from builder.pipeline.prune import Pruned
 from builder.pipeline.ranges import beyond, holds, mistakes
@@ -39,7 +40,8 @@ def expand(
     kept_index = Index({path: staying[path] for path in kept}, asked.packages)
     manifest, families, unused_words = expand_families(scoped.manifest, run.upstream, kept, kept_index)
     manifest, unmatched = expand_patterns(manifest, index)
-    unused = [*scoped.problems, *unused_words, *unmatched, *unused_facts(run.upstream, manifest)]
+    named = [*unused_facts(run.upstream, manifest), *misplaced_names(run.upstream, manifest)]
+    unused = [*scoped.problems, *unused_words, *unmatched, *named]
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())
     roots = unused_roots(run.upstream, asked, pruned.removed, run.within)

@@ -6,7 +6,7 @@ Many statements are spoilt at once: every one of them must be named, so one cut 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,30 @@ def spoil(one: Any) -> Any:
     return replace(one, **{field: f"{name.rstrip('/')}_zq_absent{'/' * name.endswith('/')}"})
 
 
+def misplace(one: Any) -> Any:
+    """The statement about a thing of its name in a module that no upstream has."""
+    package, _, rest = one.name.partition(".")
+    return replace(one, name=f"{package}.zq_absent.{rest}")
+
+
+def misplaceable(place: Place) -> list[Mark]:
+    """The marks of the facts and absent symbols that must match here and name a module of a package."""
+    held = [name for name, folder in place.manifest.packages.items() if _holds(place.upstream, folder)]
+    asked = excused(place.manifest, place.about, ())
+    return [
+        one.mark
+        for one in stated(asked)
+        if isinstance(one, (Fact, Absent))
+        and not one.optional
+        and not (isinstance(one, Absent) and one.kind == "module")
+        and any(one.name.startswith(f"{name}.") and "**" not in one.name for name in held)
+    ]
+
+
+def _holds(upstream: Snapshot, folder: str) -> bool:
+    return any(path.startswith(f"{folder}/") for path in upstream)
+
+
 def candidates(place: Place) -> list[Mark]:
     """The marks of the statements that must match at this upstream, in the order of the manifest."""
     asked = excused(place.manifest, place.about, ())
@@ -109,10 +133,10 @@ def problems_of(place: Place, manifest: Manifest) -> list[Problem]:
     return collected
 
 
-def unnoticed(place: Place, marks: Collection[Mark]) -> list[Mark]:
+def unnoticed(place: Place, marks: Collection[Mark], spoilt_by: Callable[[Any], Any] = spoil) -> list[Mark]:
     """Those of these statements that match nothing now, and of which nothing is said."""
     spoilt = changed(
-        place.manifest, lambda one: spoil(one) if one.mark in marks and type(one) in NAMED else one
+        place.manifest, lambda one: spoilt_by(one) if one.mark in marks and type(one) in NAMED else one
     )
     told = {mark for problem in problems_of(place, spoilt) for mark in _marks(problem)}
     return sorted(mark for mark in marks if mark not in told)

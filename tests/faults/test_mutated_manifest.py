@@ -12,7 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mutated import Place, candidates, doubled, lines_of, problems_of, refused, unnoticed, without_overlay
+from mutated import (
+    Place,
+    candidates,
+    doubled,
+    lines_of,
+    misplace,
+    misplaceable,
+    problems_of,
+    refused,
+    unnoticed,
+    without_overlay,
+)
 from small_world import ROOT
 
 from builder.errors import BuildError
@@ -42,6 +53,20 @@ def test_a_statement_that_matches_nothing_is_named(pin: str, tmp_path: Path, rec
     # a file that is new has nothing to match
     added = {one.mark for one in stated(place.manifest) if isinstance(one, WholeFile) and not one.replaces}
     assert [mark for mark in silent if mark not in added] == []
+
+
+@pytest.mark.skipif(not MIRROR, reason="no SGLANG_MIRROR")
+def test_a_statement_about_a_module_that_is_not_there_is_named(
+    tmp_path: Path, record_property: Record
+) -> None:
+    try:
+        place = Place.at("seed", Path(str(MIRROR)), tmp_path)
+    except BuildError as error:
+        pytest.skip(f"this mirror does not have the pin seed: {error}")
+    marks = misplaceable(place)
+    assert len(marks) > 50
+    record_property("cases", len(marks))
+    assert unnoticed(place, set(marks), misplace) == []
 
 
 def test_a_statement_that_is_made_twice_is_named(record_property: Record) -> None:

@@ -111,6 +111,7 @@ docs: $(STAMP)
 	$(BIN)/python benchmarks/gains.py --render
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python tests/faults/reliability.py --render
+	$(BIN)/python -m verification.overview
 
 check: $(STAMP)
 	$(BIN)/ruff check .

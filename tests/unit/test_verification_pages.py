@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
-from verification import page
+import pytest
+
+from verification import overview, page
 
 
 def statement(tree: str, check: str, *cases: dict[str, Any]) -> dict[str, Any]:
@@ -90,3 +93,37 @@ class TestPages:
         said = {"name": "e", "verdict": "passed", "figures": figures}
         text = page.page("T", [statement("tree", "engines", said)])
         assert "without bound apart, every one of ours bit for bit as in one of them" in text
+
+
+class TestOverview:
+    def test_the_table_is_made_from_the_evidence_and_the_lock(self) -> None:
+        made = overview.overview(overview.FOLDER, overview.locked_trees(overview.ROOT / "manifest.lock"))
+        assert (overview.FOLDER / "README.md").read_text("utf-8") == made, "run `make docs`"
+
+    def test_a_run_of_a_locked_tree_is_told_apart_and_old_ones_come_last(self, tmp_path: Path) -> None:
+        for day, tree, folder in (("2026-01-02", "a" * 40, ""), ("2026-01-01", "b" * 40, "superseded/")):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            said = evidence_of(tree, "h" * 64)
+            (tmp_path / f"{folder}x-{day}.json").write_text(json.dumps(said))
+            (tmp_path / f"{folder}x-{day}.md").write_text(f"{tree} {'h' * 64}")
+        table, _, old = overview.overview(tmp_path, frozenset(["a" * 40])).partition("## Superseded")
+        assert "| 2026-01-02 | parts 2/1/0 | H | 1.2 | `aaaaaaaa`, as locked | failed |" in table
+        assert "| 2026-01-01 | parts 2/1/0 | H | 1.2 | `bbbbbbbb` | failed |" in old
+
+    def test_evidence_without_a_page_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "x.json").write_text(json.dumps(evidence_of("a" * 40, "h" * 64)))
+        with pytest.raises(ValueError, match=r"x\.json: one page must be made from it, found none"):
+            overview.overview(tmp_path, frozenset())
+
+
+def evidence_of(tree: str, harness: str) -> dict[str, Any]:
+    """Evidence of one failed check of a tree."""
+    said = statement(tree, "parts")
+    check = {"name": "parts", "verdict": "failed", "counts": {"passed": 2, "failed": 1, "not run": 0}}
+    said["predicate"] |= {
+        "checks": [check],
+        "machine": {"gpu": "H, 1"},
+        "configuration": [{"name": "harness", "digest": {"sha256": harness}}],
+    }
+    said["subject"].append({"name": "p-1.2+x-py3-none-any.whl", "digest": {"sha256": "0"}})
+    return said

@@ -148,8 +148,8 @@ class _Scope:
         listed = self._strings(one.name)
         if listed is None:
             message = (
-                f"`{one.name}` is no list of architectures that can be read in upstream's code, and no function "
-                "that answers for one."
+                f"`{one.name}` is no list of architectures that can be read in upstream's code, and no "
+                "function that answers for one."
             )
             there = self._module_with(one.name) is not None
             self.problems.append(Problem("R009", message, one.mark, nothing=not there))

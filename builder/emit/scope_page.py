@@ -34,7 +34,7 @@ the repository alone. Lines are lines of code more than with all batches on, for
 `python benchmarks/batches.py` measures them.
 """
 _PAIRS = """\
-Some pairs of batches that say something of the same files, chosen at random.
+Some pairs of batches that speak of the same files. A digest of their names chooses them.
 """
 _MODELS = """\
 The models are added to `roots.models.keep`. A batch that holds only because no such model is kept goes off

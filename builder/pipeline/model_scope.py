@@ -11,6 +11,7 @@ from typing import TypeVar
 from builder.errors import Problem
 from builder.graph.names import module_of, path_of
 from builder.manifest.model import Absent, Batch, Edit, Fact, Manifest, Models, Option, TomlEdit
+from builder.manifest.switches import options
 from builder.pipeline.architecture_predicates import answer, is_predicate
 from builder.pipeline.architectures import architectures
 from builder.pipeline.prune import Pruned
@@ -20,7 +21,7 @@ from builder.tree import Snapshot
 
 _Statement = TypeVar("_Statement", Fact, Absent, Edit, TomlEdit, Option)
 _HINT = "Remove it, or say by `since` or `until` which versions have it."
-_CONTRADICTED = "Switch the batch off (`--without {batch}`), or state which `models` withdraw the fact."
+_CONTRADICTED = "Switch the batch off (`{options}`), or state which `models` withdraw the fact."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class _Scope:
                 if found is None or (found is fact.value if fact.exact else found is bool(fact.value)):
                     continue
                 message = f"`{fact.name}` is {found} for {architecture}, which stays, and not {fact.value}."
-                hint = _CONTRADICTED.format(batch=batch.id)
+                hint = _CONTRADICTED.format(options=options(self.manifest, [batch.id]))
                 self.problems.append(Problem("R012", message, fact.mark, hint=hint))
                 break
 

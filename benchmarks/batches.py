@@ -60,6 +60,7 @@ class Pin:
         self.upstream = resolve(name, where)
         self.files = snapshot(self.upstream)
         self.recall = Recalled()
+        self._built: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Switched, tuple[Problem, ...]]] = {}
         self.lines = 0
         proof = known(ROOT).get(name)
         self.lines = int(proof.figures["lines"]["after"]) if proof else self.build()[0].lines
@@ -71,7 +72,12 @@ class Pin:
 
         `without`: batches that are off, with what they need off; `models`: kept beside those of the roots.
         """
-        off = off_with(self.manifest, without, with_needs=True)
+        off, models = off_with(self.manifest, without, with_needs=True), tuple(models)
+        if (off, models) not in self._built:
+            self._built[off, models] = self._build(off, models)
+        return self._built[off, models]
+
+    def _build(self, off: tuple[str, ...], models: tuple[str, ...]) -> tuple[Switched, tuple[Problem, ...]]:
         asked = switch_off(self.manifest, off)
         asked = replace(asked, roots=replace(asked.roots, models=(*asked.roots.models, *models)))
         try:

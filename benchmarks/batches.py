@@ -5,8 +5,7 @@
 
 Each batch is switched off with what it needs off, and the output goes through every gate; nothing is
 written but the figures. `--batch` tries only some. `--pairs N` tries N pairs of batches that speak of the
-same files instead, chosen by a digest and so always the same; `--models` keeps more models instead. The other
-figures stay.
+same files, chosen by a digest and so always the same; `--models` keeps more models. The other figures stay.
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("pins", nargs="*", default=["seed", "release", "june"])
     parser.add_argument("--batch", action="append", help="only this batch; may be repeated")
-    parser.add_argument("--pairs", type=int, default=0, metavar="N", help="try N pairs instead")
+    parser.add_argument("--pairs", type=int, default=0, metavar="N", help="try N pairs of batches")
     parser.add_argument("--models", action="append", help="keep these, joined by +; may be repeated")
     parser.add_argument("--out", type=Path, default=ROOT / switch_figures.FILE)
     given = parser.parse_args()
@@ -128,14 +127,12 @@ def main() -> int:
     gc.disable()  # as the builder does; it collects between two builds
     for name in given.pins:
         pin = Pin(name, manifest)
-        kind, tried = "batches", [(b.id,) for b in manifest.batches if b.id != BASE]
-        if given.models:
-            kind, tried = "models", [tuple(one.split("+")) for one in given.models]
-        elif given.pairs:
-            kind, tried = "pairs", pin.pairs(given.pairs)
-        elif given.batch:
-            tried = [(one,) for one in given.batch]
-        for asked in tried:
+        tried = [("models", tuple(one.split("+"))) for one in given.models or ()]
+        tried += [("batches", (one,)) for one in given.batch or ()]
+        tried += [("pairs", pair) for pair in pin.pairs(given.pairs)]
+        if not tried:
+            tried = [("batches", (batch.id,)) for batch in manifest.batches if batch.id != BASE]
+        for kind, asked in tried:
             started = time.process_time()
             found, problems = pin.build(models=asked) if kind == "models" else pin.build(without=asked)
             broken += bool(found.codes)

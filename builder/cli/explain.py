@@ -77,7 +77,7 @@ def _shown(example: Example) -> str:
     """An example as Markdown."""
     wrong, right = _sides(example)
     kind = {"yaml": "yaml", "py": "python", "patch": "diff"}.get(example.file.rpartition(".")[2], "sh")
-    where = f"In `{example.file}`:\n\n" if kind in ("python", "diff") else ""
+    where = f"In {example.file}:\n\n" if kind in ("python", "diff") else ""
     return f"{where}```{kind}\n# wrong\n{wrong}\n# right\n{right}\n```"
 
 

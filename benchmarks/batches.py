@@ -1,31 +1,35 @@
-"""What switching each batch off gives: the table of docs/scope.md, kept as docs/scope.json.
+"""What other scopes give: the tables of docs/scope.md, kept as docs/scope.json.
 
-    SGLANG_MIRROR=/path/to/sglang.git python benchmarks/batches.py seed june [--batch awq] [--pair 20]
+    SGLANG_MIRROR=/path/to/sglang.git python benchmarks/batches.py seed june
+        [--batch awq] [--pairs 20] [--models qwen3+qwen3_moe]
 
 Each batch is switched off with what it needs off, and the output goes through every gate; nothing is
-written but the figures. `--batch` tries only some and keeps the other figures. `--pair N` tries N pairs that
-are chosen at random, always the same ones, and prints what they give.
+written but the figures. `--batch` tries only some. `--pairs N` tries N pairs of batches that speak of the
+same files, chosen by a digest and so always the same; `--models` keeps more models. The other figures stay.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import hashlib
 import json
 import os
-import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 from builder.emit import figures, switch_figures
-from builder.emit.switch_figures import Switched
+from builder.emit.switch_figures import Figures, Switched
 from builder.errors import BuildError, Problem
+from builder.graph.names import locate
 from builder.manifest.load import load
 from builder.manifest.model import BASE, Manifest
+from builder.manifest.stated import name_of, stated
 from builder.manifest.switches import off_with, switch_off
 from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.lockfile import known
@@ -40,7 +44,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Pin:
-    """One upstream, cut again and again with other batches off."""
+    """One upstream, cut again and again in other scopes."""
 
     def __init__(self, name: str, manifest: Manifest) -> None:
         mirror = os.environ.get("SGLANG_MIRROR")
@@ -55,14 +59,26 @@ class Pin:
         self.upstream = resolve(name, where)
         self.files = snapshot(self.upstream)
         self.recall = Recalled()
+        self._built: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Switched, tuple[Problem, ...]]] = {}
         self.lines = 0
         proof = known(ROOT).get(name)
-        self.lines = int(proof.figures["lines"]["after"]) if proof else self.without(())[0].lines
+        self.lines = int(proof.figures["lines"]["after"]) if proof else self.build()[0].lines
 
-    def without(self, ids: Sequence[str]) -> tuple[Switched, tuple[Problem, ...]]:
-        """What the build gives, against the proven output with all batches, and what stopped it."""
-        off = off_with(self.manifest, ids, with_needs=True)
+    def build(
+        self, without: Iterable[str] = (), models: Iterable[str] = ()
+    ) -> tuple[Switched, tuple[Problem, ...]]:
+        """What the build gives, against the proven output of the default scope, and what stopped it.
+
+        `without`: batches that are off, with what they need off; `models`: kept beside those of the roots.
+        """
+        off, models = off_with(self.manifest, without, with_needs=True), tuple(models)
+        if (off, models) not in self._built:
+            self._built[off, models] = self._build(off, models)
+        return self._built[off, models]
+
+    def _build(self, off: tuple[str, ...], models: tuple[str, ...]) -> tuple[Switched, tuple[Problem, ...]]:
         asked = switch_off(self.manifest, off)
+        asked = replace(asked, roots=replace(asked.roots, models=(*asked.roots.models, *models)))
         try:
             said = about(self.upstream, self.manifest, off)
             done = cut_to_fit(self.files, asked, recall=self.recall, about=said)
@@ -72,24 +88,38 @@ class Pin:
         finally:
             gc.collect()
         lines = figures.by_extension(figures.line_counts(done.output))[figures.CODE]
+        off = tuple(b.id for b in self.manifest.batches if b.id in off or b.id in done.withdrawn)
         return Switched(off, lines - self.lines, {}), ()
+
+    def pairs(self, count: int) -> list[tuple[str, str]]:
+        """Some of the pairs of batches that speak of the same module and go off independently.
+
+        They are those whose digests come first, so that other batches and other pins hardly change them.
+        """
+        modules: dict[str, set[str]] = {b.id: set() for b in self.manifest.batches if b.id != BASE}
+        for one in stated(self.manifest):
+            found = locate(name_of(one), self.manifest.packages, self.files)
+            if found and (batch := getattr(one, "batch", None)) in modules:
+                modules[batch].add(found[1])
+        together = {name: off_with(self.manifest, [name], with_needs=True) for name in modules}
+        every = [
+            (a, b)
+            for a, b in combinations(modules, 2)
+            if modules[a] & modules[b] and a not in together[b] and b not in together[a]
+        ]
+        return sorted(every, key=lambda pair: hashlib.sha256("+".join(pair).encode()).digest())[:count]
 
 
 def _all(problems: Sequence[Problem]) -> list[Problem]:
     return [one for problem in problems for one in (problem, *problem.also)]
 
 
-def pairs(manifest: Manifest, count: int, seed: int = 1) -> list[tuple[str, str]]:
-    """Some of the pairs of batches, always the same for the same batches."""
-    every = list(combinations([b.id for b in manifest.batches if b.id != BASE], 2))
-    return random.Random(seed).sample(every, min(count, len(every)))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("pins", nargs="*", default=["seed", "release", "june"])
     parser.add_argument("--batch", action="append", help="only this batch; may be repeated")
-    parser.add_argument("--pair", type=int, default=0, metavar="N", help="try N pairs instead")
+    parser.add_argument("--pairs", type=int, default=0, metavar="N", help="try N pairs of batches")
+    parser.add_argument("--models", action="append", help="keep these, joined by +; may be repeated")
     parser.add_argument("--out", type=Path, default=ROOT / switch_figures.FILE)
     given = parser.parse_args()
     manifest = load(ROOT / "manifest.yaml")
@@ -97,26 +127,31 @@ def main() -> int:
     gc.disable()  # as the builder does; it collects between two builds
     for name in given.pins:
         pin = Pin(name, manifest)
-        ids = given.batch or [b.id for b in manifest.batches if b.id != BASE]
-        tried = pairs(manifest, given.pair) if given.pair else [(one,) for one in ids]
-        for asked in tried:
-            started = time.monotonic()
-            found, problems = pin.without(asked)
+        tried = [("models", tuple(one.split("+"))) for one in given.models or ()]
+        tried += [("batches", (one,)) for one in given.batch or ()]
+        tried += [("pairs", pair) for pair in pin.pairs(given.pairs)]
+        if not tried:
+            tried = [("batches", (batch.id,)) for batch in manifest.batches if batch.id != BASE]
+        for kind, asked in tried:
+            started = time.process_time()
+            found, problems = pin.build(models=asked) if kind == "models" else pin.build(without=asked)
             broken += bool(found.codes)
             result = dict(found.codes) or f"{found.lines:+,} lines"
-            print(name, "+".join(asked), result, f"({time.monotonic() - started:.0f} s)", flush=True)
+            print(name, "+".join(asked), result, f"({time.process_time() - started:.0f} s)", flush=True)
             for problem in problems:
                 place = problem.upstream or problem.mark
                 print(f"  {problem.code} {problem.message} ({place})", flush=True)
-            if not given.pair:
-                _keep(given.out, name, asked[0], found)
+            _keep(given.out, kind, name, "+".join(asked), found)
     return 1 if broken else 0
 
 
-def _keep(path: Path, pin: str, batch: str, found: Switched) -> None:
+def _keep(path: Path, kind: str, pin: str, name: str, found: Switched) -> None:
     """Write one figure beside the others at once: a run takes long, and may be ended."""
-    measured = switch_figures.read(path.read_bytes() if path.exists() else b"")
-    more = {**measured, pin: {**measured.get(pin, {}), batch: found}}
+    known_figures = switch_figures.read(path.read_bytes() if path.exists() else b"")
+    measured = getattr(known_figures, kind)
+    more: Figures = replace(
+        known_figures, **{kind: {**measured, pin: {**measured.get(pin, {}), name: found}}}
+    )
     path.write_text(json.dumps(switch_figures.record(more), indent=1) + "\n")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from builder.cli import output
-from builder.cli.examples import EXAMPLES
+from builder.cli.examples import COMMAND, EXAMPLES, Example
 from builder.errors import CODES
 
 _HEAD = """\
@@ -52,8 +52,9 @@ def command(code: str | None, markdown: bool, form: str) -> None:
     for name, (status, meaning) in wanted.items():
         click.echo(f"{name}  exit {status:<3} {meaning}")
     if code is not None and (example := EXAMPLES.get(code.upper())):
-        for title, text in (("wrong", example.wrong), ("right", example.right)):
-            click.echo(f"\n{title}:\n" + "\n".join(f"  {line}" for line in text.splitlines()))
+        where = "" if example.file == COMMAND else f" ({example.file})"
+        for title, text in zip(("wrong", "right"), _sides(example), strict=True):
+            click.echo(f"\n{title}{where}:\n" + "\n".join(f"  {line}" for line in text.splitlines()))
 
 
 def page() -> str:
@@ -66,7 +67,21 @@ def page() -> str:
             if code.startswith(family)
         ]
         parts.append(f"## {title}\n\n| code | exit | meaning |\n| --- | --- | --- |\n{''.join(rows)}")
-    parts.append("## Examples\n\nA line of a manifest that gives the error, and the line as it should be.\n")
+    parts.append("## Examples\n\nWhat gives the error, and what stands there as it should be.\n")
     for code, example in EXAMPLES.items():
-        parts.append(f"### {code}\n\n```yaml\n# wrong\n{example.wrong}\n# right\n{example.right}\n```\n")
+        parts.append(f"### {code}\n\n{_shown(example)}\n")
     return "\n".join(parts)
+
+
+def _shown(example: Example) -> str:
+    """An example as Markdown."""
+    wrong, right = _sides(example)
+    kind = {"yaml": "yaml", "py": "python", "patch": "diff"}.get(example.file.rpartition(".")[2], "sh")
+    where = f"In {example.file}:\n\n" if kind in ("python", "diff") else ""
+    return f"{where}```{kind}\n# wrong\n{wrong}\n# right\n{right}\n```"
+
+
+def _sides(example: Example) -> tuple[str, str]:
+    """What is wrong and what is right, a command as it is typed."""
+    prefix = "python -m builder " if example.file == COMMAND else ""
+    return f"{prefix}{example.wrong}".rstrip("\n"), f"{prefix}{example.right}".rstrip("\n")

@@ -6,12 +6,11 @@ Made from the manifest and the figures that `manifest.lock` has of each proven p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from builder.emit import switch_figures
 from builder.emit.lock import Lock
-from builder.emit.switch_figures import Measured
+from builder.emit.switch_figures import Figures
 from builder.errors import CODES
 from builder.manifest.model import BASE, DEFAULT_SCOPE, Batch, Item, Kept, Manifest
 from builder.manifest.scope import statements
@@ -34,6 +33,13 @@ feature is a decision about what the distribution can do; housekeeping is what t
 the repository alone. Lines are lines of code more than with all batches on, for all that is off together.
 `python benchmarks/batches.py` measures them.
 """
+_PAIRS = """\
+Some pairs of batches that speak of the same files. A digest of their names chooses them.
+"""
+_MODELS = """\
+The models are added to `roots.models.keep`. A batch that holds only because no such model is kept goes off
+by itself.
+"""
 _TITLES = {
     "decisions": "Decisions",
     "removed": "Removed beside the batches",
@@ -43,17 +49,15 @@ _TITLES = {
 _ROWS = ("item", "decision", "rules", "evidence")
 
 
-def scope_page(
-    manifest: Manifest, locks: Mapping[str, Lock], measured: Measured = MappingProxyType({})
-) -> str:
+def scope_page(manifest: Manifest, locks: Mapping[str, Lock], measured: Figures | None = None) -> str:
     """The page. What no proven pin has is shown without figures.
 
-    `locks`: scope -> what is proven of it; `measured`: what switching batches off gave.
+    `locks`: scope -> what is proven of it; `measured`: what other scopes gave.
     """
     page = _Page(manifest, locks.get(DEFAULT_SCOPE, {}))
     parts = [_HEAD.format(name=manifest.name), *page.proven(), *_named_scopes(manifest, locks)]
     parts += page.section("decisions")
-    parts += ["## Batches\n", _table(_ROWS, page.batches()), *_switches(manifest, measured)]
+    parts += ["## Batches\n", _table(_ROWS, page.batches()), *_others(manifest, measured or Figures())]
     parts += page.section("removed")
     parts += [*page.section("kept"), *page.section("guarantees"), *page.texts()]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
@@ -217,12 +221,22 @@ class _Page:
             yield f"Nowhere searched: {', '.join(f'`{path}`' for path in sorted(everywhere))}.\n"
 
 
-def _switches(manifest: Manifest, measured: Measured) -> Iterator[str]:
-    """What switching off each batch gives."""
+def _others(manifest: Manifest, measured: Figures) -> Iterator[str]:
+    """What switching off each batch gives, some pairs of them, and keeping other models."""
     yield "## Switching a batch off\n"
     yield _SWITCHES
-    shown = {pin: measured[pin] for pin in manifest.upstream.pins if pin in measured}
-    yield _table(switch_figures.heads(shown), switch_figures.rows(manifest, shown))
+    heads, *rows = switch_figures.batch_rows(manifest, measured.batches)
+    yield _table(heads, rows)
+    if measured.pairs:
+        yield "## Switching two batches off\n"
+        yield _PAIRS
+        heads, *rows = switch_figures.pair_rows(manifest, measured.pairs)
+        yield _table(heads, rows)
+    if measured.models:
+        yield "## Keeping other models\n"
+        yield _MODELS
+        heads, *rows = switch_figures.model_rows(manifest, measured.models)
+        yield _table(heads, rows)
 
 
 def _kind(batch: Batch) -> str:

@@ -160,14 +160,22 @@ def _relation(view: View, key: str, findings: Findings) -> tuple[tuple[str, Mark
 
 
 def _models(view: View) -> tuple[Models, ...]:
-    """What is stated under `models`: patterns of model files, or one name of a list of architectures."""
+    """What is stated under `models`: a list of model files and others, or one name of architectures."""
     stated = view.at("models")
     if isinstance(stated.data, str):
-        return (Models(stated.data, stated.mark, listed=True),)
-    named = ((item.one("name"), item) for item in view.items("models"))
-    return tuple(
-        Models(name.word, name.mark, item.optional_text("optional"), span=item.span()) for name, item in named
-    )
+        return (Models(stated.data, stated.mark, kind="architectures"),)
+    return tuple(map(_model, view.items("models")))
+
+
+def _model(item: View) -> Models:
+    optional, span = item.optional_text("optional"), item.span()
+    if item.has("architectures"):
+        name = item.at("architectures")
+        return Models(item.text("architectures"), name.mark, optional, "architectures", span)
+    if item.has("defines"):
+        return Models(item.text("defines"), item.at("defines").mark, optional, "defines", span)
+    named = item.one("name")
+    return Models(named.word, named.mark, optional, span=span)
 
 
 def _words(view: View) -> Iterator[Word]:

@@ -142,14 +142,17 @@ class Rule:
 class Models:
     """Models because of which a statement would not hold: where one of them stays, it is withdrawn.
 
-    `name`: a module of the model package, or an fnmatch pattern of such; `listed`: instead of these, the
-    qualified name of a list of architectures in upstream's code.
+    kind            name                              the models
+    module          a module of the model package, or an fnmatch pattern of such
+    architectures   the qualified name of a list of architectures in upstream's code, or of a function that
+                    answers True for an architecture
+    defines         a name that the model's file defines, at any depth
     """
 
     name: str
     mark: Mark
     optional: str | None = None  # why upstream may have no such model
-    listed: bool = False
+    kind: Literal["module", "architectures", "defines"] = "module"
     span: Span = ALWAYS
 
 

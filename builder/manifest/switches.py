@@ -48,6 +48,14 @@ def off_with(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -
     return tuple(batch.id for batch in manifest.batches if batch.id in off)
 
 
+def options(manifest: Manifest, ids: Iterable[str]) -> str:
+    """The options of a build without these batches and without what they need off."""
+    ids = list(ids)
+    named = [f"--without {name}" for name in ids]
+    more = off_with(manifest, ids, with_needs=True) != off_with(manifest, ids)
+    return " ".join([*named, "--with-needs"] if more else named)
+
+
 def without(manifest: Manifest, ids: Iterable[str]) -> Manifest:
     """The manifest without these batches, without those that follow them, and without what rests on them."""
     ids = off_with(manifest, ids)

@@ -11,6 +11,7 @@ from typing import TypeVar
 from builder.errors import Problem
 from builder.graph.names import module_of, path_of
 from builder.manifest.model import Absent, Batch, Edit, Fact, Manifest, Models, Option, TomlEdit
+from builder.manifest.switches import options
 from builder.pipeline.architecture_predicates import answer, is_predicate
 from builder.pipeline.architectures import architectures
 from builder.pipeline.prune import Pruned
@@ -20,7 +21,7 @@ from builder.tree import Snapshot
 
 _Statement = TypeVar("_Statement", Fact, Absent, Edit, TomlEdit, Option)
 _HINT = "Remove it, or say by `since` or `until` which versions have it."
-_CONTRADICTED = "Switch the batch off (`--without {batch}`), or state which `models` withdraw the fact."
+_CONTRADICTED = "Switch the batch off (`{options}`), or state which `models` withdraw the fact."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class _Scope:
         self.upstream = upstream
         self.problems: list[Problem] = []
         self.models = sorted(self._names(upstream))
-        self.staying = sorted(self._names(decided.kept))
+        self.kept = [path for path in decided.kept if self._name(path)]
+        self.staying = sorted(map(self._name, self.kept))
         self.architectures = architectures(upstream, decided.kept, manifest)
         self._answers: dict[Models, str | None] = {}
 
@@ -83,15 +85,14 @@ class _Scope:
                 if found is None or (found is fact.value if fact.exact else found is bool(fact.value)):
                     continue
                 message = f"`{fact.name}` is {found} for {architecture}, which stays, and not {fact.value}."
-                hint = _CONTRADICTED.format(batch=batch.id)
+                hint = _CONTRADICTED.format(options=options(self.manifest, [batch.id]))
                 self.problems.append(Problem("R012", message, fact.mark, hint=hint))
                 break
 
     def _answer(self, qualified: str, architecture: str) -> bool | None:
         """What a function of upstream answers for an architecture; None where its code does not tell."""
-        module, _, name = qualified.rpartition(".")
-        path = next((p for p in path_of(module, self.manifest.packages) or () if p in self.upstream), None)
-        if path is None or name.encode() not in self.upstream[path]:
+        name, path = qualified.rpartition(".")[2], self._module_with(qualified)
+        if path is None:
             return None
         tree = parse(self.upstream[path], path).tree
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
@@ -128,7 +129,8 @@ class _Scope:
 
     def _stays(self, one: Models) -> str | None:
         if one not in self._answers:
-            self._answers[one] = self._listed(one) if one.listed else self._named(one)
+            answer = {"module": self._named, "architectures": self._listed, "defines": self._defining}
+            self._answers[one] = answer[one.kind](one)
         return self._answers[one]
 
     def _named(self, one: Models) -> str | None:
@@ -139,17 +141,43 @@ class _Scope:
         return next((model for model in self.staying if fnmatchcase(model, one.name)), None)
 
     def _listed(self, one: Models) -> str | None:
-        """Is an architecture that stays in a list of upstream's? One that cannot be read holds any."""
+        """The first architecture that stays and that upstream's list or function names; a problem for one
+        that cannot be read."""
+        answers = {name: self._answer(one.name, name) for name in sorted(self.architectures)}
+        if answers and None not in answers.values():
+            return next((name for name, said in answers.items() if said), None)
         listed = self._strings(one.name)
         if listed is None:
-            message = f"`{one.name}` is no list of architectures that can be read in upstream's code."
-            self.problems.append(Problem("R009", message, one.mark))
+            message = (
+                f"`{one.name}` is no list of architectures that can be read in upstream's code, and no "
+                "function that answers for one."
+            )
+            there = self._module_with(one.name) is not None
+            self.problems.append(Problem("R009", message, one.mark, nothing=not there))
             return None
         return min(listed & self.architectures, default=None)
 
+    def _defining(self, one: Models) -> str | None:
+        """The first model that stays and whose file defines a name."""
+        if not any(self._defines(path, one.name) for path in self.upstream if self._name(path)):
+            message = f"No model of upstream defines `{one.name}`."
+            self.problems.append(Problem("R009", message, one.mark, hint=_HINT, nothing=True))
+        return min(
+            (name for p in self.kept if self._defines(p, one.name) and (name := self._name(p))), default=None
+        )
+
+    def _defines(self, path: str, name: str) -> bool:
+        if not path.endswith(".py") or name.encode() not in self.upstream[path]:
+            return False
+        try:
+            tree = parse(self.upstream[path], path).tree
+        except SyntaxError:
+            return False
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return any(isinstance(node, kinds) and node.name == name for node in ast.walk(tree))
+
     def _strings(self, qualified: str) -> set[str] | None:
-        module, _, name = qualified.rpartition(".")
-        path = next((p for p in path_of(module, self.manifest.packages) or () if p in self.upstream), None)
+        name, path = qualified.rpartition(".")[2], self._module_with(qualified)
         if path is None:
             return None
         assigned: dict[str, list[ast.expr]] = {}
@@ -160,6 +188,12 @@ class _Scope:
                 if isinstance(target, ast.Name) and isinstance(value, ast.expr):
                     assigned.setdefault(target.id, []).append(value)
         return _strings(name, assigned, frozenset())
+
+    def _module_with(self, qualified: str) -> str | None:
+        """The path of the module of a qualified name, where the module mentions the name."""
+        module, _, name = qualified.rpartition(".")
+        path = next((p for p in path_of(module, self.manifest.packages) or () if p in self.upstream), None)
+        return path if path is not None and name.encode() in self.upstream[path] else None
 
     def _names(self, paths: Iterable[str]) -> Iterator[str]:
         return (name for path in paths if (name := self._name(path)))

@@ -9,6 +9,7 @@ from builder.analysis.removals import Kind, Removal, Removals, index_removals
 from builder.errors import Mark, Problem
 from builder.graph.names import module_of
 from builder.manifest.model import BASE, Manifest
+from builder.manifest.switches import options
 from builder.pipeline.prune import Pruned
 from builder.specialize.leftovers import Leftover
 from builder.specialize.results import BY_EDIT, Specialized
@@ -54,7 +55,7 @@ def _remedy(removal: Removal | None, manifest: Manifest) -> str:
     if removal.mark == manifest.mark("roots", "models", "keep"):
         model = removal.name.removeprefix(package)
         return f"Name `{model}` in roots.models.keep. Or s{_HINT[1:]}"
-    return f"Build with `--without {removal.batch}`. Or s{_HINT[1:]}"
+    return f"Build with `{options(manifest, [removal.batch])}`. Or s{_HINT[1:]}"
 
 
 def _edit(use: Leftover, line: str | None, manifest: Manifest) -> str:

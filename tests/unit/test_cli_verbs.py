@@ -240,6 +240,7 @@ def test_why_gives_every_reading_of_a_word_and_how_to_change_each(shared: World)
     said = shared.good("why", "grpc").stdout.split("\n\n")
     assert [part.partition(" is ")[0] for part in said] == ["grpc", "python/acme/grpc/__init__.py"]
     assert "to switch it off: `dist --without grpc`" in said[0]
+    assert "to switch it off: `dist --without spare --with-needs`" in shared.good("why", "spare").stdout
     assert "to bring it back: `dist --without grpc`" in said[1]
 
 

@@ -226,14 +226,14 @@ batches:
 """
 
 
-def hybrid(*models: str) -> Cut:
+def hybrid(*models: str, rest: str = PREDICATE) -> Cut:
     code = FILES["config.py"] + (
         "def is_hybrid(architectures):\n    return any(a in TWO_ARCHS for a in architectures)\n"
     )
     main = (
         "from pkg.config import is_hybrid\n\n\ndef run(names):\n    if is_hybrid(names):\n        print(1)\n"
     )
-    return cut(upstream(**{"config.py": code, "main.py": main}), scoped(*models, rest=PREDICATE))
+    return cut(upstream(**{"config.py": code, "main.py": main}), scoped(*models, rest=rest))
 
 
 def test_a_fact_that_upstream_answers_alike_for_the_models_that_stay_holds() -> None:
@@ -247,3 +247,45 @@ def test_a_fact_that_is_wrong_for_a_model_that_stays_names_the_batch_to_switch_o
     assert problem.code == "R012"
     assert "`pkg.config.is_hybrid` is True for TwoForText, which stays, and not False." in problem.message
     assert "--without hybrids" in (problem.hint or "")
+
+
+@pytest.mark.parametrize(
+    "models",
+    ["pkg.config.is_hybrid", "[{architectures: pkg.config.is_hybrid}]", "[{defines: TwoForText}]"],
+)
+def test_a_batch_leaves_where_upstreams_code_says_that_a_model_needs_it_off(models: str) -> None:
+    rest = PREDICATE.replace("    facts:", f"    models: {models}\n    facts:")
+    assert hybrid(rest=rest).withdrawn == {}
+    done = hybrid("two", rest=rest)
+    assert set(done.withdrawn) == {"hybrids"}
+    assert b"print(1)" in done.output["python/pkg/main.py"]
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ("[{architectures: pkg.config.is_mixed}]", "`pkg.config.is_mixed` is no list of architectures"),
+        ("[{defines: ThreeForText}]", "No model of upstream defines `ThreeForText`."),
+    ],
+)
+def test_what_says_nothing_of_any_model_is_an_error_unless_it_is_optional(models: str, message: str) -> None:
+    rest = PREDICATE.replace("    facts:", f"    models: {models}\n    facts:")
+    with pytest.raises(BuildError) as caught:
+        hybrid(rest=rest)
+    assert [p.code for p in caught.value.problems] == ["R009"]
+    assert message in caught.value.problems[0].message
+    assert hybrid(rest=rest.replace("}]", ", optional: an example}]")).withdrawn == {}
+
+
+def test_a_function_whose_code_does_not_tell_is_an_error_even_where_it_is_optional() -> None:
+    rest = PREDICATE.replace(
+        "    facts:", "    models: [{architectures: pkg.config.is_two, optional: x}]\n    facts:"
+    )
+    with pytest.raises(BuildError) as caught:
+        hybrid(rest=rest)
+    assert [p.code for p in caught.value.problems] == ["R009"]
+
+
+def test_a_model_is_named_in_one_way_only() -> None:
+    text = HEAD + "batches:\n  - {id: a, why: b, models: [{name: one, defines: Two}]}\n"
+    assert [p.code for p in problems(text)] == ["M004"]

@@ -12,7 +12,7 @@ from test_emit_lock import PROOF
 
 from builder.emit.lock import figures_of
 from builder.emit.scope_page import scope_page
-from builder.emit.switch_figures import Switched, read, record
+from builder.emit.switch_figures import Figures, Switched, read, record
 from builder.errors import BuildError
 from builder.pipeline.cut import cut
 from builder.pipeline.verify import verify
@@ -88,12 +88,16 @@ def test_each_batch_has_a_row_that_says_what_switching_it_off_gives() -> None:
     text = BATCHES.replace("why: Not the target.", "why: Not the target.\n    needs: [fork]") + (
         "  - {id: fork, why: Of HIP., kind: housekeeping}\n  - {id: note, why: Of forks., follows: [fork]}\n"
     )
-    measured = {
-        "seed": {
-            "hip": Switched(("hip", "fork", "note"), 1234, {}),
-            "fork": Switched(("fork",), 0, {"R008": 2}),
-        }
-    }
+    measured = Figures(
+        batches={
+            "seed": {
+                "hip": Switched(("hip", "fork", "note"), 1234, {}),
+                "fork": Switched(("fork",), 0, {"R008": 2}),
+            }
+        },
+        pairs={"seed": {"hip+fork": Switched(("hip", "fork", "note"), 1, {})}},
+        models={"seed": {"two": Switched(("note",), 2, {}), "two+three": Switched((), 0, {"R012": 1})}},
+    )
     assert read(json.dumps(record(measured)).encode()) == measured
     page = scope_page(manifest(text), {}, read(json.dumps(record(measured)).encode()))
     assert row(page, "[hip](#batch-hip) |") == (
@@ -103,11 +107,16 @@ def test_each_batch_has_a_row_that_says_what_switching_it_off_gives() -> None:
         "| housekeeping |  | [note](#batch-note) | does not build: R008 (2) |"
     )
     assert row(page, "[note]").endswith("| feature |  |  | not tried |")
+    assert row(page, "[hip](#batch-hip), [fork](#batch-fork) |") == (
+        "| [hip](#batch-hip), [fork](#batch-fork) | [note](#batch-note) | builds, +1 lines |"
+    )
+    assert row(page, "`two` |") == "| `two` | builds, +2 lines, [note](#batch-note) off |"
+    assert row(page, "`two`, `three` |") == "| `two`, `three` | does not build: R012 (1) |"
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"pins": {"seed": {"hip": {"off": 1}}}}'])
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"batches": {"seed": {"hip": {"off": 1}}}}'])
 def test_figures_that_cannot_be_read_are_none(data: bytes) -> None:
-    assert read(data) == {}
+    assert read(data) == Figures()
 
 
 @pytest.mark.parametrize(

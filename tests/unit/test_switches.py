@@ -10,7 +10,7 @@ from manifest_text import HEAD, manifest, problems
 
 from builder.errors import BuildError
 from builder.manifest.model import Manifest
-from builder.manifest.switches import off_with, switch_off
+from builder.manifest.switches import off_with, options, switch_off
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.given_back import BROKEN, cut_to_fit
 from builder.pipeline.verify import verify
@@ -43,6 +43,15 @@ def test_what_a_batch_needs_off_is_switched_off_with_it_on_request() -> None:
     assert ids(switch_off(manifest(THREE), ["petit"], with_needs=True)) == []
     assert ids(switch_off(manifest(THREE), ["rocm", "quark", "petit"])) == []
     assert ids(switch_off(manifest(THREE), ["notes"], with_needs=True)) == ["rocm", "quark", "petit"]
+
+
+def test_the_options_of_a_build_switch_off_what_the_batches_need_off() -> None:
+    it = manifest(THREE)
+    assert options(it, ["rocm"]) == "--without rocm"
+    assert options(it, ["petit"]) == "--without petit --with-needs"
+    assert options(it, ["petit", "quark", "rocm"]) == "--without petit --without quark --without rocm"
+    for names in (["rocm"], ["quark"], ["petit"], ["notes"]):
+        assert switch_off(it, names, with_needs="--with-needs" in options(it, names))
 
 
 def test_a_batch_goes_off_with_any_of_those_that_it_follows() -> None:

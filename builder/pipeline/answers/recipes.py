@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from builder.graph.names import module_of
 from builder.manifest.model import BASE, Rule
+from builder.manifest.switches import options
 from builder.pipeline.answers.answer import listed
 from builder.pipeline.answers.context import Context
 from builder.pipeline.starts import edges_of
@@ -26,7 +27,7 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
     if others or needed:
         # code that uses what other batches remove often leaves with it, so those need not be switched off
         uses = f" (it uses {listed(sorted(needed), 3)}, removed too)" if needed else ""
-        return f"to bring it back: {without([rule.batch, *others])}{uses}"
+        return f"to bring it back: {without(context, [rule.batch, *others])}{uses}"
     # `keep` brings the file back though nothing reaches it, `except` lets it name what the words name
     place = "`keep` and `except`" if rule.word else "`keep`"
     return f"to bring it back: add `{path}` to {place} of batch {rule.batch}"
@@ -54,12 +55,12 @@ def model_of(context: Context, path: str) -> str | None:
 def restore_statement(context: Context, batches: Iterable[str]) -> str | None:
     """How to have back what statements of these batches removed; None where no batch did."""
     ids = [one for one in dict.fromkeys(batches) if one in context.batches and one != BASE]
-    return f"to bring it back: {without(ids)}" if ids else None
+    return f"to bring it back: {without(context, ids)}" if ids else None
 
 
-def without(batches: Iterable[str]) -> str:
+def without(context: Context, batches: Iterable[str]) -> str:
     """The build with these batches switched off."""
-    return f"`dist {' '.join(f'--without {one}' for one in batches)}`"
+    return f"`dist {options(context.manifest, batches)}`"
 
 
 def _needed(context: Context, module: str) -> frozenset[str]:

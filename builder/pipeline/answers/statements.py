@@ -41,7 +41,7 @@ def batch_answer(context: Context, what: str) -> Answer | None:
         (Reason(what, "stated here", batch.mark),),
         why=batch.why,
         details=(f"removes {listed(folders, 5)}",) if folders else (),
-        back=f"to switch it off: {without([what])}",
+        back=f"to switch it off: {without(context, [what])}",
     )
 
 

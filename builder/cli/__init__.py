@@ -42,6 +42,7 @@ VERBS = {
     "dist": "Build the distribution.",
     "kernel-wheel": "Repack the published kernel wheel, without compiling.",
     "plan": "Show what dist would change, without writing anything.",
+    "report": "Write report.html of a build, without the distribution.",
     "lift": "Report what another upstream breaks and adds, and propose changes.",
     "sweep": "Try the manifest on many upstream commits.",
     "why": "Explain why something is in the output, or is not, and how to change that.",

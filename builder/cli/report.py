@@ -33,7 +33,7 @@ def command(to: Path, **shared: Any) -> None:
     page = result.files[report_html.NAME]
     output.stage("")
     if str(to) == "-":
-        click.get_binary_stream("stdout").write(page)
+        click.echo(page, nl=False)
         return
     part = to.with_name(f".{to.name}.part")
     try:

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from builder import memo
+from builder import memo, progress
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -39,6 +39,7 @@ class Future(Generic[T]):
             status = 1
             try:
                 os.close(reading)
+                progress.silence()
                 before = set(memo.added())
                 value = self._work()
                 remembered = {key: data for key, data in memo.added().items() if key not in before}

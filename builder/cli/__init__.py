@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from builder import __version__
+from builder import __version__, progress
 from builder.cli import internal_error
 from builder.cli.signals import Ended, ignore_signals, listen
 from builder.errors import ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
@@ -42,6 +42,7 @@ VERBS = {
     "dist": "Build the distribution.",
     "kernel-wheel": "Repack the published kernel wheel, without compiling.",
     "plan": "Show what dist would change, without writing anything.",
+    "report": "Write report.html of a build, without the distribution.",
     "lift": "Report what another upstream breaks and adds, and propose changes.",
     "sweep": "Try the manifest on many upstream commits.",
     "why": "Explain why something is in the output, or is not, and how to change that.",
@@ -53,6 +54,34 @@ VERBS = {
     "lock": "Prove pins and record their digests in manifest.lock.",
     "verify": "Compare the behaviour of an output with upstream's.",
 }
+
+
+def _display_options() -> list[click.Option]:
+    """The options that every verb takes, before the verb and after it."""
+    from builder.cli import output
+
+    def volume(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value:
+            output.set_volume("quiet" if parameter.name == "quiet" else "verbose")
+
+    def colour(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            output.set_colour(value)
+
+    return [
+        click.Option(
+            ["-q", "--quiet"], is_flag=True, expose_value=False, callback=volume,
+            help="Print problems and data only.",
+        ),
+        click.Option(
+            ["-v", "--verbose"], is_flag=True, expose_value=False, callback=volume,
+            help="Also print the steps of each stage.",
+        ),
+        click.Option(
+            ["--color"], type=click.Choice(output.COLOURS), expose_value=False, callback=colour,
+            help="Use colours (default: auto, on a terminal; NO_COLOR and FORCE_COLOR decide, too).",
+        ),
+    ]  # fmt: skip
 
 
 class _ReaderGone(Exception):
@@ -86,6 +115,8 @@ class _Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = importlib.import_module(f"builder.cli.{cmd_name.replace('-', '_')}").command
+        names = {parameter.name for parameter in command.params}
+        command.params += [option for option in _display_options() if option.name not in names]
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -117,20 +148,29 @@ def cli(debug: bool) -> None:
     internal_error.settings.debug = debug
 
 
+cli.params += _display_options()
+
+
 def main() -> None:
     """Run the command line. Every error becomes an exit status and rendered problems."""
     _prepare()
+    from builder.cli.output import clear
+
     try:
         _run()
     except KeyboardInterrupt as stop:
+        clear()
         _leave(stop)
+    finally:
+        clear()
 
 
 def _run() -> None:
-    from builder.cli.output import show
+    from builder.cli.output import Listener, clear, show
 
     try:
-        cli.main(standalone_mode=False)
+        with progress.listening(Listener()):
+            cli.main(standalone_mode=False)
         _flush()
         # the work is done: a late interruption must not kill Python while it shuts down
         ignore_signals()
@@ -140,6 +180,7 @@ def _run() -> None:
         _usage(error)
         sys.exit(USAGE)
     except click.Abort as stop:
+        clear()
         _leave(stop)
     except (_ReaderGone, BrokenPipeError):
         _silence()

@@ -69,5 +69,6 @@ def _build(request: Request, upstream: Upstream, versions: dict[str, str], job: 
         output.note(f"branch  {job.branch} {tip}")
     for line in ([drift] if drift else []) + build.summary(result, done.figures, job.out):
         output.note(line)
+    output.done("built")
     if output.form() == "json":
         output.data(build.described(result))

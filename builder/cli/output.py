@@ -4,26 +4,54 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from builder.cli.display import Display, Volume, on_terminal
 from builder.errors import Problem
+from builder.progress import Step
 
 FORMATS = ("human", "json", "github")
 SCHEMA_VERSION = 1
-_state = {"format": "human", "stage": ""}
+COLOURS = ("auto", "always", "never")
+
+
+@dataclass(slots=True)
+class _Settings:
+    """What the command line asks for."""
+
+    form: str = "human"
+    volume: Volume = "normal"
+    colour: str = "auto"
+    display: Display | None = None
+
+
+_settings = _Settings()
 _sources: dict[str, str] = {}
+_BEGAN = time.monotonic()
 
 
 def choose(form: str) -> None:
     """Set the --format of problems and data."""
-    _state["format"] = form
+    _settings.form = form
 
 
 def form() -> str:
-    return _state["format"]
+    return _settings.form
+
+
+def set_volume(volume: Volume) -> None:
+    """Set how much is told beside problems and data."""
+    _settings.volume = volume
+
+
+def set_colour(colour: str) -> None:
+    """Set one of `COLOURS`."""
+    _settings.colour = colour
 
 
 def remember(name: str, text: str) -> None:
@@ -32,7 +60,9 @@ def remember(name: str, text: str) -> None:
 
 
 def colour() -> bool:
-    """Whether to use colours: not with NO_COLOR, with FORCE_COLOR, and on a terminal."""
+    """Whether to use colours: as --color says, or with FORCE_COLOR or on a terminal without NO_COLOR."""
+    if _settings.colour != "auto":
+        return _settings.colour == "always"
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or _terminal()
@@ -62,20 +92,45 @@ def data(values: dict[str, Any]) -> None:
 
 
 def note(sentence: str) -> None:
-    """Print a line of progress, only with --format human."""
+    """Print a line for a person, only with --format human and not with --quiet."""
     stage("")
-    if form() == "human":
+    if form() == "human" and _settings.volume != "quiet":
         click.echo(sentence, err=True)
 
 
 def stage(name: str) -> None:
-    """Show the current step on a terminal, in place of the last one; an empty name clears it."""
-    if not _terminal() or form() != "human" or os.environ.get("TERM") == "dumb":
-        return
-    if name or _state["stage"]:
-        sys.stderr.write("\r\x1b[K" + (f"{name} ..." if name else ""))
-        sys.stderr.flush()
-    _state["stage"] = name
+    """Begin a stage; an empty name ends the current one. Only with --format human and not with --quiet."""
+    if _settings.display is None and name and form() == "human" and _settings.volume != "quiet":
+        _settings.display = Display(on_terminal(), _settings.volume == "verbose", colour())
+    if _settings.display is not None:
+        _settings.display.stage(name)
+
+
+def done(what: str) -> None:
+    """End the last stage, and print what all of it took."""
+    stage("")
+    note(f"{what:<24}{time.monotonic() - _BEGAN:>7.1f} s")
+
+
+def clear() -> None:
+    """Remove what is drawn on the terminal, and show its cursor again."""
+    if _settings.display is not None:
+        _settings.display.clear()
+
+
+class Listener:
+    """What the work reports to: the display of this process."""
+
+    def stage(self, name: str) -> None:
+        stage(name)
+
+    def step(self, step: Step) -> None:
+        if _settings.display is not None:
+            _settings.display.step(step)
+
+    def summary(self, text: str) -> None:
+        if _settings.display is not None:
+            _settings.display.summary = text
 
 
 def _terminal() -> bool:

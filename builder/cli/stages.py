@@ -51,7 +51,7 @@ def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
     """
     known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
-        done = prove(upstream, request.manifest, known, output.stage)
+        done = prove(upstream, request.manifest, known)
     _tell_withdrawn(done.cut)
     return done
 
@@ -64,7 +64,7 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
             return recalled_outcome(request, upstream, recall)
     known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
-        done = recall_or_make(upstream, request.manifest, known, output.stage, recall)
+        done = recall_or_make(upstream, request.manifest, known, recall)
     _tell_withdrawn(done.cut)
     return done
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from builder.emit.figures import CODE, EXTENSIONS, TEXT, BatchFigures, batch_figures, verdict_counts
 from builder.emit.ledger import Row
@@ -16,10 +17,16 @@ def removed_md(
     rows: Sequence[Row],
     whys: Mapping[str, str],
     lines: Mapping[str, Mapping[str, int]],
+    lost: Mapping[str, Sequence[tuple[str, Sequence[str]]]] = MappingProxyType({}),
 ) -> bytes:
-    """The page. `whys` maps batch ids to reasons, in the manifest's order; `lines` is `before_after`."""
+    """The page. `whys` maps batch ids to reasons, in the manifest's order; `lines` is `before_after`.
+
+    `lost`: what users select by name and each batch removes, as titles with names (`lost_names`).
+    """
     figures = [
-        f for f in batch_figures(rows, list(whys)) if f.files_removed or f.files_edited or f.files_added
+        f
+        for f in batch_figures(rows, list(whys))
+        if f.files_removed or f.files_edited or f.files_added or f.id in lost
     ]
     counts = verdict_counts(rows)
     code = lines[CODE]
@@ -51,11 +58,16 @@ def removed_md(
             ],
         ),
     ]
-    parts += [_section(f, whys.get(f.id, ""), [r for r in rows if r.batch == f.id]) for f in figures]
+    parts += [
+        _section(f, whys.get(f.id, ""), [r for r in rows if r.batch == f.id], lost.get(f.id, ()))
+        for f in figures
+    ]
     return "\n".join(parts).encode("utf-8", "backslashreplace")
 
 
-def _section(figures: BatchFigures, why: str, rows: Iterable[Row]) -> str:
+def _section(
+    figures: BatchFigures, why: str, rows: Iterable[Row], lost: Sequence[tuple[str, Sequence[str]]]
+) -> str:
     rows = list(rows)
     removed_lines = {k: v for k, v in figures.removed_by_extension.items() if v and k not in (CODE, TEXT)}
     out = [f"## {figures.id}\n"]
@@ -77,6 +89,7 @@ def _section(figures: BatchFigures, why: str, rows: Iterable[Row]) -> str:
             files, lines = sum(f for _, f, _ in rest), sum(n for _, _, n in rest)
             out.append(f"- and elsewhere: {_files(files)}, {_n(lines)} lines")
         out.append("")
+    out += [f"{title}: {', '.join(map(_code, names))}.\n" for title, names in lost]
     edited = sorted((r for r in rows if r.verdict == "edited"), key=lambda r: (-r.lost, r.path))
     if edited:
         named = ", ".join(f"{_code(r.path)} ({_signed(-r.lost)})" for r in edited[:_TOP])

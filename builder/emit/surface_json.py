@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from builder.analysis.surface_diff import Difference, Surfaces
-from builder.surface.model import KINDS, Expression, Item, Surface, Value
+from builder.surface.model import KINDS, Expression, Item, Key, Surface, Value
 
 SCHEMA_VERSION = 1
 
@@ -50,6 +50,31 @@ def as_counts(surfaces: Surfaces) -> dict[str, dict[str, int]]:
         }
         for kind in KINDS
     }
+
+
+def lost_names(surfaces: Surfaces, server: str) -> dict[str, list[tuple[str, list[str]]]]:
+    """Batch -> what users select by name and have lost by it: title and names, in a fixed order.
+
+    `server`: the module of the server's parser; flags of every other parser are tools'. A name that another
+    parser or application of the output still offers is not lost.
+    """
+    offered = {(_sort(key, server), key.name) for key in surfaces.after}
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    titles = ("Server flags", "Flags of tools", "HTTP routes", "Environment variables")
+    for one in surfaces.differences:
+        sort = _sort(one.key, server)
+        if one.change == "lost" and one.causes and sort is not None and (sort, one.key.name) not in offered:
+            found.setdefault((one.causes[0].batch, sort), {})[one.key.name] = None
+    result: dict[str, list[tuple[str, list[str]]]] = {}
+    for (batch, sort), names in sorted(found.items()):
+        result.setdefault(batch, []).append((titles[sort], sorted(names)))
+    return result
+
+
+def _sort(key: Key, server: str) -> int | None:
+    if key.kind == "flag":
+        return 0 if key.group == server else 1
+    return {"route": 2, "environment": 3}.get(key.kind)
 
 
 def _counted(surface: Surface) -> Counter[str]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from builder import progress
 from builder.emit import marker as marks
 from builder.emit.marker import INDEX, MARKER, Condition, Index, Marker
 from builder.emit.place import Place, followed, is_mount_point, place_of, probe, uninterrupted
@@ -237,7 +238,7 @@ def _fill(
     _folder(os.path.join(staging, TREE.encode()), made)
     checkpoint("staged")
     half = len(entries) // 2
-    for number, (path, entry) in enumerate(sorted(entries.items())):
+    for number, (path, entry) in enumerate(progress.counted("files", sorted(entries.items()))):
         if number == half:
             checkpoint("half")
         target = os.path.join(staging, _plain(path))
@@ -251,6 +252,7 @@ def _fill(
             continue
         data = output.tree[contents[path]] if path in contents else output.files[path]
         index.stats[path] = _file(target, entry.mode, data)
+    progress.summary(f"{len(entries):,} files")
     listed = {path: entry for path, entry in entries.items() if entry.mode != GITLINK}
     _file(os.path.join(staging, INDEX.encode()), FILE, index.to_bytes())
     _file(os.path.join(staging, MARKER.encode()), FILE, Marker(output.key, listed).to_bytes())

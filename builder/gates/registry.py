@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from builder import progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
 from builder.analysis.surface_diff import Surfaces
@@ -79,4 +80,6 @@ GATES: dict[str, Gate] = {
 
 def check(evidence: Evidence) -> list[Problem]:
     """The problems of every gate."""
-    return [problem for gate in GATES.values() for problem in gate(evidence)]
+    found = [problem for gate in progress.counted("gates", GATES.values()) for problem in gate(evidence)]
+    progress.summary(f"{len(GATES)} gates")
+    return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.emit.ledger import Reason
@@ -20,6 +20,7 @@ from builder.manifest.model import Manifest
 from builder.memo import remembered
 from builder.pipeline.cut import Cut
 from builder.pipeline.removed_blocks import Block, removed_blocks
+from builder.source.textdiff import Run, runs, split
 
 _MAX_ROUNDS = 40
 _LITERALS = frozenset(["True", "False"])
@@ -36,8 +37,25 @@ class _Place:
     counts: bool = True
 
 
-def attribute(cut: Cut) -> dict[str, Reasons]:
-    """Specialized path -> the statements that account for it, those of most lines first."""
+@dataclass(frozen=True, slots=True)
+class RemovedLines:
+    """Lines of an upstream file that left together, and the statements that account for them."""
+
+    line: int  # from 1
+    lines: int
+    reasons: Reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Attributed:
+    """Path -> the statements that account for it, those of most lines first; and for its blocks, in order."""
+
+    files: Mapping[str, Reasons]
+    blocks: Mapping[str, tuple[RemovedLines, ...]]
+
+
+def attribute(cut: Cut) -> Attributed:
+    """What accounts for each specialized file, and for each block that left a Python file."""
     return _Attribution(cut).run()
 
 
@@ -53,13 +71,14 @@ class _Attribution:
         self.reasons: dict[int, Reasons] = {}  # index of a place -> why it left
         self.names: dict[tuple[str, str], Reasons] = {}  # path, name bound in it -> why it left
         self.users: defaultdict[str, list[int]] = defaultdict(list)  # name -> the places that use it
+        self.shifts: dict[str, list[Run]] = {}  # path -> the lines that its edits left alone
 
-    def run(self) -> dict[str, Reasons]:
+    def run(self) -> Attributed:
         self.read()
         self.follow()
         self.search()
         self.follow()
-        return self.by_file()
+        return Attributed(self.by_file(), self.by_block())
 
     def follow(self) -> None:
         """Attribute in rounds what follows from earlier rounds; go by users only where nothing else does."""
@@ -211,6 +230,27 @@ class _Attribution:
                 lines[place.path][why[0]] += place.block.lines
                 lines[place.path].update(dict.fromkeys(why[1:], 0))
         return {path: _sorted(found) for path, found in lines.items()}
+
+    def by_block(self) -> dict[str, tuple[RemovedLines, ...]]:
+        """The reasons of each block, at its place in upstream."""
+        found: defaultdict[str, list[RemovedLines]] = defaultdict(list)
+        for number, why in self.reasons.items():
+            place, block = self.places[number], self.places[number].block
+            line = self.upstream_line(place.path, block.line) if place.counts else block.line
+            found[place.path].append(RemovedLines(line, block.lines, why))
+        return {path: tuple(sorted(some, key=lambda b: b.line)) for path, some in sorted(found.items())}
+
+    def upstream_line(self, path: str, line: int) -> int:
+        """The line of upstream's file that a line of the file after the manifest's edits was."""
+        if path not in self.shifts:
+            before, after = self.cut.upstream.get(path, b""), self.cut.laid[path]
+            self.shifts[path] = runs(split(before), split(after)) if before != after else []
+        shift = 0
+        for run in self.shifts[path]:
+            if run.right > line - 1:
+                break
+            shift = run.left - run.right
+        return max(1, line + shift)
 
 
 @remembered

@@ -8,22 +8,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from builder import __version__
-from builder.emit import build_json, checksums, figures, ledger, lock, removed
+from builder.emit import build_json, checksums, figures, ledger, lock, removed, report_html
 from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
 from builder.emit.metadata import distribution_version, metadata
 from builder.emit.provenance import provenance
 from builder.emit.sbom import requirements, sbom
-from builder.emit.surface_json import as_counts, surface_json
+from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
 from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest
 from builder.native.units import units
+from builder.pipeline.answers.context import Context
 from builder.pipeline.cut import Cut
 from builder.pipeline.measure import Figures
 from builder.pipeline.outcome import Outcome
+from builder.pipeline.report_page import data as report_data
 from builder.pipeline.request_key import own_digest
+from builder.pipeline.surfaces import server_parser
 from builder.pipeline.uncertain import NAME, uncertain
 from builder.upstream.model import Upstream
 
@@ -106,16 +109,26 @@ def assemble(
         families={batch: str(matches) for batch, matches in cut.families.items()},
         units=_units(cut),
     )
+    doubts = uncertain(cut, after, manifest)
+    context = Context.of(cut, after, measured, manifest)
+    shown = report_data.Build(upstream, wheel.name, version, without)
     files = {
         LEDGER: ledger.to_bytes(measured.rows),
         BUILD: build_json.build_json(build),
         DIFF: upstream_diff(cut.upstream, cut.output),
         REMOVED: removed.removed_md(
-            manifest.name, measured.rows, {b.id: b.why for b in manifest.batches}, measured.lines
+            manifest.name,
+            measured.rows,
+            {b.id: b.why for b in manifest.batches},
+            measured.lines,
+            lost_names(cut.surfaces, server_parser(manifest)),
+        ),
+        report_html.NAME: report_html.report_html(
+            report_data.report_data(shown, context, measured, doubts, manifest)
         ),
         SURFACE: surface_json(cut.surfaces),
         SBOM: bill,
-        NAME: uncertain(cut, after, manifest).to_bytes(),
+        NAME: doubts.to_bytes(),
         wheel.name: wheel.data,
     }
     files[PROVENANCE] = provenance(

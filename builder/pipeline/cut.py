@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from builder import progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals, index_removals
 from builder.analysis.surface_diff import Surfaces
@@ -87,6 +88,7 @@ def cut(
     selection = chosen(upstream, asked, run.within)
     pending = compare_beside(run, selection, asked)
 
+    progress.step("reading upstream")
     # prune: where no rule decides, reach does
     known = recall.summaries if recall else {}
     paths = [path for path in staying_python(selection) if path not in leaving]
@@ -101,6 +103,7 @@ def cut(
         done = cut(upstream, rest, stop, recall, replace(about, pin=None), leaving)
         return replace(done, withdrawn={**scoped.off, **done.withdrawn})
 
+    progress.step("expanding the manifest")
     expanded = expand(run, asked, scoped, pruned, staying, index)
 
     overlaid = overlay(upstream, pruned.kept, pruned.removed, expanded.manifest, run.within)
@@ -123,6 +126,7 @@ def cut(
     run.stop([*required.problems, *beyond(asked, {record.mark for record in required.records})])
     output = reduced.output.replace(required.files)
 
+    progress.step("comparing with upstream")
     compared = pending.result(run, staying)
     left = summaries(upstream.restrict(p for p in leaving if p.endswith(".py")), asked.packages, known)
     everything = {**staying, **compared.removed, **left}

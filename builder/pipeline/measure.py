@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from builder.emit import figures, ledger
 from builder.manifest.model import Manifest
+from builder.pipeline.attribution import RemovedLines, attribute
 from builder.pipeline.cut import Cut
 from builder.pipeline.reasons import reasons
 
@@ -18,6 +19,7 @@ class Figures:
     rows: tuple[ledger.Row, ...]
     lines: Mapping[str, Mapping[str, int]]
     batches: tuple[figures.BatchFigures, ...]
+    blocks: Mapping[str, tuple[RemovedLines, ...]]  # edited Python file -> what left it, with the reasons
 
     def reasons(self, path: str) -> tuple[ledger.Reason, ...]:
         """Why a path is as it is, the deciding reason first; () for a path on neither side."""
@@ -28,6 +30,7 @@ class Figures:
 def measure(cut: Cut, manifest: Manifest) -> Figures:
     """What happened to every path and why, and the lines of both sides."""
     before, after = figures.line_counts(cut.upstream), figures.line_counts(cut.output)
-    rows = ledger.rows(cut.upstream.tree, cut.output.tree, reasons(cut), before, after)
+    attributed = attribute(cut)
+    rows = ledger.rows(cut.upstream.tree, cut.output.tree, reasons(cut, attributed), before, after)
     batches = figures.batch_figures(rows, [b.id for b in manifest.batches])
-    return Figures(rows, figures.before_after(before, after), batches)
+    return Figures(rows, figures.before_after(before, after), batches, attributed.blocks)

@@ -6,11 +6,11 @@ see `builder/pipeline/packing.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from builder import memo
+from builder import memo, progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest
@@ -26,9 +26,6 @@ from builder.pipeline.specialization_memo import digest_of
 from builder.pipeline.verify import verify
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream, deferred, snapshot
-
-#: Takes the name of a stage that begins.
-Stage = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +45,28 @@ class Rejected(BuildError):
         self.output = output
 
 
-def prove(upstream: Upstream, manifest: Manifest, about: About, stage: Stage) -> Outcome:
+def prove(upstream: Upstream, manifest: Manifest, about: About) -> Outcome:
     """The outcome, with nothing remembered and the output specialized twice.
 
     Raises BuildError with the problems of the first stage that has any.
     """
     with memo.using(None):
-        done, after = _cut(snapshot(upstream), manifest, about, stage, None, twice=True)
+        done, after = _cut(snapshot(upstream), manifest, about, None, twice=True)
         return Outcome(done, after, measure(done, manifest))
 
 
-def recall_or_make(
-    upstream: Upstream, manifest: Manifest, about: About, stage: Stage, recall: Recalled
-) -> Outcome:
+def recall_or_make(upstream: Upstream, manifest: Manifest, about: About, recall: Recalled) -> Outcome:
     """The outcome, as it is remembered or made now. Raises BuildError with the problems of the first stage
     that has any."""
     entries = _Entries.of(upstream, manifest, about, recall)
     known = entries.get(entries.key)
     if known is None:
-        known = _cut(snapshot(upstream), manifest, about, stage, recall)
+        known = _cut(snapshot(upstream), manifest, about, recall)
         entries.keep(entries.key, known)
     done, after = known
     figures = entries.get(entries.figures_key)
     if figures is None:
+        progress.stage("measuring")
         figures = measure(done, manifest)
         entries.keep(entries.figures_key, figures)
     return Outcome(done, after, figures)
@@ -114,13 +110,13 @@ def _cut(
     upstream: Snapshot,
     manifest: Manifest,
     about: About,
-    stage: Stage,
     recall: Recalled | None,
     twice: bool = False,
 ) -> tuple[Cut, IndexedTree]:
-    stage("cutting")
+    progress.stage("cutting")
     done = _settled(cut_to_fit(upstream, manifest, about=about, recall=recall))
-    stage("verifying")
+    progress.summary(f"{len(done.output):,} files in {done.specialized.rounds} rounds")
+    progress.stage("verifying")
     try:
         return done, verify(done, manifest, twice=twice)
     except BuildError as error:

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from builder.emit.ledger import Reason
 from builder.manifest.model import Rule
-from builder.pipeline.attribution import attribute
+from builder.pipeline.attribution import Attributed, attribute
 from builder.pipeline.cut import Cut
 
 ROOT, FACTS, LOCKSTEP = "root", "facts", "lockstep"
 
 
-def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
-    """At least one reason for every path of upstream and of the output."""
+def reasons(cut: Cut, attributed: Attributed | None = None) -> Mapping[str, Sequence[Reason]]:
+    """At least one reason for every path of upstream and of the output.
+
+    `attributed`: what accounts for the specialized files, where that is known already.
+    """
+    attributed = attributed or attribute(cut)
     by_path = {path: _decided(cut, path) for path in cut.upstream.tree}
     edits: dict[str, list[Reason]] = {}
     # in the order of the manifest, not in the order of execution
@@ -25,7 +29,7 @@ def reasons(cut: Cut) -> Mapping[str, Sequence[Reason]]:
         edits.setdefault(item.file, []).append(
             Reason(item.batch or LOCKSTEP, f"{item.what} {item.name} left with its source")
         )
-    for path, causes in attribute(cut).items():
+    for path, causes in attributed.files.items():
         edits.setdefault(path, []).extend(causes or [Reason(FACTS, "follows from the facts")])
     for path in sorted({*cut.upstream.tree, *cut.output.tree}):
         changed = cut.upstream.tree.get(path) != cut.output.tree.get(path)

@@ -77,11 +77,12 @@ def _beside(root: Path, home: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=1)
 def own_digest() -> str:
-    """sha256 over the builder's own source: a changed builder is another builder."""
+    """sha256 over the builder's own files: a changed builder is another builder."""
     import builder
 
     root = Path(builder.__file__).parent
     found = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
+    files = (path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    for path in sorted(files):
         found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()

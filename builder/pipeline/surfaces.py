@@ -40,6 +40,11 @@ def surfaces(
     return compare(before, old, output, manifest, removals)
 
 
+def server_parser(manifest: Manifest) -> str:
+    """The module whose parser reads the server's command line; every other parser is a tool's."""
+    return f"{manifest.roots.model_package.partition('.')[0]}.{_PARSER}"
+
+
 def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapshot:
     """The output with the tables of what left in the files of ours that ask for them.
 
@@ -55,6 +60,5 @@ def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapsh
     ]
     if problems:
         raise BuildError(problems)
-    parser = f"{manifest.roots.model_package.partition('.')[0]}.{_PARSER}"
-    values = removed_features.tables(found, manifest, parser)
+    values = removed_features.tables(found, manifest, server_parser(manifest))
     return output.replace({f.path: removed_features.filled(output[f.path], values) for f in wanted})

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from builder import progress
 from builder.graph.names import package_of
 from builder.parallel import map_parallel
 from builder.source.encoding import encoded, readable
@@ -301,7 +302,7 @@ class _Fixpoint:
         """Fold files against the world of this round, whose other files stay as they are."""
         world = self.world()
         results = []
-        for path in paths:
+        for path in progress.counted(f"round {self.result.rounds + 1}", paths):
             needles = dirty[path]
             if needles is None:
                 needles = set(self.needles(path))

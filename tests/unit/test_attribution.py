@@ -97,13 +97,13 @@ def done() -> Cut:
 
 
 def batches(name: str) -> list[str]:
-    found = attribute(done())[f"python/pkg/{name}.py"]
+    found = attribute(done()).files[f"python/pkg/{name}.py"]
     return list(dict.fromkeys(reason.batch for reason in found))
 
 
 def test_a_removed_module_and_a_value_that_is_absent_account_for_what_asked_for_them() -> None:
     assert batches("models/one") == ["formats"]
-    found = attribute(done())["python/pkg/models/one.py"]
+    found = attribute(done()).files["python/pkg/models/one.py"]
     assert {r.rule for r in found} == {"python/pkg/awq.py", "the value 'awq' does not occur"}
     assert all(r.mark is not None and r.mark.line > 8 for r in found)
 
@@ -125,7 +125,7 @@ def test_every_specialized_file_is_some_batchs() -> None:
 
 def test_the_batch_of_most_lines_comes_first() -> None:
     more = {**FILES, "main": MAIN.replace("x = x + 1", "x = x + 1\n" + "        x = x * 2\n" * 9)}
-    found = attribute(cut(snapshot(more), manifest(MANIFEST)))
+    found = attribute(cut(snapshot(more), manifest(MANIFEST))).files
     assert found["python/pkg/main.py"][0].batch == "hip"
 
 
@@ -152,3 +152,14 @@ def test_a_decorator_and_the_end_of_a_signature_belong_to_their_function() -> No
 def test_words_that_stay_in_a_changed_line_did_not_leave() -> None:
     (block,) = removed_blocks(b"if is_cuda() or is_hip():\n    x = 1\n", b"if is_cuda():\n    x = 1\n")
     assert block.head == ("or", "is_hip")
+
+
+def test_a_removed_block_is_placed_in_upstreams_file_though_an_edit_moved_it() -> None:
+    longer = MANIFEST.replace('by: "False"', 'by: "(False and\\n        False)"')
+    done_so = cut(snapshot(FILES), manifest(longer))
+    blocks = attribute(done_so).blocks["python/pkg/main.py"]
+    lines = MAIN.splitlines()
+    told = {lines[one.line - 1].strip(): one.reasons[0].batch for one in blocks}
+    assert told["if _is_hip:"] == "hip"
+    assert told["_is_hip = is_hip()"] == "hip"
+    assert all(one.lines > 0 and 1 <= one.line <= len(lines) for one in blocks)

@@ -90,6 +90,7 @@ def test_out_holds_exactly_what_is_promised(world: World) -> None:
         "build.json",
         "upstream.diff",
         "REMOVED.md",
+        "report.html",
         "SHA256SUMS",
         "sbom.cdx.json",
         "provenance.intoto.json",

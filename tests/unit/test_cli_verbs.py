@@ -316,6 +316,25 @@ def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
     assert modules == {verb.replace("-", "_") for verb in VERBS}
 
 
+# -- report
+
+
+def test_report_writes_the_page_that_dist_puts_beside_the_tree(shared: World, tmp_path: Path) -> None:
+    shared.good("dist", "--out", str(tmp_path / "dist"))
+    page = tmp_path / "page.html"
+    assert f"{page}  " in shared.good("report", "--to", str(page)).stderr
+    assert page.read_bytes() == (tmp_path / "dist/report.html").read_bytes()
+    assert shared.good("report", "--to", "-").stdout == page.read_text("utf-8")
+    assert [p.name for p in tmp_path.iterdir() if "part" in p.name] == []
+
+
+def test_report_names_a_file_that_cannot_be_written_and_leaves_nothing(shared: World, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    done = shared.run("report", "--to", str(tmp_path / "folder"))
+    assert (done.returncode, codes(done.stderr)) == (7, ["E002"])
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
 # -- lock
 
 

@@ -199,6 +199,18 @@ def test_the_page_of_what_is_removed_is_computed() -> None:
     assert "## empty" not in page and "## base" not in page
 
 
+def test_the_page_of_what_is_removed_names_the_flags_that_a_batch_takes_though_it_removes_no_file() -> None:
+    lines = figures.before_after(figures.line_counts(UPSTREAM), figures.line_counts(OUTPUT))
+    lost = {
+        "tests": [("Server flags", ["--a", "--b"]), ("HTTP routes", ["GET /x"])],
+        "flags": [("F", ["--c"])],
+    }
+    whys = {"tests": "tests are run from upstream", "flags": "only flags"}
+    page = removed_md("sample", sample(), whys, lines, lost).decode()
+    assert "Server flags: `--a`, `--b`.\n\nHTTP routes: `GET /x`.\n" in page
+    assert "## flags\n\nonly flags\n\nF: `--c`.\n" in page
+
+
 def test_the_page_names_the_largest_folders_and_sums_up_the_rest() -> None:
     many = snapshot({f"d{n:02}/{i}.py": b"x\n" * n for n in range(1, 21) for i in range(2)})
     none = snapshot({})

@@ -10,7 +10,7 @@ from gate_worlds import manifest, package, rule
 
 from builder.analysis.removals import index_removals
 from builder.analysis.surface_diff import Surfaces, compare
-from builder.emit.surface_json import as_counts, surface_json
+from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.errors import Mark
 from builder.manifest.model import Batch, Option
 from builder.surface.extract import surface
@@ -73,6 +73,26 @@ def test_the_counts_are_of_things() -> None:
     assert counts["environment"]["before"] == 2
     assert counts["environment"]["lost"] == 1
     assert sum(c["unexplained"] for c in counts.values()) == 0
+
+
+def test_what_a_batch_takes_from_users_is_named_by_sort() -> None:
+    found = lost_names(surfaces(), "pkg.args")
+    assert found == {"models": [("HTTP routes", ["GET /x"]), ("Environment variables", ["A"])]}
+
+
+def test_a_flag_that_another_tool_still_has_is_not_lost() -> None:
+    flag = "parser.add_argument('--mode')\n"
+    before = package({"one.py": flag, "two.py": flag, "three.py": "parser.add_argument('--own')\n"})
+    removed = {f"python/pkg/{name}.py": rule(f"{name}.py") for name in ("one", "three")}
+    after = before.replace(dict.fromkeys(removed))
+    stated = manifest()
+    found = compare(
+        before, surface(before, stated.packages), after, stated, index_removals(stated, removed, {})
+    )
+    assert lost_names(found, "pkg.server") == {"models": [("Flags of tools", ["--own"])]}
+    assert lost_names(found, "pkg.one") == {
+        "models": [("Server flags", ["--mode"]), ("Flags of tools", ["--own"])]
+    }
 
 
 def test_the_same_surfaces_give_the_same_bytes() -> None:

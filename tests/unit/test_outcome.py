@@ -118,14 +118,10 @@ STEPS = st.builds(
 )
 
 
-def quiet(stage: str) -> None:
-    pass
-
-
 def run(step: Step, recall: Recalled) -> tuple[Outcome, Upstream, Manifest]:
     upstream, manifest = step.upstream(), step.manifest()
     known = about(upstream, manifest, step.without)
-    return recall_or_make(upstream, manifest, known, quiet, recall), upstream, manifest
+    return recall_or_make(upstream, manifest, known, recall), upstream, manifest
 
 
 def everything(step: Step, store: MemoryStore) -> Any:
@@ -213,7 +209,7 @@ def test_a_proof_uses_nothing_that_is_remembered() -> None:
     store = MemoryStore()
     upstream, manifest = Step().upstream(), Step().manifest()
     with memo.using(store):
-        outcome.prove(upstream, manifest, about(upstream, manifest), quiet)
+        outcome.prove(upstream, manifest, about(upstream, manifest))
     assert not store.added()
 
 
@@ -226,7 +222,7 @@ def test_an_outcome_is_read_without_the_bytes_of_upstream() -> None:
             pytest.fail("the bytes of upstream are read")
 
     upstream, manifest = replace(Step().upstream(), blobs=Unreadable({})), Step().manifest()
-    done = recall_or_make(upstream, manifest, about(upstream, manifest), quiet, Recalled.of(store))
+    done = recall_or_make(upstream, manifest, about(upstream, manifest), Recalled.of(store))
     context = Context.of(done.cut, done.after, done.figures, manifest)
     (answer, *_) = readings.answers(context, "python/acme/layers/fancy.py")
     assert answer.state == "removed"

@@ -8,13 +8,16 @@ from functools import cached_property
 
 from builder.analysis.conditions import Cause
 from builder.analysis.indexed_tree import IndexedTree
+from builder.analysis.removals import Removal
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
+from builder.graph.reach import Edge, Graph
 from builder.manifest.model import BASE, Batch, Manifest
 from builder.pipeline.answers.answer import State
 from builder.pipeline.cut import Cut
 from builder.pipeline.measure import Figures
 from builder.pipeline.reasons import reasons
+from builder.pipeline.starts import edges_of
 from builder.pipeline.verify import output_world
 from builder.surface.model import Key
 
@@ -69,6 +72,21 @@ class Context:
             found.setdefault(one.key, []).append(one)
         return {key: tuple(some) for key, some in found.items()}
 
+    @cached_property
+    def ways(self) -> Sequence[tuple[str, Mapping[str, Edge | None]]]:
+        """What each sort of start reaches in the output, the strongest sort first."""
+        return tuple(self.cut.decided.starts.ways(edges_of(self.after.index, self.manifest)))
+
+    @cached_property
+    def upstream_edges(self) -> Graph:
+        """The edges between upstream's modules."""
+        return edges_of(self.cut.before.index, self.manifest)
+
+    @cached_property
+    def absent_modules(self) -> frozenset[str]:
+        """The modules that are declared absent."""
+        return frozenset(a.name for b in self.cut.manifest.batches for a in b.absent if a.kind == "module")
+
     def state(self, path: str) -> State:
         """What became of a path that is on one of the sides."""
         before, after = self.cut.upstream.tree.get(path), self.cut.output.tree.get(path)
@@ -87,6 +105,11 @@ class Context:
 def reason_of(cause: Cause) -> Reason:
     """A cause of the surface as a reason of the ledger."""
     return Reason(cause.batch, cause.text, cause.mark)
+
+
+def reasons_of(removal: Removal | None) -> tuple[Reason, ...]:
+    """The statement that removed something, as reasons of the ledger; () where none of a batch did."""
+    return (Reason(removal.batch, removal.note, removal.mark),) if removal and removal.batch else ()
 
 
 def commonest_first(reasons: Iterable[Reason], name: str = "") -> tuple[Reason, ...]:

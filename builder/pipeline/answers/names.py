@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from builder.analysis.removals import Removal
 from builder.emit.ledger import Reason
 from builder.graph.names import is_test, locate, module_of
 from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
-from builder.pipeline.answers.context import Context
+from builder.pipeline.answers.context import Context, reasons_of
 from builder.pipeline.answers.paths import named_paths, path_answer
 from builder.pipeline.answers.recipes import restore_statement
 
@@ -112,16 +111,12 @@ def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
         name,
         "removed",
         headline,
-        _reason(removal),
+        reasons_of(removal),
         path,
         why=context.batch_why(removal.batch) if removal and removal.batch else None,
         details=(f"{file.headline}.",),
         back=restore_statement(context, [removal.batch] if removal else []),
     )
-
-
-def _reason(removal: Removal | None) -> tuple[Reason, ...]:
-    return (Reason(removal.batch, removal.note, removal.mark),) if removal and removal.batch else ()
 
 
 def _facts(context: Context, name: str) -> tuple[Reason, ...]:
@@ -133,7 +128,7 @@ def _facts(context: Context, name: str) -> tuple[Reason, ...]:
         if fact.name == name and fact.kind in ("predicate", "value", "attribute")
     ]
     removal = context.cut.removals.own(name, "stub", "body")
-    return (*stated, *_reason(removal))
+    return (*stated, *reasons_of(removal))
 
 
 def _whole(context: Context, what: str) -> Answer | None:

@@ -13,7 +13,6 @@ from builder.graph.reach import Step, why
 from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.recipes import restore_path
-from builder.pipeline.starts import edges_of
 
 _STATES = {
     "kept": "is kept as upstream has it",
@@ -141,7 +140,7 @@ def _counts(states: Counter[str] | Counter[State]) -> str:
 def _reached(context: Context, module: str) -> tuple[tuple[Step, ...] | None, str]:
     """The shortest path of imports to a module, and what it starts from."""
     index = context.after.index
-    for start, reached in context.cut.decided.starts.ways(edges_of(index, context.manifest)):
+    for start, reached in context.ways:
         steps = why(reached, module, index)
         if steps is not None:
             return steps, start

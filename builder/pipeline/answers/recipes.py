@@ -9,8 +9,6 @@ from builder.manifest.model import BASE, Rule
 from builder.manifest.switches import options
 from builder.pipeline.answers.answer import listed
 from builder.pipeline.answers.context import Context
-from builder.pipeline.starts import edges_of
-from builder.select.patterns import matches
 
 
 def restore_path(context: Context, path: str, rule: Rule) -> str:
@@ -35,9 +33,10 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
 
 def _other_batches(context: Context, path: str, rule: Rule) -> list[str]:
     """The other batches that remove a path: none of them may keep what another removes."""
-    rules = context.cut.decided.selection.rules
-    found = [one.batch for one in rules if one.verdict == "remove" and matches(one.pattern, path)]
-    return [batch for batch in dict.fromkeys(found) if batch not in (rule.batch, BASE)]
+    selection = context.cut.decided.selection
+    found = [selection.rules[number] for number in selection.matched.get(path, ())]
+    batches = dict.fromkeys(one.batch for one in found if one.verdict == "remove")
+    return [batch for batch in batches if batch not in (rule.batch, BASE)]
 
 
 def model_of(context: Context, path: str) -> str | None:
@@ -67,8 +66,7 @@ def _needed(context: Context, module: str) -> frozenset[str]:
     """What a removed module imports, over other removed ones, that a batch removes or declares absent."""
     cut = context.cut
     index = cut.before.index
-    edges = edges_of(index, context.manifest)
-    absent = {a.name for b in cut.manifest.batches for a in b.absent if a.kind == "module"}
+    edges, absent = context.upstream_edges, context.absent_modules
     needed: set[str] = set()
     seen = {module}
     todo = [module]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from builder.analysis.distributions import modules_of, requirement_name
 from builder.analysis.projects import Project, projects
@@ -101,12 +101,7 @@ def requirement_answer(context: Context, what: str) -> Answer | None:
     )
     if not (before or after):
         return None
-    reasons = tuple(
-        Reason(batch.id, f"{edit.op} {edit.key}", edit.mark)
-        for batch in context.manifest.batches
-        for edit in batch.toml
-        if requirement_name(str(edit.value)) == name and edit.file in {path for path, _ in [*before, *after]}
-    )
+    reasons = requirement_reasons(context, name, {path for path, _ in [*before, *after]})
     stays = tuple(
         Reason(BASE, f"stays: {one.why}", one.mark)
         for one in context.manifest.guarantees.dependencies
@@ -137,6 +132,16 @@ def requirement_answer(context: Context, what: str) -> Answer | None:
         why=context.batch_why(reasons[0].batch) if reasons and state != "kept" else None,
         details=tuple(details),
         back=restore_statement(context, (r.batch for r in reasons)) if state == "removed" else None,
+    )
+
+
+def requirement_reasons(context: Context, name: str, files: Collection[str]) -> tuple[Reason, ...]:
+    """The edits of the manifest about a requirement in these files; `name`: normalised."""
+    return tuple(
+        Reason(batch.id, f"{edit.op} {edit.key}", edit.mark)
+        for batch in context.manifest.batches
+        for edit in batch.toml
+        if requirement_name(str(edit.value)) == name and edit.file in files
     )
 
 

@@ -35,7 +35,7 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
     for kind in dict.fromkeys(key.kind for key in found):
         same = [key for key in found if key.kind == kind]
         for key in same[:_MAX_NAMESAKES]:
-            yield _answer(context, key, items[key])
+            yield item_answer(context, key, items[key])
         if rest := same[_MAX_NAMESAKES:]:
             kept = sum(key in surfaces.after for key in rest)
             yield Answer(
@@ -110,7 +110,8 @@ def _home(key: Key) -> str:
     return key.group or key.name
 
 
-def _answer(context: Context, key: Key, item: Item) -> Answer:
+def item_answer(context: Context, key: Key, item: Item) -> Answer:
+    """What became of one thing of the surface, and why."""
     surfaces = context.cut.surfaces
     changes = context.differences.get(key, ())
     model = key.kind == "registry" and key.group == context.manifest.roots.model_package

@@ -1,0 +1,1 @@
+"""The values that `report.html` shows."""

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from builder.emit.about import About
 from builder.emit.members import PROJECT
 from builder.errors import Mark, fail
 from builder.tree import EXECUTABLE, FILE, Snapshot
@@ -115,8 +116,12 @@ def metadata(
     version: str,
     license_names: list[str],
     project: str = PROJECT,
+    about: About | None = None,
 ) -> bytes:
-    """METADATA. Raises BuildError (G008) when pyproject.toml's [project] breaks the standard."""
+    """METADATA; summary and README are those of `about`, without it upstream's.
+
+    Raises BuildError (G008) when pyproject.toml's [project] breaks the standard.
+    """
     from pathlib import PurePosixPath
 
     from packaging.version import Version
@@ -131,7 +136,10 @@ def metadata(
     table.pop("license-files", None)
     table["dynamic"] = [name for name in table.get("dynamic", []) if name != "version"]
     table["version"] = version
-    if "readme" in table:
+    if about is not None:
+        table["description"] = about.summary(str(table.get("description", "")))
+        table["readme"] = {"text": about.readme(str(table.get("name"))), "content-type": "text/markdown"}
+    elif "readme" in table:
         table["readme"] = _readme(snapshot, table["readme"], project)
     where = f"{project}/pyproject.toml"
     try:

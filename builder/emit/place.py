@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import signal
 from collections.abc import Iterator
@@ -85,7 +86,7 @@ def _no_parent(out: Path, parent: bytes) -> Exception:
         what = f"'{out}' cannot be an output folder: '{os.fsdecode(above)}' is a file, not a folder."
         return fail("E002", what, hint="give another OUT")
     where = os.fsdecode(parent)
-    return fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {where}")
+    return fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {shlex.quote(where)}")
 
 
 def probe(place: Place) -> None:

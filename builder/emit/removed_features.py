@@ -7,12 +7,18 @@ import re
 from collections.abc import Iterator, Mapping
 
 from builder.analysis.surface_diff import Surfaces
-from builder.manifest.model import Manifest
+from builder.emit.surface_json import ROUTES, VARIABLES, lost_names
+from builder.manifest.model import BASE, Manifest
 from builder.surface.model import Surface
+from builder.tree import Snapshot
 
 Tables = Mapping[str, object]
 #: The names that a template assigns, each on one line, for the builder to fill.
 NAMES = ("DISTRIBUTION", "DECISIONS", "FLAGS", "CHOICES", "MODELS")
+#: Further names, filled where a template assigns them.
+MORE_NAMES = ("ROUTES", "VARIABLES")
+#: The name of a module of a package that lists what left when it is run.
+LISTING = "removed_features"
 
 
 def tables(surfaces: Surfaces, manifest: Manifest, parser: str) -> Tables:
@@ -36,7 +42,19 @@ def tables(surfaces: Surfaces, manifest: Manifest, parser: str) -> Tables:
                 choices.setdefault(name, {})[one.before] = batch
         elif kind == "registry" and group == models and one.change == "lost":
             architectures[name] = (one.place.module.rpartition(".")[2], batch)
-    used = {*flags.values(), *(b for row in choices.values() for b in row.values())}
+    others = {
+        kind: {
+            name: batch
+            for batch, sorts in lost_names(surfaces, parser, why).items()
+            if batch in why and batch != BASE  # the base cannot be switched off
+            for title, names in sorts
+            if title == kind
+            for name in names
+        }
+        for kind in (ROUTES, VARIABLES)
+    }
+    used = {batch for row in others.values() for batch in row.values()}
+    used |= {*flags.values(), *(b for row in choices.values() for b in row.values())}
     used |= {batch for _, batch in architectures.values()}
     return {
         "DISTRIBUTION": manifest.name,
@@ -44,6 +62,8 @@ def tables(surfaces: Surfaces, manifest: Manifest, parser: str) -> Tables:
         "FLAGS": dict(sorted(flags.items())),
         "CHOICES": {flag: dict(sorted(row.items())) for flag, row in sorted(choices.items())},
         "MODELS": dict(sorted(architectures.items())),
+        "ROUTES": dict(sorted(others[ROUTES].items())),
+        "VARIABLES": dict(sorted(others[VARIABLES].items())),
     }
 
 
@@ -64,6 +84,14 @@ def _free(after: Surface, manifest: Manifest, parser: str) -> Iterator[tuple[str
                 yield from ((key.name, v, option.batch) for v in option.values if isinstance(v, str))
 
 
+def listing(output: Snapshot, packages: Mapping[str, str]) -> str | None:
+    """The module of the output that lists what left when it is run; None if there is none."""
+    found = (
+        f"{name}.{LISTING}" for name, at in packages.items() if f"{at.rstrip('/')}/{LISTING}.py" in output
+    )
+    return next(found, None)
+
+
 def missing(template: bytes) -> list[str]:
     """The names that a template does not assign on one line."""
     return [name for name in NAMES if not _assignment(name).search(template.decode())]
@@ -72,7 +100,7 @@ def missing(template: bytes) -> list[str]:
 def filled(template: bytes, values: Tables) -> bytes:
     """The template with its tables."""
     text = template.decode()
-    for name in NAMES:
+    for name in (*NAMES, *MORE_NAMES):
         new = _text(values[name], 0)
         text = _assignment(name).sub(lambda match, new=new: match[1] + new, text, count=1)  # type: ignore[misc]
     return text.encode()

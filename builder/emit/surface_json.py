@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from builder.analysis.surface_diff import Difference, Surfaces
 from builder.surface.model import KINDS, Expression, Item, Key, Surface, Value
 
 SCHEMA_VERSION = 1
+ROUTES, VARIABLES = "HTTP routes", "Environment variables"
+_TITLES = ("Server flags", "Flags of tools", ROUTES, VARIABLES)
 
 
 def surface_json(surfaces: Surfaces) -> bytes:
@@ -52,22 +54,25 @@ def as_counts(surfaces: Surfaces) -> dict[str, dict[str, int]]:
     }
 
 
-def lost_names(surfaces: Surfaces, server: str) -> dict[str, list[tuple[str, list[str]]]]:
+def lost_names(
+    surfaces: Surfaces, server: str, batches: Collection[str]
+) -> dict[str, list[tuple[str, list[str]]]]:
     """Batch -> what users select by name and have lost by it: title and names, in a fixed order.
 
-    `server`: the module of the server's parser; flags of every other parser are tools'. A name that another
+    `batches`: those of the manifest; a loss counts for the first of them that accounts for it. `server`: the
+    module of the server's parser; flags of every other parser are tools'. A name that another
     parser or application of the output still offers is not lost.
     """
     offered = {(_sort(key, server), key.name) for key in surfaces.after}
     found: dict[tuple[str, int], dict[str, None]] = {}
-    titles = ("Server flags", "Flags of tools", "HTTP routes", "Environment variables")
     for one in surfaces.differences:
         sort = _sort(one.key, server)
         if one.change == "lost" and one.causes and sort is not None and (sort, one.key.name) not in offered:
-            found.setdefault((one.causes[0].batch, sort), {})[one.key.name] = None
+            named = (cause.batch for cause in one.causes if cause.batch in batches)
+            found.setdefault((next(named, one.causes[0].batch), sort), {})[one.key.name] = None
     result: dict[str, list[tuple[str, list[str]]]] = {}
     for (batch, sort), names in sorted(found.items()):
-        result.setdefault(batch, []).append((titles[sort], sorted(names)))
+        result.setdefault(batch, []).append((_TITLES[sort], sorted(names)))
     return result
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from builder.emit.about import About
 from builder.emit.archive import EPOCH, Member, pack
 from builder.emit.members import PROJECT, read_pyproject, wheel_members
 from builder.emit.metadata import (
@@ -45,16 +46,18 @@ def build_wheel(
     *,
     project: str = PROJECT,
     sboms: Mapping[str, bytes] | None = None,
+    about: About | None = None,
     epoch: int = EPOCH,
     workers: int = 2,
 ) -> Wheel:
     """The wheel of the tree's Python project.
 
     `version` is the distribution's (see `distribution_version`), `commit` upstream's; `sboms` are files
-    for dist-info/sboms (PEP 770); `epoch` dates the members (seconds since 1970).
+    for dist-info/sboms (PEP 770); `about` is what the wheel says of itself, by default what upstream says;
+    `epoch` dates the members (seconds since 1970).
     Raises BuildError (G008) when pyproject.toml cannot be followed.
     """
-    members, stem, tags = wheel_contents(snapshot, version, commit, project=project, sboms=sboms)
+    members, stem, tags = wheel_contents(snapshot, version, commit, project=project, sboms=sboms, about=about)
     data = pack(members, epoch, workers)
     return Wheel(
         name=f"{stem}-{_compressed(tags)}.whl",
@@ -72,6 +75,7 @@ def wheel_contents(
     *,
     project: str = PROJECT,
     sboms: Mapping[str, bytes] | None = None,
+    about: About | None = None,
 ) -> tuple[dict[str, Member], str, list[str]]:
     """Members of the wheel in archive order (dist-info last, RECORD at the end), `name-version`, and tags."""
     pyproject = read_pyproject(snapshot, project)
@@ -87,16 +91,16 @@ def wheel_contents(
     info = f"{stem}.dist-info"
     tags = _tags(files, pyproject, project)
     texts = licenses(snapshot, pyproject, project)
-    about = {
-        f"{info}/METADATA": metadata(snapshot, pyproject, version, list(texts), project),
+    own = {
+        f"{info}/METADATA": metadata(snapshot, pyproject, version, list(texts), project, about),
         f"{info}/WHEEL": wheel_file(tags),
         **{f"{info}/licenses/{path}": text for path, text in texts.items()},
         **{f"{info}/sboms/{path}": text for path, text in (sboms or {}).items()},
     }
     if points := entry_points(pyproject):
-        about[f"{info}/entry_points.txt"] = points
+        own[f"{info}/entry_points.txt"] = points
     members = dict(sorted(files.items()))
-    members |= {path: Member(text) for path, text in sorted(about.items())}
+    members |= {path: Member(text) for path, text in sorted(own.items())}
     members[f"{info}/RECORD"] = Member(record(members, f"{info}/RECORD"))
     return members, stem, tags
 

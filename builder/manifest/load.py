@@ -34,7 +34,14 @@ def load(path: Path) -> Manifest:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise fail("M001", f"The manifest cannot be read: {_reason(error)}.", Mark(path.name)) from None
+        hint = None
+        if isinstance(error, FileNotFoundError):
+            hint = (
+                "run this in the manifest's folder, or name it: `--manifest FILE`, with make "
+                '`ARGS="--manifest FILE"`'
+            )
+        message = f"The manifest cannot be read: {_reason(error)}."
+        raise fail("M001", message, Mark(path.name), hint=hint) from None
     files, others = read_overlays(path.parent)
     scope = read_scope(path.parent)
     if isinstance(scope, str):

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from builder import __version__
-from builder.emit import build_json, checksums, figures, ledger, lock, removed, report_html
+from builder.emit import build_json, checksums, figures, ledger, lock, removed, removed_features, report_html
+from builder.emit.about import About
 from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
 from builder.emit.metadata import distribution_version, metadata
@@ -18,7 +19,7 @@ from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
 from builder.errors import BuildError, Problem
-from builder.manifest.model import Manifest
+from builder.manifest.model import BASE, Manifest
 from builder.native.units import units
 from builder.pipeline.answers.context import Context
 from builder.pipeline.cut import Cut
@@ -80,7 +81,8 @@ def assemble(
         cut.upstream.tree.id,
         requirements(metadata(cut.output, project, version, [])),
     )
-    wheel = build_wheel(cut.output, version, upstream.commit, sboms={SBOM: bill})
+    about = about_wheel(outcome, upstream, manifest, without, version)
+    wheel = build_wheel(cut.output, version, upstream.commit, sboms={SBOM: bill}, about=about)
     facts = build_json.UpstreamFacts(
         upstream.spec,
         upstream.commit,
@@ -121,7 +123,7 @@ def assemble(
             measured.rows,
             {b.id: b.why for b in manifest.batches},
             measured.lines,
-            lost_names(cut.surfaces, server_parser(manifest)),
+            lost_names(cut.surfaces, server_parser(manifest), [b.id for b in manifest.batches]),
         ),
         report_html.NAME: report_html.report_html(
             report_data.report_data(shown, context, measured, doubts, manifest)
@@ -137,6 +139,30 @@ def assemble(
     files[checksums.NAME] = checksums.sha256sums(files)
     proof = _proof(build, wheel)
     return Output(cut.output, files, key(upstream, manifest, without, tools)), proof
+
+
+def about_wheel(
+    outcome: Outcome, upstream: Upstream, manifest: Manifest, without: Sequence[str], version: str
+) -> About:
+    """What the wheel says of itself: its scope, its trees, and the features that it leaves out."""
+    cut = outcome.cut
+    did_something = {f.id for f in outcome.figures.batches if f.files_removed or f.files_edited}
+    return About(
+        name=manifest.name,
+        repository=manifest.upstream.repository,
+        version=version,
+        commit=upstream.commit if upstream.kind == "git" else None,
+        upstream_tree=cut.upstream.tree.id,
+        tree=cut.output.tree.id,
+        scope=manifest.scope_name,
+        without=sorted(without),
+        left_out=[
+            (b.id, b.why)
+            for b in manifest.batches
+            if b.kind == "feature" and b.id in did_something and b.id != BASE
+        ],
+        listing=removed_features.listing(cut.output, manifest.packages),
+    )
 
 
 def _small_enough(upstream: Upstream, manifest: Manifest, measured: Figures) -> None:

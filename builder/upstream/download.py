@@ -194,7 +194,9 @@ def _failure(output: str, project: str, wanted: str = "an sdist") -> PipError:
         return PipError(f"the index does not have this release as {wanted}", releases)
     reached = releases == ("none",) and "connection broken" not in output
     # the index that could not be reached is reported before "no matching distribution"
-    for pattern in (r"connection broken by '(?:\w+\()?(.*)", r"^(?:ERROR|WARNING): (.*)", r"^(.*\S)\s*$"):
+    # a warning may be about anything, such as a folder of links that is missing: an error is the cause
+    causes = (r"connection broken by '(?:\w+\()?(.*)", r"^ERROR: (.*)", r"^WARNING: (.*)", r"^(.*\S)\s*$")
+    for pattern in causes:
         match = re.search(pattern, output, re.M)
         if match:
             return PipError("pip says: " + _shorten(match.group(1)), (), reached)

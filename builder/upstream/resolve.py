@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -149,6 +150,8 @@ def _unavailable(wanted: Wanted, where: Sources, search: _Search) -> BuildError:
     close = specs.did_you_mean(wanted.value, search.names) if wanted.kind == "ref" else ""
     if close:
         hints.append(f"did you mean {close}?")
+    if re.fullmatch(f"[0-9a-fA-F]{{4,{specs.MINIMUM_DIGITS - 1}}}", wanted.value):
+        hints.append(f"a short commit has at least {specs.MINIMUM_DIGITS} digits")
     if where.mirror is None:
         hints.append(f"`SGLANG_MIRROR=/path/to/sglang.git make dist UPSTREAM={wanted.spec}` works offline")
     for version in release.kept(where.cache)[-1:]:

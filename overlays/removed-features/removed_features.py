@@ -20,6 +20,10 @@ FLAGS: dict[str, str] = {}
 CHOICES: dict[str, dict[str, str]] = {}
 #: architecture -> (its module in sglang.srt.models, decision)
 MODELS: dict[str, tuple[str, str]] = {}
+#: method and path -> decision
+ROUTES: dict[str, str] = {}
+#: environment variable -> decision
+VARIABLES: dict[str, str] = {}
 
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '([^']*)'")
 
@@ -75,3 +79,27 @@ class ArgumentParser(argparse.ArgumentParser):
             words = [word.partition("=")[0] for word in message.split()]
             message = explained("flag", dict.fromkeys(words), message)
         super().error(message)
+
+
+def listing() -> str:
+    """Everything that was left out, by the decision that left it out."""
+    rows: dict[str, dict[str, list[str]]] = {decision: {} for decision in DECISIONS}
+    for title, table in (("options", FLAGS), ("routes", ROUTES), ("environment variables", VARIABLES)):
+        for name, decision in table.items():
+            rows[decision].setdefault(title, []).append(name)
+    for option, values in CHOICES.items():
+        for value, decision in values.items():
+            rows[decision].setdefault("values", []).append(f"{option} {value}")
+    for name, (_, decision) in MODELS.items():
+        rows[decision].setdefault("architectures", []).append(name)
+    lines = [f"{DISTRIBUTION} leaves out:"]
+    for decision, found in sorted(rows.items()):
+        lines += ["", f"{decision}: {DECISIONS[decision]}"]
+        lines += [f"  {title}: {', '.join(names)}" for title, names in found.items()]
+        if set(found) != {"architectures"}:
+            lines.append(f"  To bring it back, build with `--without {decision}`.")
+        if "architectures" in found:
+            lines.append(
+                "  To bring an architecture back, add its module to roots.models.keep in the manifest."
+            )
+    return "\n".join(lines)

@@ -316,6 +316,11 @@ def test_help_names_every_verb_and_every_verb_has_help(shared: World) -> None:
     assert modules == {verb.replace("-", "_") for verb in VERBS}
 
 
+def test_a_manifest_that_lies_elsewhere_can_be_named(shared: World, tmp_path: Path) -> None:
+    done = shared.run("why", "x", "--manifest", str(tmp_path / "manifest.yaml"))
+    assert done.returncode == 4 and "--manifest FILE" in done.stderr
+
+
 # -- report
 
 

@@ -76,7 +76,7 @@ def test_the_counts_are_of_things() -> None:
 
 
 def test_what_a_batch_takes_from_users_is_named_by_sort() -> None:
-    found = lost_names(surfaces(), "pkg.args")
+    found = lost_names(surfaces(), "pkg.args", ["b"])
     assert found == {"models": [("HTTP routes", ["GET /x"]), ("Environment variables", ["A"])]}
 
 
@@ -89,8 +89,8 @@ def test_a_flag_that_another_tool_still_has_is_not_lost() -> None:
     found = compare(
         before, surface(before, stated.packages), after, stated, index_removals(stated, removed, {})
     )
-    assert lost_names(found, "pkg.server") == {"models": [("Flags of tools", ["--own"])]}
-    assert lost_names(found, "pkg.one") == {
+    assert lost_names(found, "pkg.server", []) == {"models": [("Flags of tools", ["--own"])]}
+    assert lost_names(found, "pkg.one", []) == {
         "models": [("Server flags", ["--mode"]), ("Flags of tools", ["--own"])]
     }
 

@@ -11,10 +11,13 @@ import stat
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
+from email.parser import Parser
 from pathlib import Path
 
 import pytest
 
+from builder.emit.about import About
 from builder.emit.archive import Member, pack
 from builder.emit.members import wheel_members
 from builder.emit.metadata import distribution_version, version_module
@@ -395,3 +398,35 @@ def test_a_pyproject_that_cannot_be_followed_is_a_coded_error(snap: Snapshot, sa
     with pytest.raises(BuildError, match=says) as caught:
         make(snap)
     assert caught.value.problems[0].code == "G008"
+
+
+ABOUT = About(
+    name="pkg-cut", repository="https://example.org/pkg.git", version="1.2.3+label", commit=COMMIT,
+    upstream_tree="2" * 40, tree="3" * 40, scope="default", without=("grpc",),
+    left_out=(("awq", "AWQ\n  leaves."),), listing="pkg.removed_features",
+)  # fmt: skip
+
+
+def test_a_wheel_says_what_it_is_and_keeps_its_name() -> None:
+    plain, own = make(), build_wheel(sample(), "1.2.3+label", COMMIT, about=ABOUT)
+    texts = {}
+    for one in (plain, own):
+        with zipfile.ZipFile(io.BytesIO(one.data)) as archive:
+            name = next(n for n in archive.namelist() if n.endswith("/METADATA"))
+            texts[one.content_sha256] = Parser().parsestr(archive.read(name).decode())
+    before, after = texts[plain.content_sha256], texts[own.content_sha256]
+    assert (
+        own.name == plain.name and after["Name"] == before["Name"] and after["Version"] == before["Version"]
+    )
+    assert after.get_all("Requires-Dist") == before.get_all("Requires-Dist")
+    assert after["Summary"].startswith("pkg-cut, a distribution with a part of upstream (tree 333333333333)")
+    assert "\n" not in after["Summary"] and after["Description-Content-Type"] == "text/markdown"
+    text = after.get_payload()
+    assert f"| tree of this distribution | `{'3' * 40}` |" in text and COMMIT in text
+    assert "| scope | `default, without grpc` |" in text
+    assert "- **awq**: AWQ leaves." in text and "python -m pkg.removed_features" in text
+
+
+def test_a_wheel_of_a_project_without_a_summary_has_one() -> None:
+    assert ABOUT.summary("") == "pkg-cut, a distribution with a part of upstream (tree 333333333333)"
+    assert "python -m" not in replace(ABOUT, listing=None).readme("pkg")

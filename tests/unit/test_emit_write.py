@@ -318,6 +318,14 @@ def test_a_missing_parent_is_named_with_the_command_that_makes_it(tmp_path: Path
     assert error.problems[0].hint == f"mkdir -p {tmp_path}/a/b"
 
 
+def test_the_command_that_makes_a_missing_parent_works_for_any_name(tmp_path: Path) -> None:
+    out = tmp_path / "it's a; b/out"
+    hint = refused(out, "E002").problems[0].hint
+    assert hint is not None
+    subprocess.run(hint, shell=True, check=True, cwd=tmp_path)
+    assert out.parent.is_dir()
+
+
 @pytest.mark.parametrize("below", ["out", "a/b/out"])
 def test_a_place_below_a_file_is_told_as_that(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("text")

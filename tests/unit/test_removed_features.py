@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from gate_worlds import manifest
@@ -15,7 +17,7 @@ from builder.analysis.conditions import Cause
 from builder.analysis.surface_diff import Difference, Surfaces
 from builder.emit.removed_features import NAMES, filled, missing, tables
 from builder.errors import Mark
-from builder.manifest.model import Batch, Option, Roots
+from builder.manifest.model import BASE, Batch, Manifest, Option, Roots
 from builder.surface.model import Item, Key, Place, Value
 
 TEMPLATE = Path(__file__).parents[2] / "overlays/removed-features/removed_features.py"
@@ -30,19 +32,23 @@ def lost(kind: str, group: str, name: str, batch: str, place: Place = THERE, **m
     return Difference(change, Key(kind, group, name), place, causes=causes, **more)  # type: ignore[arg-type]
 
 
-def values(
+def stated(
     *differences: Difference, options: tuple[Option, ...] = (), **flags: Mapping[str, Value]
-) -> object:
+) -> tuple[Surfaces, Manifest, str]:
     from dataclasses import replace
 
     batches = [Batch(name, why, HERE) for name, why in WHY.items()]
     batches[0] = replace(batches[0], options=options)
-    stated = replace(manifest(batches=tuple(batches)), roots=Roots((), (), "pkg.models"), name="pkg-cut")
+    whole = replace(manifest(batches=tuple(batches)), roots=Roots((), (), "pkg.models"), name="pkg-cut")
     after = {}
     for name, details in flags.items():
         key = Key("flag", "pkg.args", "--" + name.replace("_", "-"))
         after[key] = Item(key, (Place("x.py", 1),), details)
-    return tables(Surfaces({}, after, differences), stated, "pkg.args")
+    return Surfaces({}, after, differences), whole, "pkg.args"
+
+
+def values(*differences: Difference, **more: Any) -> object:
+    return tables(*stated(*differences, **more))
 
 
 SOME = (
@@ -77,6 +83,8 @@ def test_the_tables_hold_what_left_from_the_servers_parser_and_the_models() -> N
         "FLAGS": {"--grpc-mode": "grpc"},
         "CHOICES": {"--backend": {"a\"b'": "fa3-fa4", "fa3": "fa3-fa4"}},
         "MODELS": {"LlamaForCausalLM": ("llama", "models")},
+        "ROUTES": {},
+        "VARIABLES": {},
     }
 
 
@@ -176,3 +184,27 @@ def test_a_removed_value_of_an_option_without_choices_is_refused(
     with pytest.raises(SystemExit):
         parser.parse_args(["--device", "npu"])
     assert "`--device npu` is not part of pkg-cut" in capsys.readouterr().err
+
+
+def test_the_listing_names_what_each_decision_left_out_and_the_way_back(tmp_path: Path) -> None:
+    more = (
+        lost("route", "pkg.app", "GET /x", "grpc"),
+        lost("environment", "", "PKG_GRPC", "grpc"),
+        lost("environment", "", "PKG_BASE", BASE),
+    )
+    found = tables(*stated(*SOME, *more))
+    text = module(filled(TEMPLATE.read_bytes(), found), tmp_path).listing()
+    blocks = dict(block.split(":", 1) for block in text.split("\n\n")[1:])
+    assert set(blocks) == {"fa3-fa4", "grpc", "models"}
+    assert "options: --grpc-mode" in blocks["grpc"] and "routes: GET /x" in blocks["grpc"]
+    assert "environment variables: PKG_GRPC" in blocks["grpc"] and "--without grpc" in blocks["grpc"]
+    assert "values: --backend a\"b', --backend fa3" in blocks["fa3-fa4"]
+    assert "LlamaForCausalLM" in blocks["models"] and "--without" not in blocks["models"]
+    assert "PKG_BASE" not in text
+
+
+def test_a_template_without_the_further_names_is_filled_as_before() -> None:
+    text = TEMPLATE.read_text("utf-8")
+    older = re.sub(r"(?m)^(?:ROUTES|VARIABLES).*\n", "", text)
+    assert missing(older.encode()) == []
+    assert b"ROUTES:" not in filled(older.encode(), values(*SOME))  # type: ignore[arg-type]

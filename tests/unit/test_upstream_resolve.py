@@ -171,6 +171,15 @@ def test_a_blob_or_a_tree_is_not_a_commit(repo: Repo, where: Sources) -> None:
     assert problem("a-blob", here).code == "U002"
 
 
+def test_an_abbreviation_that_is_too_short_is_told_how_long_it_must_be(repo: Repo, where: Sources) -> None:
+    with pytest.raises(BuildError) as caught:
+        resolve("01c00", replace(where, offline=True))
+    assert "a short commit has at least 7 digits" in str(caught.value.problems[0].hint)
+    with pytest.raises(BuildError) as caught:
+        resolve("v99.0", replace(where, offline=True))
+    assert "digits" not in str(caught.value.problems[0].hint)
+
+
 def test_an_abbreviation_of_two_commits_is_ambiguous_and_both_are_listed(repo: Repo, where: Sources) -> None:
     # two commits with the same first 7 digits, found once by trial
     ids: dict[str, str] = {}

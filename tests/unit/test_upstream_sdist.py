@@ -329,6 +329,15 @@ def test_an_index_with_nothing_is_unreachable_and_says_what_works(index: Path, w
     assert "SGLANG_MIRROR" in (found.hint or "")
 
 
+def test_the_error_of_pip_is_its_cause_and_not_a_warning_before_it() -> None:
+    said = (
+        "WARNING: Location 'file:///wheels' is ignored: it is either a non-existing path or lacks a scheme.\n"
+        "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
+    )
+    assert "No space left on device" in str(download._failure(said, "acme"))
+    assert "is ignored" in str(download._failure(said.splitlines()[0], "acme"))
+
+
 def test_another_build_backend_falls_back_to_the_documented_command(index: Path, where: Sources) -> None:
     backend = b"[build-system]\nrequires = []\nbuild-backend = 'own'\nbackend-path = ['.']\n"
     own = (

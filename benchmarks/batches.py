@@ -117,7 +117,7 @@ def _all(problems: Sequence[Problem]) -> list[Problem]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("pins", nargs="*", default=["seed", "release", "june"])
-    parser.add_argument("--batch", action="append", help="only this batch; may be repeated")
+    parser.add_argument("--batch", action="append", help="only this batch, or two joined by +")
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="try N pairs of batches")
     parser.add_argument("--models", action="append", help="keep these, joined by +; may be repeated")
     parser.add_argument("--out", type=Path, default=ROOT / switch_figures.FILE)
@@ -128,7 +128,8 @@ def main() -> int:
     for name in given.pins:
         pin = Pin(name, manifest)
         tried = [("models", tuple(one.split("+"))) for one in given.models or ()]
-        tried += [("batches", (one,)) for one in given.batch or ()]
+        named = [tuple(one.split("+")) for one in given.batch or ()]
+        tried += [("pairs" if len(names) > 1 else "batches", names) for names in named]
         tried += [("pairs", pair) for pair in pin.pairs(given.pairs)]
         if not tried:
             tried = [("batches", (batch.id,)) for batch in manifest.batches if batch.id != BASE]

@@ -50,11 +50,11 @@ def test_the_page_of_the_scope_is_that_of_the_manifest_its_lock_and_its_figures(
 
 def test_the_figures_of_batches_are_of_batches_and_of_what_goes_off_with_them() -> None:
     manifest = load(ROOT / "manifest.yaml")
-    for batches in switch_figures.read(read(switch_figures.FILE).encode()).batches.values():
-        for name, one in batches.items():
-            assert one.off == off_with(manifest, [name], with_needs=True), (
-                f"run benchmarks/batches.py: {name}"
-            )
+    figures = switch_figures.read(read(switch_figures.FILE).encode())
+    for tried in (*figures.batches.values(), *figures.pairs.values()):
+        for name, one in tried.items():
+            off = off_with(manifest, name.split("+"), with_needs=True)
+            assert one.off == off, f"run benchmarks/batches.py --batch {name}"
 
 
 def test_every_batch_and_every_item_of_the_scope_is_a_row() -> None:

@@ -48,13 +48,7 @@ class Pin:
 
     def __init__(self, name: str, manifest: Manifest) -> None:
         mirror = os.environ.get("SGLANG_MIRROR")
-        where = Sources(
-            Path(mirror) if mirror else None,
-            default_cache(),
-            manifest.upstream.repository,
-            False,
-            manifest.upstream.pins,
-        )
+        where = Sources.of(manifest, Path(mirror) if mirror else None, default_cache(), False)
         self.manifest = manifest
         self.upstream = resolve(name, where)
         self.files = snapshot(self.upstream)

@@ -371,7 +371,7 @@ def _requirements(pin: str) -> _Wanted:
     manifest = load(ROOT / "manifest.yaml")
     mirror = os.environ.get("SGLANG_MIRROR")
     place = Path(mirror) if mirror else None
-    sources = Sources(place, default_cache(), manifest.upstream.repository, False, manifest.upstream.pins)
+    sources = Sources.of(manifest, place, default_cache(), False)
     upstream = find(pin, sources)
     done = cut(snapshot(upstream), manifest)
     after = world(done.output, manifest.packages)

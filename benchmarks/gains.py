@@ -73,7 +73,7 @@ def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str,
     manifest = load(ROOT / "manifest.yaml")
     mirror = os.environ.get("SGLANG_MIRROR")
     place = Path(mirror) if mirror else None
-    where = Sources(place, default_cache(), manifest.upstream.repository, False, manifest.upstream.pins)
+    where = Sources.of(manifest, place, default_cache(), False)
     upstream = resolve(pin, where)
     done = cut(snapshot(upstream), manifest)
     lines = measured(done, manifest).lines[figures.CODE]

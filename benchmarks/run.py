@@ -35,10 +35,7 @@ from builder.manifest.load import load
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
 manifest = load(Path("manifest.yaml"))
-sources = Sources(
-    Path(os.environ["SGLANG_MIRROR"]), Path(sys.argv[2]), manifest.upstream.repository, True,
-    manifest.upstream.pins,
-)
+sources = Sources.of(manifest, Path(os.environ["SGLANG_MIRROR"]), Path(sys.argv[2]), True)
 upstream = snapshot(resolve(sys.argv[1], sources))
 """
 _CUT = _SETUP + "from builder.pipeline.cut import cut\ncut(upstream, manifest)\n"

@@ -107,7 +107,8 @@ def _wheel_bytes(upstream: Upstream, manifest: Manifest) -> int:
     from builder.pipeline.build import version_of
     from builder.upstream.model import snapshot
 
-    return len(build_wheel(snapshot(upstream), version_of(upstream, manifest), upstream.commit).data)
+    version, project = version_of(upstream, manifest), manifest.upstream.project
+    return len(build_wheel(snapshot(upstream), version, upstream.commit, project=project).data)
 
 
 def kernel_sizes(wheels: Sequence[Path]) -> dict[str, list[int]]:

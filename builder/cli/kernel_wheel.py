@@ -10,7 +10,7 @@ import click
 
 from builder.cli import options, output, stages
 from builder.emit.marker import MARKER
-from builder.emit.members import PROJECT, read_pyproject
+from builder.emit.members import read_pyproject
 from builder.errors import fail
 from builder.kernel import fetch, names, repack, write
 from builder.kernel.sources import differing, sources
@@ -64,8 +64,9 @@ def command(
     upstream = options.resolve(request)
     done = stages.cut_upstream(request, upstream)
     stages.verify_output(request, done)
-    pyproject = read_pyproject(done.output)
-    requirement = names.required(pyproject, manifest.kernel, f"{PROJECT}/pyproject.toml")
+    project = manifest.upstream.project
+    pyproject = read_pyproject(done.output, project)
+    requirement = names.required(pyproject, manifest.kernel, project.pyproject)
     if wheel is None:
         output.stage(f"downloading {requirement}")
         cache = request.cache or default_cache()

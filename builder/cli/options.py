@@ -158,14 +158,8 @@ def sources(request: Request) -> Sources:
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources
 
-    return Sources(
-        request.mirror,
-        request.cache or default_cache(),
-        request.manifest.upstream.repository,
-        request.offline,
-        request.manifest.upstream.pins,
-        request.python,
-    )
+    cache = request.cache or default_cache()
+    return Sources.of(request.manifest, request.mirror, cache, request.offline, request.python)
 
 
 def resolve(request: Request, quiet: bool = False) -> Upstream:

@@ -32,7 +32,7 @@ def command(names: bool, **shared: Any) -> None:
     upstream = options.resolve(request)
     require_project(upstream.tree, request.manifest)
     known = about(upstream, request.manifest, request.off)
-    within = partial_paths(upstream.tree, known.kind)
+    within = partial_paths(upstream.tree, request.manifest.upstream.project.folder, known.kind)
     manifest = with_paths(excused(request.manifest, known, within), upstream.tree)
     selection = select(upstream.tree, manifest, within=within)
     families = _families(request, upstream, known) if names else {}

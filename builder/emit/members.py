@@ -15,17 +15,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
+from builder.manifest.model import Project
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
-#: the folder of the tree that is the Python project
-PROJECT = "python"
 #: package data that setuptools adds to every package unasked
 _IMPLICIT = ("*.pyi", "py.typed")
 
 
-def read_pyproject(snapshot: Snapshot, project: str = PROJECT) -> dict[str, Any]:
+def read_pyproject(snapshot: Snapshot, project: Project) -> dict[str, Any]:
     """The pyproject.toml of the project folder. Raises BuildError (G008) when it is missing or broken."""
-    path = f"{project}/pyproject.toml"
+    path = project.pyproject
     if path not in snapshot:
         raise fail("G008", f"The tree has no {path}, so no wheel can be built.")
     from tomlkit import parse
@@ -37,14 +36,14 @@ def read_pyproject(snapshot: Snapshot, project: str = PROJECT) -> dict[str, Any]
         raise fail("G008", f"{path} cannot be read: {error}.", upstream=Mark(path)) from error
 
 
-def wheel_members(snapshot: Snapshot, project: str = PROJECT) -> dict[str, str]:
+def wheel_members(snapshot: Snapshot, project: Project) -> dict[str, str]:
     """Path in the wheel -> path in the tree, sorted; generated files (_version.py, dist-info) not included.
 
     Raises BuildError (G008) for a pyproject.toml that is broken or uses unsupported settings.
     """
     setuptools = read_pyproject(snapshot, project).get("tool", {}).get("setuptools", {})
-    _refuse_unknown(setuptools, f"{project}/pyproject.toml")
-    prefix = project + "/"
+    _refuse_unknown(setuptools, project.pyproject)
+    prefix = project.prefix
     folders = _folders(path[len(prefix) :] for path in snapshot if path.startswith(prefix))
     chosen = {f for f in folders[""].files if f.removesuffix(".py") in setuptools.get("py-modules", ())}
     data = setuptools.get("package-data", {})

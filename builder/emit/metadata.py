@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from builder.emit.about import About
-from builder.emit.members import PROJECT
 from builder.errors import Mark, fail
+from builder.manifest.model import Project
 from builder.tree import EXECUTABLE, FILE, Snapshot
 
 #: files that setuptools takes for licences when pyproject.toml names none
@@ -95,13 +95,13 @@ def version_file(pyproject: Mapping[str, Any]) -> str | None:
     return str(path) if path else None
 
 
-def licenses(snapshot: Snapshot, pyproject: Mapping[str, Any], project: str = PROJECT) -> dict[str, bytes]:
+def licenses(snapshot: Snapshot, pyproject: Mapping[str, Any], project: Project) -> dict[str, bytes]:
     """Name -> text of the licence files: the project's own, and for what it lacks the repository's."""
     declared = pyproject.get("project", {}).get("license", {})
     names = [declared["file"]] if isinstance(declared, dict) and "file" in declared else []
     patterns = pyproject.get("project", {}).get("license-files", [*names, *_LICENSES])
     texts: dict[str, bytes] = {}
-    for folder in ("", project + "/"):  # the project's own wins
+    for folder in ("", project.prefix):  # the project's own wins
         for path in snapshot:
             name = path.removeprefix(folder)
             plain = snapshot.tree[path].mode in (FILE, EXECUTABLE) and path.startswith(folder)
@@ -115,7 +115,7 @@ def metadata(
     pyproject: Mapping[str, Any],
     version: str,
     license_names: list[str],
-    project: str = PROJECT,
+    project: Project,
     about: About | None = None,
 ) -> bytes:
     """METADATA; summary and README are those of `about`, without it upstream's.
@@ -141,7 +141,7 @@ def metadata(
         table["readme"] = {"text": about.readme(str(table.get("name"))), "content-type": "text/markdown"}
     elif "readme" in table:
         table["readme"] = _readme(snapshot, table["readme"], project)
-    where = f"{project}/pyproject.toml"
+    where = project.pyproject
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # upstream's licence classifier is old, not wrong
@@ -154,17 +154,17 @@ def metadata(
         raise fail("G008", f"{where} does not describe a project: {error}", upstream=Mark(where)) from error
 
 
-def _readme(snapshot: Snapshot, readme: Any, project: str) -> dict[str, str]:
+def _readme(snapshot: Snapshot, readme: Any, project: Project) -> dict[str, str]:
     if isinstance(readme, dict) and "text" in readme:
         return dict(readme)
     name = readme["file"] if isinstance(readme, dict) else str(readme)
     kind = readme.get("content-type") if isinstance(readme, dict) else None
-    path = next((p for p in (f"{project}/{name}", name) if p in snapshot), None)
+    path = next((p for p in (f"{project.prefix}{name}", name) if p in snapshot), None)
     if path is None:
-        where = f"{project}/pyproject.toml"
+        where = project.pyproject
         raise fail(
             "G008",
-            f"{where} names the readme '{name}', and neither {project}/ nor the top of the tree has it.",
+            f"{where} names the readme '{name}', and neither its folder nor the top of the tree has it.",
             upstream=Mark(where),
             hint=f"keep {name}",
         )

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from builder.emit.build_json import Build
+from builder.manifest.model import Upstream
 
 NAME = "provenance.intoto.json"
 BUILD_TYPE = "urn:sglang-deepseek-builder:dist:1"
@@ -19,12 +20,12 @@ BUILD_TYPE = "urn:sglang-deepseek-builder:dist:1"
 def provenance(
     build: Build,
     materials: Mapping[str, str],
-    repository: str,
+    upstream: Upstream,
     files: Mapping[str, bytes] | None = None,
     source_sha256: str | None = None,
 ) -> bytes:
     """in-toto statement: the tree, the wheel and the files beside them, made from upstream, the manifest
-    and the overlays by this builder.
+    and the overlays by this builder. `upstream`: as the manifest states it.
 
     `materials` maps the manifest's path and those of the overlays to the sha256 of each file; `files` are
     the other files of the output; `source_sha256` is the digest of the builder's own source.
@@ -37,7 +38,7 @@ def provenance(
     builder: dict[str, Any] = {"id": "sglang-deepseek-builder", "version": {"builder": build.builder}}
     if source_sha256:
         builder["builderDependencies"] = [{"name": "builder", "digest": {"sha256": source_sha256}}]
-    inputs = [_upstream(build, repository)]
+    inputs = [_upstream(build, upstream)]
     if archive := build.upstream.archive:
         release: dict[str, Any] = {"name": archive.name, "digest": {"sha256": archive.sha256}}
         if archive.written:
@@ -69,12 +70,12 @@ def provenance(
     return (json.dumps(statement, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
-def _upstream(build: Build, repository: str) -> dict[str, Any]:
+def _upstream(build: Build, stated: Upstream) -> dict[str, Any]:
     """Where upstream came from. No repository has the commit that is computed for a release."""
     upstream = build.upstream
     digest = {"gitTree": upstream.tree}
     if upstream.origin != "git":
-        return {"uri": f"pkg:pypi/sglang@{upstream.version}", "digest": digest}
+        return {"uri": f"pkg:pypi/{stated.project.name}@{upstream.version}", "digest": digest}
     if upstream.commit:
         digest["gitCommit"] = upstream.commit
-    return {"uri": f"git+{repository}", "digest": digest}
+    return {"uri": f"git+{stated.repository}", "digest": digest}

@@ -11,7 +11,7 @@ from typing import Any
 
 from builder.emit.about import About
 from builder.emit.archive import EPOCH, Member, pack
-from builder.emit.members import PROJECT, read_pyproject, wheel_members
+from builder.emit.members import read_pyproject, wheel_members
 from builder.emit.metadata import (
     PURE,
     entry_points,
@@ -22,6 +22,7 @@ from builder.emit.metadata import (
     wheel_file,
 )
 from builder.errors import Mark, fail
+from builder.manifest.model import Project
 from builder.tree import EXECUTABLE, Snapshot
 from builder.upstream.pyproject import TAGS, TOOL
 
@@ -44,7 +45,7 @@ def build_wheel(
     version: str,
     commit: str | None,
     *,
-    project: str = PROJECT,
+    project: Project,
     sboms: Mapping[str, bytes] | None = None,
     about: About | None = None,
     epoch: int = EPOCH,
@@ -73,7 +74,7 @@ def wheel_contents(
     version: str,
     commit: str | None,
     *,
-    project: str = PROJECT,
+    project: Project,
     sboms: Mapping[str, bytes] | None = None,
     about: About | None = None,
 ) -> tuple[dict[str, Member], str, list[str]]:
@@ -105,14 +106,14 @@ def wheel_contents(
     return members, stem, tags
 
 
-def _tags(files: Iterable[str], pyproject: Mapping[str, Any], project: str) -> list[str]:
+def _tags(files: Iterable[str], pyproject: Mapping[str, Any], project: Project) -> list[str]:
     """The tags of a wheel with these files: with compiled ones, those of the wheel that they come from."""
     compiled = sorted(path for path in files if _COMPILED.search(path))
     if not compiled:
         return [PURE]
     tags = pyproject.get("tool", {}).get(TOOL, {}).get(TAGS, [])
     if not tags or tags == [PURE]:
-        where = f"{project}/pyproject.toml"
+        where = project.pyproject
         raise fail(
             "G008",
             f"The output has {compiled[0]}, and {where} does not say for which platform it is compiled.",

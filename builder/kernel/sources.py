@@ -9,9 +9,6 @@ from builder.pipeline.reasons import reasons
 from builder.tree import Snapshot
 from builder.upstream.wheel_archive import Archive
 
-#: the packages of the Python project are in its own wheel
-_PROJECT = "python/"
-
 
 def differing(wheel: Archive, upstream: Snapshot, manifest: Manifest) -> dict[str, bytes]:
     """Upstream path -> what the wheel has there, for Python files that both have and that differ."""
@@ -35,8 +32,8 @@ def sources(cut: Cut, manifest: Manifest) -> dict[str, Source]:
     why, batches = reasons(cut), {batch.id: batch.why for batch in manifest.batches}
     by_wheel_path: dict[str, Source] = {}
     for name, folder in manifest.packages.items():
-        if folder.startswith(_PROJECT):
-            continue
+        if folder.startswith(manifest.upstream.project.prefix):
+            continue  # the packages of the Python project are in its own wheel
         prefix = folder.rstrip("/") + "/"
         for path in sorted({*cut.upstream, *cut.output}):
             if path.startswith(prefix):

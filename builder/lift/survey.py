@@ -142,7 +142,7 @@ def _compare(
     sides = Sides(
         manifest, old, new, matched(before.selection), matched(done.selection), edited,
         frozenset(r.mark for r in done.cut.records) if done.cut else frozenset(), history, _definitions(done),
-        elsewhere(manifest, known, partial_paths(new, known.kind)),
+        elsewhere(manifest, known, partial_paths(new, manifest.upstream.project.folder, known.kind)),
     )  # fmt: skip
     lost = losing.lost(sides, done.problems)
     markers = learn(manifest, before.removed, before.kept)
@@ -164,7 +164,7 @@ def _compare(
 
 def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Pruned, frozenset[Mark]]:
     """The decisions on the old upstream, and the edits that matched there."""
-    within = partial_paths(old, known.kind)
+    within = partial_paths(old, manifest.upstream.project.folder, known.kind)
     asked = with_paths(excused(manifest, known, within), old.tree)
     selection = chosen(old, asked, within)
     staying = summaries(old.restrict(staying_python(selection)), manifest.packages)

@@ -131,7 +131,7 @@ def _read(job: Job, commit: Commit) -> tuple[int, Snapshot, About]:
         release = resolve(f"pypi:{commit.id}", job.releases)
         return release.time, snapshot(release), about(release, job.manifest)
     assert job.git_dir is not None
-    read = commits.read(job.git_dir, commit.id)
+    read = commits.read(job.git_dir, commit.id, job.manifest.upstream.project)
     blobs = git.read_blobs(job.git_dir, [e.blob for e in read.tree.values() if e.mode != GITLINK])
     return read.time, Snapshot(read.tree, blobs), UNKNOWN
 

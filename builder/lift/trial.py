@@ -42,7 +42,7 @@ def trial(
 
     A later problem may follow from an earlier one: an edit that finds nothing leaves what it was to take.
     """
-    within = partial_paths(upstream, about.kind)
+    within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
     asked = excused(manifest, about, within)
     selection = chosen(upstream, with_paths(asked, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]

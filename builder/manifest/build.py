@@ -29,6 +29,7 @@ from builder.manifest.model import (
     Option,
     Patch,
     Pin,
+    Project,
     Roots,
     Rule,
     Spared,
@@ -64,12 +65,13 @@ def build(documents: Documents, findings: Findings) -> Manifest:
     for pattern in root.items("prune_symbols"):
         findings.pattern(pattern)
     reasons = {batch.text("id"): batch.text("why") for batch in root.alone().items("batches")}
+    packages = {name: folder.word for name, folder in root.entries("packages")}
     return Manifest(
         file=documents.manifest.file,
         name=root.text("name"),
         label=root.text("label"),
-        upstream=_upstream(root.at("upstream")),
-        packages={name: folder.word for name, folder in root.entries("packages")},
+        upstream=_upstream(root.at("upstream"), packages),
+        packages=packages,
         roots=_roots(root.at("roots")),
         batches=(base, *(_batch(view, findings) for view in documents.batches())),
         guarantees=_guarantees(root.at("guarantees"), findings),
@@ -81,7 +83,7 @@ def build(documents: Documents, findings: Findings) -> Manifest:
     )
 
 
-def _upstream(view: View) -> Upstream:
+def _upstream(view: View, packages: Mapping[str, str]) -> Upstream:
     pins = {
         name: Pin(
             name,
@@ -95,7 +97,20 @@ def _upstream(view: View) -> Upstream:
         )
         for name, pin in view.entries("pins")
     }
-    return Upstream(view.text("repository"), pins, view.text("default"))
+    return Upstream(view.text("repository"), pins, view.text("default"), _project(view, packages))
+
+
+def _project(view: View, packages: Mapping[str, str]) -> Project:
+    """As stated, or as the first package tells: it has the project's name, and lies beside its pyproject.toml
+    or in `src/` there."""
+    name, folder = next(iter(packages.items()), ("", ""))
+    above = folder.strip("/").split("/")[: -len(name.split("."))]
+    beside = "/".join(above[:-1] if above[-1:] == ["src"] else above)
+    stated = view.optional_text("folder")
+    return Project(
+        view.optional_text("project") or name.partition(".")[0].replace("_", "-"),
+        beside if stated is None else stated.strip("./"),
+    )
 
 
 def _roots(view: View) -> Roots:

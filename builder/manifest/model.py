@@ -77,10 +77,33 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
+class Project:
+    """The Python project of an upstream: its name on the package index, and the folder of its pyproject.toml
+    (without a slash at the end; empty for the top of the tree)."""
+
+    name: str = ""
+    folder: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """What the paths of the project's files begin with."""
+        return f"{self.folder}/" if self.folder else ""
+
+    @property
+    def pyproject(self) -> str:
+        """The path of its pyproject.toml."""
+        return f"{self.prefix}pyproject.toml"
+
+
+NO_PROJECT = Project()
+
+
+@dataclass(frozen=True, slots=True)
 class Upstream:
     repository: str
     pins: Mapping[str, Pin]
     default: str
+    project: Project = NO_PROJECT
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,17 +72,20 @@ def assemble(
     if not without and manifest.named_scope is None:
         _small_enough(upstream, manifest, measured)
     version = version_of(upstream, manifest)
-    project = read_pyproject(cut.output)
+    project = manifest.upstream.project
+    pyproject = read_pyproject(cut.output, project)
     bill = sbom(
-        str(project["project"]["name"]),
+        str(pyproject["project"]["name"]),
         version,
         cut.output.tree.id,
         manifest.upstream.repository,
         cut.upstream.tree.id,
-        requirements(metadata(cut.output, project, version, [])),
+        requirements(metadata(cut.output, pyproject, version, [], project)),
     )
     about = about_wheel(outcome, upstream, manifest, without, version)
-    wheel = build_wheel(cut.output, version, upstream.commit, sboms={SBOM: bill}, about=about)
+    wheel = build_wheel(
+        cut.output, version, upstream.commit, project=project, sboms={SBOM: bill}, about=about
+    )
     facts = build_json.UpstreamFacts(
         upstream.spec,
         upstream.commit,
@@ -133,9 +136,7 @@ def assemble(
         NAME: doubts.to_bytes(),
         wheel.name: wheel.data,
     }
-    files[PROVENANCE] = provenance(
-        build, _materials(manifest), manifest.upstream.repository, files, own_digest()
-    )
+    files[PROVENANCE] = provenance(build, _materials(manifest), manifest.upstream, files, own_digest())
     files[checksums.NAME] = checksums.sha256sums(files)
     proof = _proof(build, wheel)
     return Output(cut.output, files, key(upstream, manifest, without, tools)), proof

@@ -43,19 +43,20 @@ class Pruned:
         )
 
 
-def partial_paths(paths: Iterable[str], kind: str = "unknown") -> tuple[str, ...]:
+def partial_paths(paths: Iterable[str], folder: str, kind: str = "unknown") -> tuple[str, ...]:
     """The folders of an upstream that is only a part of the repository; () for a whole one.
 
-    `kind`: that of `About`. A wheel holds packages alone, and its pyproject.toml is not upstream's.
+    `folder`: that of the project; `kind`: that of `About`. A wheel holds packages alone, and its
+    pyproject.toml is not upstream's.
     """
     paths = list(paths)
     if kind == "wheel":
         return tuple(sorted({"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1}))
-    if {path.partition("/")[0] for path in paths if "/" in path} != {"python"}:
+    if not folder or {path.partition("/")[0] for path in paths if "/" in path} != {folder}:
         return ()
-    # a repository made of a wheel holds nothing of python/ but the package
+    # a repository made of a wheel holds nothing of the project but the package
     below = {"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1}
-    return (below.pop(),) if len(below) == 1 else ("python",)
+    return (below.pop(),) if len(below) == 1 else (folder,)
 
 
 def chosen(snapshot: Snapshot, manifest: Manifest, within: Sequence[str] | None = None) -> Selection:
@@ -63,7 +64,9 @@ def chosen(snapshot: Snapshot, manifest: Manifest, within: Sequence[str] | None 
 
     `within`: the only folders that this upstream has; from the paths if not given.
     """
-    return select(snapshot.tree, manifest, within=partial_paths(snapshot) if within is None else within)
+    if within is None:
+        within = partial_paths(snapshot, manifest.upstream.project.folder)
+    return select(snapshot.tree, manifest, within=within)
 
 
 def prune(

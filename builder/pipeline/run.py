@@ -78,7 +78,7 @@ class Run:
         recalled: Recalled | None,
     ) -> Run:
         """A run; without `stop` the problems of the first stage that has any are raised."""
-        within = partial_paths(upstream, about.kind)
+        within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
         return cls(upstream, manifest, about, within, stop or raise_problems, recalled)
 
     @property

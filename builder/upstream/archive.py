@@ -1,7 +1,7 @@
 """A release's sdist as a tree: read in memory, member by member, with git's own view of it restored.
 
-    sglang-0.5.8/README.md, LICENSE   -> README.md, LICENSE    (upstream copies them from there)
-    sglang-0.5.8/*                    -> python/*
+    NAME-VERSION/README.md, LICENSE   -> README.md, LICENSE    (upstream copies them from there)
+    NAME-VERSION/*                    -> the same in the folder of the project
     what the build made               -> dropped: PKG-INFO, egg-info, setuptools' setup.cfg, the version
                                          file of setuptools-scm, *_pb2* next to its .proto
 
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 
+from builder.manifest.model import Project
 from builder.manifest.paths import reserved_by_git
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
 from builder.upstream.commits import project_table
@@ -56,9 +57,9 @@ class _Member:
     data: bytes
 
 
-def read(data: bytes, project: str, version: str, sha256: str) -> Imported:
+def read(data: bytes, project: Project, version: str, sha256: str) -> Imported:
     """An sdist as a tree with blobs, and the commit id computed for it. Raises ArchiveError."""
-    members = _members(_unpack(data), f"{project}-{version}")
+    members = _members(_unpack(data), f"{project.name}-{version}")
     entries: dict[str, Entry] = {}
     contents: dict[str, bytes] = {}
     generated = _generated(members)
@@ -66,9 +67,9 @@ def read(data: bytes, project: str, version: str, sha256: str) -> Imported:
         if path not in generated:
             blob = blob_id(member.data)
             contents[blob] = member.data
-            entries[path if path in _FROM_ROOT else f"python/{path}"] = Entry(member.mode, blob)
+            entries[path if path in _FROM_ROOT else f"{project.prefix}{path}"] = Entry(member.mode, blob)
     tree = Tree(entries)
-    return Imported(tree, contents, commit_id(tree.id, project, version, sha256))
+    return Imported(tree, contents, commit_id(tree.id, project.name, version, sha256))
 
 
 def commit_id(tree: str, project: str, version: str, sha256: str, form: str = "source distribution") -> str:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import fail
+from builder.manifest.model import Project
 from builder.tree import GITLINK, Tree
 from builder.upstream import git, spec
 from builder.upstream.spec import Wanted
-
-PROJECT = "python/pyproject.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ class Commit:
     version_origin: str
 
 
-def read(git_dir: Path, commit: str) -> Commit:
+def read(git_dir: Path, commit: str, project: Project) -> Commit:
     """The commit's tree, time and version. Raises GitError if any of its objects is missing or damaged."""
     object_ = git.read_object(git_dir, commit)
     if object_ is None or object_[1] != "commit":
@@ -139,24 +138,24 @@ def read(git_dir: Path, commit: str) -> Commit:
         raise git.GitError(f"commit {commit} is malformed")
     tree = git.list_tree(git_dir, tree_id.group(1).decode())
     seconds = int(time.group(1))
-    version, origin = _version(git_dir, tree)
+    version, origin = _version(git_dir, tree, project.pyproject)
     return Commit(commit, tree, seconds, version, origin)
 
 
-def _version(git_dir: Path, tree: Tree) -> tuple[str | None, str]:
+def _version(git_dir: Path, tree: Tree, path: str) -> tuple[str | None, str]:
     """The version stated in the commit itself. Tags are not used: a clone may lack them."""
-    project = _project(git_dir, tree)
+    project = _project(git_dir, tree, path)
     static = _at(project, "project", "version")
     if isinstance(static, str):
-        return static, f"{PROJECT}, project.version"
+        return static, f"{path}, project.version"
     fallback = _at(project, "tool", "setuptools_scm", "fallback_version")
     if isinstance(fallback, str):
-        return fallback, f"{PROJECT}, tool.setuptools_scm.fallback_version"
-    return None, "python/pyproject.toml names no version"
+        return fallback, f"{path}, tool.setuptools_scm.fallback_version"
+    return None, f"{path} names no version"
 
 
-def _project(git_dir: Path, tree: Tree) -> Mapping[str, Any]:
-    entry = tree.get(PROJECT)
+def _project(git_dir: Path, tree: Tree, path: str) -> Mapping[str, Any]:
+    entry = tree.get(path)
     if entry is None or entry.mode == GITLINK:
         return {}
     data = git.read_blobs(git_dir, [entry.blob])[entry.blob]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from builder.errors import fail
-from builder.manifest.model import Pin
+from builder.manifest.model import NO_PROJECT, Manifest, Pin, Project
 from builder.tree import GITLINK, Snapshot, Tree
 
 
@@ -34,6 +34,15 @@ class Sources:
     offline: bool  # True: neither git nor pip may use the network
     pins: Mapping[str, Pin]
     python: str | None = None  # the version of Python that a wheel must be for; None: the newest
+    project: Project = NO_PROJECT
+
+    @classmethod
+    def of(
+        cls, manifest: Manifest, mirror: Path | None, cache: Path, offline: bool, python: str | None = None
+    ) -> Sources:
+        """The sources of the pins and the project of a manifest."""
+        known = manifest.upstream
+        return cls(mirror, cache, known.repository, offline, known.pins, python, known.project)
 
 
 @dataclass(frozen=True, slots=True)

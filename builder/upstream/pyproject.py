@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from email.message import Message
 from typing import Any
 
-#: Where the file is in the tree.
-PATH = "python/pyproject.toml"
 #: The table of the file, and its key, that hold the tags of upstream's wheel.
 TOOL, TAGS = "sglang-deepseek-builder", "wheel-tags"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from builder.errors import BuildError, Problem, fail
 from builder.upstream import archive, cache, download, release_cache, spec, wheel
 from builder.upstream.model import MemoryBlobs, ReleaseArchive, Sources, Upstream
-from builder.upstream.release_cache import PROJECT, Form, Found, kept
+from builder.upstream.release_cache import Form, Found, kept
 from builder.upstream.spec import Wanted
 
-__all__ = ["PROJECT", "kept", "resolve", "versions"]
+__all__ = ["kept", "resolve", "versions"]
 
 
 def resolve(wanted: Wanted, where: Sources) -> Upstream:
@@ -23,31 +23,35 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
     if wanted.python is None:
         wanted = replace(wanted, python=where.python)
     found = _find(wanted, where)
-    version = wanted.value
+    name, version = where.project.name, wanted.value
     try:
         read = wheel.read if found.form == "wheel" else archive.read
-        imported = read(found.data, PROJECT, version, found.sha256)
+        imported = read(found.data, where.project, version, found.sha256)
     except archive.ArchiveError as error:
         raise BuildError(
-            Problem("U001", f"The {found.form} of {PROJECT} {version} cannot be used: {reason}.", wanted.mark)
+            Problem(
+                "U001",
+                f"The {found.form} of {name} {version} cannot be used: {reason}.",
+                wanted.mark,
+            )
             for reason in error.reasons[:20]
         ) from None
     pinned = "as pinned" if wanted.sha256 else "not pinned in the manifest"
-    name = f", {found.name}" if found.form == "wheel" else ""
+    file = f", {found.name}" if found.form == "wheel" else ""
     return Upstream(
         spec=wanted.spec,
         commit=imported.commit,
         tree=imported.tree,
-        origin=f"release {version} {found.place}{name}, sha256 {found.sha256} ({pinned})",
+        origin=f"release {version} {found.place}{file}, sha256 {found.sha256} ({pinned})",
         time=archive.SDIST_TIME,
         version=version,
         blobs=MemoryBlobs(imported.contents),
         version_origin=f"release {version}",
         kind=found.form,
         archive=ReleaseArchive(
-            found.name if found.form == "wheel" else f"{PROJECT}-{version}.tar.gz",
+            found.name if found.form == "wheel" else f"{name}-{version}.tar.gz",
             found.sha256,
-            wheel.WRITTEN if found.form == "wheel" else (),
+            (where.project.pyproject,) if found.form == "wheel" else (),
         ),
     )
 
@@ -55,10 +59,14 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
 def versions(where: Sources) -> list[str]:
     """The releases that there are: on the index, or offline in the cache. Raises BuildError U001."""
     if where.offline:
-        return kept(where.cache)
-    found = download.releases(PROJECT)
+        return kept(where.project.name, where.cache)
+    found = download.releases(where.project.name)
     if not found:
-        raise fail("U001", f"The package index lists no release of {PROJECT}.", hint="check pip's settings")
+        raise fail(
+            "U001",
+            f"The package index lists no release of {where.project.name}.",
+            hint="check pip's settings",
+        )
     return found
 
 
@@ -67,70 +75,70 @@ def _find(wanted: Wanted, where: Sources) -> Found:
     forms: tuple[Form, ...] = (wanted.form,) if wanted.form else ("sdist", "wheel")
     tried: list[str] = []
     for form in forms:
-        if found := release_cache.find(wanted, form, where.cache, tried):
+        if found := release_cache.find(where.project.name, wanted, form, where.cache, tried):
             return found
     if where.offline:
         tried.append("package index: skipped (offline)")
         raise _unavailable(wanted, where, tried)
     with cache.writing(where.cache) as folder:
         for form in forms:  # another builder may have downloaded it while we waited for the lock
-            if found := release_cache.find(wanted, form, folder, []):
+            if found := release_cache.find(where.project.name, wanted, form, folder, []):
                 return found
         misses: list[download.PipError] = []
         for form in forms:
             try:
-                found = _download(wanted, form, folder)
+                found = _download(where.project.name, wanted, form, folder)
             except download.PipError as error:
                 misses.append(error)
                 if not error.reached:
                     break  # the index did not answer: it says nothing about the other form either
                 continue
-            _check_digest(wanted, found)
-            cache.store(folder, release_cache.place(wanted, found), found.data)
+            _check_digest(where.project.name, wanted, found)
+            cache.store(folder, release_cache.place(where.project.name, wanted, found), found.data)
             return found
     if any(miss.releases for miss in misses):
-        raise _missing(wanted, misses)
+        raise _missing(where.project.name, wanted, misses)
     tried.append(f"package index: {misses[0].reason}")
     raise _unavailable(wanted, where, tried)
 
 
-def _download(wanted: Wanted, form: Form, folder: Path) -> Found:
+def _download(project: str, wanted: Wanted, form: Form, folder: Path) -> Found:
     """The archive from the index. Raises PipError."""
     with cache.scratch(folder) as temporary:
         if form == "sdist":
-            data, name = download.sdist(PROJECT, wanted.value, temporary), f"{PROJECT}-{wanted.value}.tar.gz"
+            data, name = download.sdist(project, wanted.value, temporary), f"{project}-{wanted.value}.tar.gz"
         else:
-            path = download.newest_wheel(PROJECT, wanted.value, temporary, wanted.python)
+            path = download.newest_wheel(project, wanted.value, temporary, wanted.python)
             data, name = path.read_bytes(), path.name
     place = "from the package index, through pip"
     return Found(form, name, data, hashlib.sha256(data).hexdigest(), place)
 
 
-def _check_digest(wanted: Wanted, found: Found) -> None:
+def _check_digest(project: str, wanted: Wanted, found: Found) -> None:
     if wanted.sha256 is not None and found.sha256 != wanted.sha256:
         raise fail(
             "U003",
-            f"The {found.form} of {PROJECT} {wanted.value} has sha256 {found.sha256}, and the pin "
+            f"The {found.form} of {project} {wanted.value} has sha256 {found.sha256}, and the pin "
             f"{wanted.pin!r} says {wanted.sha256}.",
             wanted.mark,
             hint="the download was altered, or the pin is wrong; the download was discarded",
         )
 
 
-def _missing(wanted: Wanted, misses: list[download.PipError]) -> BuildError:
+def _missing(project: str, wanted: Wanted, misses: list[download.PipError]) -> BuildError:
     """U002 for a release that the index does not have, or not in the form that is wanted."""
     from packaging.version import Version
 
     version, releases = wanted.value, {name for miss in misses for name in miss.releases}
     if version in releases or wanted.form == "sdist" or wanted.python is not None:
-        pythons = download.wheel_pythons(PROJECT, version)
+        pythons = download.wheel_pythons(project, version)
         if pythons:
             listed = ", ".join(pythons)
             what = f"wheel for Python {wanted.python}" if wanted.python else "wheel for Linux x86_64"
             what = "sdist" if wanted.form == "sdist" else what
             return fail(
                 "U002",
-                f"The package index has {PROJECT} {version}, and no {what} of it.",
+                f"The package index has {project} {version}, and no {what} of it.",
                 wanted.mark,
                 hint=f"it has wheels for Linux x86_64 and Python {listed}",
             )
@@ -138,15 +146,15 @@ def _missing(wanted: Wanted, misses: list[download.PipError]) -> BuildError:
     newest = sorted(releases, key=Version)[:-4:-1]
     hint = f"did you mean {close}? " if close else ""
     hint += f"the newest {'is' if len(newest) == 1 else 'are'} {', '.join(newest)}"
-    message = f"The package index has no release {version} of {PROJECT}."
+    message = f"The package index has no release {version} of {project}."
     return fail("U002", message, wanted.mark, hint=hint)
 
 
 def _unavailable(wanted: Wanted, where: Sources, tried: list[str]) -> BuildError:
     form = wanted.form or "sdist"
-    command = download.documented(PROJECT, wanted.value, form)
+    command = download.documented(where.project.name, wanted.value, form)
     hints = [f"put the file that `{command}` gives elsewhere into {where.cache / form}"]
-    others = [version for version in kept(where.cache) if version != wanted.value]
+    others = [version for version in kept(where.project.name, where.cache) if version != wanted.value]
     if others:
         hints.insert(0, f"`make dist UPSTREAM=pypi:{others[-1]}` works offline")
     if where.mirror is not None:
@@ -155,5 +163,5 @@ def _unavailable(wanted: Wanted, where: Sources, tried: list[str]) -> BuildError
         hints.append(
             "or build a commit of a clone, `SGLANG_MIRROR=/path/to/sglang.git make dist UPSTREAM=<sha>`"
         )
-    message = f"Release {wanted.value} of {PROJECT} is unavailable: {'; '.join(tried)}."
+    message = f"Release {wanted.value} of {where.project.name} is unavailable: {'; '.join(tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints))

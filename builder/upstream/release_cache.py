@@ -18,11 +18,10 @@ from typing import Literal
 
 from builder.upstream.spec import Wanted
 
-PROJECT = "sglang"
 NEWEST = "newest"
 Form = Literal["sdist", "wheel"]
 
-_SDIST = re.compile(re.escape(PROJECT) + r"-([^-]+)(?:-([0-9a-f]{64}))?\.tar\.gz")
+_SDIST = re.compile(r"(.+?)-(\d[^-]*)(?:-([0-9a-f]{64}))?\.tar\.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +35,20 @@ class Found:
     place: str
 
 
-def kept(cache_folder: Path) -> list[str]:
-    """Versions of the releases that the cache has, sorted by name."""
-    names = (_SDIST.fullmatch(path.name) for path in (cache_folder / "sdist").glob("*.tar.gz"))
-    versions = {match.group(1) for match in names if match}
+def kept(project: str, cache_folder: Path) -> list[str]:
+    """Versions of the releases of a project that the cache has, sorted by name."""
+    names = (_sdist(path, project) for path in (cache_folder / "sdist").glob("*.tar.gz"))
+    versions = {found[0] for found in names if found}
     for path in (cache_folder / "wheel").rglob("*.whl"):
-        parsed = _wheel(path)
+        parsed = _wheel(path, project)
         versions |= {parsed[0]} if parsed else set()
     return sorted(versions)
 
 
-def find(wanted: Wanted, form: Form, folder: Path, tried: list[str]) -> Found | None:
+def find(project: str, wanted: Wanted, form: Form, folder: Path, tried: list[str]) -> Found | None:
     """A sound copy in the cache `folder`, or None; `tried` gets the reason why each other one is not used."""
     seen = False
-    for path, sha256 in _candidates(wanted, form, folder):
+    for path, sha256 in _candidates(project, wanted, form, folder):
         seen = True
         try:
             data = path.read_bytes()
@@ -68,39 +67,51 @@ def find(wanted: Wanted, form: Form, folder: Path, tried: list[str]) -> Found | 
     return None
 
 
-def place(wanted: Wanted, found: Found) -> str:
+def place(project: str, wanted: Wanted, found: Found) -> str:
     """Where the cache keeps an archive that was downloaded for `wanted`, relative to the cache."""
     if found.form == "sdist":
-        return f"sdist/{PROJECT}-{wanted.value}-{found.sha256}.tar.gz"
+        return f"sdist/{_escaped(project)}-{wanted.value}-{found.sha256}.tar.gz"
     return f"wheel/{wanted.python or NEWEST}/{found.sha256}/{found.name}"
 
 
-def _candidates(wanted: Wanted, form: Form, folder: Path) -> Iterator[tuple[Path, str | None]]:
+def _candidates(project: str, wanted: Wanted, form: Form, folder: Path) -> Iterator[tuple[Path, str | None]]:
     """The files that may be the archive, each with the digest that its place states."""
     if form == "sdist":
-        for path in sorted((folder / "sdist").glob(f"{PROJECT}-{wanted.value}*.tar.gz")):
-            name = _SDIST.fullmatch(path.name)
-            if name is not None and name.group(1) == wanted.value:
-                yield path, name.group(2)
+        for path in sorted((folder / "sdist").glob(f"*-{wanted.value}*.tar.gz")):
+            if (found := _sdist(path, project)) and found[0] == wanted.value:
+                yield path, found[1]
         return
     root = folder / "wheel"
-    for path in sorted(root.glob(f"{wanted.python or NEWEST}/*/{PROJECT}-*.whl")):
-        parsed = _wheel(path)
+    for path in sorted(root.glob(f"{wanted.python or NEWEST}/*/*.whl")):
+        parsed = _wheel(path, project)
         if parsed and parsed[0] == wanted.value:
             yield path, path.parent.name
-    by_hand = [(parsed, path) for path in sorted(root.glob(f"{PROJECT}-*.whl")) if (parsed := _wheel(path))]
+    by_hand = [(parsed, path) for path in sorted(root.glob("*.whl")) if (parsed := _wheel(path, project))]
     for (version, pythons), path in sorted(by_hand, reverse=True):
         if version == wanted.value and (wanted.python is None or _fits(pythons, wanted.python)):
             yield path, None
 
 
-def _wheel(path: Path) -> tuple[str, tuple[tuple[int, ...], ...]] | None:
-    """The version of a wheel, and the versions of Python in its name; None for a name that is no wheel's."""
-    from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+def _escaped(project: str) -> str:
+    """The project's name as the file names of its archives begin."""
+    return re.sub(r"[-_.]+", "_", project).lower()
+
+
+def _sdist(path: Path, project: str) -> tuple[str, str | None] | None:
+    """The version of a project's sdist, and the digest in its name; None for any other file."""
+    match = _SDIST.fullmatch(path.name)
+    return (match[2], match[3]) if match and _escaped(match[1]) == _escaped(project) else None
+
+
+def _wheel(path: Path, project: str) -> tuple[str, tuple[tuple[int, ...], ...]] | None:
+    """The version of a project's wheel, and the versions of Python in its name; None for any other file."""
+    from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
     try:
-        _, version, _, tags = parse_wheel_filename(path.name)
+        name, version, _, tags = parse_wheel_filename(path.name)
     except InvalidWheelFilename:
+        return None
+    if name != canonicalize_name(project):
         return None
     digits = (re.fullmatch(r"\D+(\d)(\d*)", tag.interpreter) for tag in tags)
     pythons = {(int(match[1]), *([int(match[2])] if match[2] else [])) for match in digits if match}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder.errors import BuildError, fail
+from builder.manifest.model import Project
 from builder.upstream import clone, commits, git, release
 from builder.upstream import spec as specs
 from builder.upstream.commits import CommitMatch
@@ -25,18 +26,18 @@ def resolve(spec: str, where: Sources) -> Upstream:
     if wanted.kind == "release":
         return release.resolve(wanted, where)
     if wanted.repository is not None:
-        return _from_repository(wanted, wanted.repository)
+        return _from_repository(wanted, wanted.repository, where.project)
     return _search(wanted, where)
 
 
-def _from_repository(wanted: Wanted, path: Path) -> Upstream:
+def _from_repository(wanted: Wanted, path: Path, project: Project) -> Upstream:
     git_dir = _opened(path, wanted, "repository")
     try:
         match = commits.find(git_dir, wanted)
         if match is None:
             near = commits.ref_names(git_dir)
             raise specs.unknown(wanted.value, f"is no commit, tag or branch of {path}", near=near)
-        return _upstream(wanted, git_dir, match, f"the repository {path}")
+        return _upstream(wanted, git_dir, match, f"the repository {path}", project)
     except git.GitError as error:
         raise fail("U001", f"{wanted.spec!r} cannot be read from {path}: {error.reason}.") from None
 
@@ -78,7 +79,7 @@ def _in_mirror(wanted: Wanted, where: Sources, search: _Search) -> Upstream | No
     try:
         match = commits.find(git_dir, wanted)
         if match is not None:
-            return _upstream(wanted, git_dir, match, f"the mirror {where.mirror}")
+            return _upstream(wanted, git_dir, match, f"the mirror {where.mirror}", where.project)
         search.tried.append(f"mirror: {where.mirror} does not have it")
         search.names += commits.ref_names(git_dir)
     except git.GitError as error:
@@ -91,7 +92,8 @@ def _in_clone(wanted: Wanted, where: Sources, search: _Search) -> Upstream | Non
     try:
         match = clone.find(where.cache, wanted, where.offline)
         if match is not None:
-            return _upstream(wanted, git_dir, match, f"the cached clone {git_dir}", _repair(wanted, where))
+            place, repair = f"the cached clone {git_dir}", _repair(wanted, where)
+            return _upstream(wanted, git_dir, match, place, where.project, repair)
         search.tried.append(f"cache: {git_dir} does not have it")
         search.names += commits.ref_names(git_dir) if git_dir.is_dir() else []
     except git.GitError as error:
@@ -108,16 +110,21 @@ def _at_remote(wanted: Wanted, where: Sources, search: _Search) -> Upstream | No
     try:
         git_dir, match = clone.fetch(where.cache, where.repository, wanted, search.names)
         repair = _repair(replace(wanted, kind="commit", value=match.commit), where)
-        return _upstream(wanted, git_dir, match, f"the remote {where.repository}", repair)
+        return _upstream(wanted, git_dir, match, f"the remote {where.repository}", where.project, repair)
     except git.GitError as error:
         search.tried.append(f"remote: {where.repository}: {error.reason}")
     return None
 
 
 def _upstream(
-    wanted: Wanted, git_dir: Path, match: CommitMatch, place: str, repair: Callable[[], None] | None = None
+    wanted: Wanted,
+    git_dir: Path,
+    match: CommitMatch,
+    place: str,
+    project: Project,
+    repair: Callable[[], None] | None = None,
 ) -> Upstream:
-    commit = commits.read(git_dir, match.commit)
+    commit = commits.read(git_dir, match.commit, project)
     via = f" ({commits.short_ref(match.ref)})" if match.ref else ""
     return Upstream(
         spec=wanted.spec,
@@ -154,7 +161,7 @@ def _unavailable(wanted: Wanted, where: Sources, search: _Search) -> BuildError:
         hints.append(f"a short commit has at least {specs.MINIMUM_DIGITS} digits")
     if where.mirror is None:
         hints.append(f"`SGLANG_MIRROR=/path/to/sglang.git make dist UPSTREAM={wanted.spec}` works offline")
-    for version in release.kept(where.cache)[-1:]:
+    for version in release.kept(where.project.name, where.cache)[-1:]:
         hints.append(f"`make dist UPSTREAM=pypi:{version}` works offline: it is in the cache")
     releases = [pin for pin in where.pins.values() if pin.release is not None]
     if releases and not where.offline:

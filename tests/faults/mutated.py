@@ -70,7 +70,7 @@ class Place:
     @classmethod
     def at(cls, pin: str, mirror: Path, cache: Path) -> Place:
         manifest = load(ROOT / "manifest.yaml")
-        where = Sources(mirror, cache, manifest.upstream.repository, True, manifest.upstream.pins)
+        where = Sources.of(manifest, mirror, cache, True)
         upstream: Upstream = resolve(pin, where)
         return cls(manifest, snapshot(upstream), about(upstream, manifest), Recalled())
 

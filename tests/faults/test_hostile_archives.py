@@ -10,6 +10,7 @@ import zipfile
 import pytest
 from test_kernel_wheel import FILES_OF_WHEEL, faults, wheel
 from test_upstream_sdist import ROOT, digest, member, pack, read, refusal, sdist
+from upstream_repo import PROJECT
 
 from builder.errors import BuildError
 from builder.manifest.model import Pin
@@ -82,8 +83,9 @@ def test_the_digest_is_compared_before_the_archive_is_opened(
     from builder.errors import Mark
 
     pin = Pin("release", Mark("manifest.yaml"), sdist="1.0", sha256=digest(b"another"))
+    sources = Sources(None, cache, "https://example.org/x.git", True, {"release": pin}, project=PROJECT)
     with pytest.raises(BuildError, match="U001"):
-        resolve("release", Sources(None, cache, "https://example.org/x.git", True, {"release": pin}))
+        resolve("release", sources)
     assert opened == []
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from builder.analysis.indexed_tree import IndexedTree, world
 from builder.errors import BuildError, Mark
-from builder.manifest.model import Pin
+from builder.manifest.model import Pin, Project
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot
@@ -38,6 +38,7 @@ def upstream_snapshot() -> Snapshot:
         "https://github.com/sgl-project/sglang.git",
         bool(mirror),
         PINS,
+        project=Project("sglang", "python"),
     )
     try:
         upstream = resolve("seed" if mirror else "release", sources)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import PINS
 
 from builder.manifest.load import load
 from builder.native.units import libraries, units
@@ -45,7 +44,7 @@ class Trees:
 @pytest.fixture(scope="module")
 def trees() -> Trees:
     manifest = load(ROOT / "manifest.yaml")
-    sources = Sources(Path(MIRROR or ""), default_cache(), manifest.upstream.repository, True, PINS)
+    sources = Sources.of(manifest, Path(MIRROR or ""), default_cache(), True)
     done = cut(snapshot(resolve("seed", sources)), manifest)
     both = (
         {path: tree[path] for path in tree if path.startswith("sgl-kernel/")}

@@ -57,9 +57,8 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     pin = request.param
     out = tmp_path_factory.mktemp("dist") / "out"
     dist(pin, out)
-    wanted = load(ROOT / "manifest.yaml").upstream
-    sources = Sources(
-        Path(MIRROR) if MIRROR else None, default_cache(), wanted.repository, False, wanted.pins
+    sources = Sources.of(
+        load(ROOT / "manifest.yaml"), Path(MIRROR) if MIRROR else None, default_cache(), False
     )
     upstream = snapshot(resolve(pin, sources))
     return Built(pin, out, upstream, json.loads((out / "build.json").read_text()))

@@ -34,8 +34,7 @@ POINTS = {
 @pytest.mark.parametrize("name", POINTS)
 def test_every_edit_equals_the_oracle_at_a_later_point(name: str) -> None:
     manifest = load(ROOT / "manifest.yaml")
-    wanted = manifest.upstream
-    where = Sources(Path(MIRROR or ""), default_cache(), wanted.repository, True, wanted.pins)
+    where = Sources.of(manifest, Path(MIRROR or ""), default_cache(), True)
     upstream = resolve(POINTS[name], where)
     modules = python_modules(upstream.tree, manifest.packages)
     here = snapshot(upstream, [p for p in modules if "/multimodal_gen/" not in p and "/test/" not in p])

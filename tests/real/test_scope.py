@@ -47,7 +47,7 @@ def manifest(*changes: tuple[str, str]) -> Manifest:
 
 def built(pin: str, wanted: Manifest) -> Cut:
     mirror = Path(MIRROR) if MIRROR else None
-    where = Sources(mirror, default_cache(), wanted.upstream.repository, False, wanted.upstream.pins)
+    where = Sources.of(wanted, mirror, default_cache(), False)
     upstream = resolve(pin, where)
     done = cut(snapshot(upstream), wanted, about=About(kind=upstream.kind))
     verify(done, wanted)
@@ -91,7 +91,7 @@ def cut_with(pin: str, model: str) -> tuple[Cut, list[Problem]]:
     kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
     wanted = manifest((kept, f"{kept}, {model}"))
     mirror = Path(MIRROR) if MIRROR else None
-    where = Sources(mirror, default_cache(), wanted.upstream.repository, False, wanted.upstream.pins)
+    where = Sources.of(wanted, mirror, default_cache(), False)
     found: list[Problem] = []
     return cut(snapshot(resolve(pin, where)), wanted, found.extend), found
 

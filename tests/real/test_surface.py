@@ -53,8 +53,7 @@ def manifest() -> Manifest:
 @pytest.fixture(scope="session", params=PIN_PARAMS)
 def done(request: pytest.FixtureRequest, manifest: Manifest) -> Cut:
     mirror = Path(MIRROR) if MIRROR else None
-    pins = manifest.upstream.pins
-    sources = Sources(mirror, default_cache(), manifest.upstream.repository, False, pins)
+    sources = Sources.of(manifest, mirror, default_cache(), False)
     return cut(snapshot(resolve(request.param, sources)), manifest)
 
 

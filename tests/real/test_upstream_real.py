@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import BuildError, Mark
-from builder.manifest.model import Pin
+from builder.manifest.model import Pin, Project
 from builder.tree import GITLINK
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, Upstream, snapshot
@@ -42,7 +42,8 @@ PINS = {
 
 
 def sources(mirror: Path | None = None, offline: bool = False) -> Sources:
-    return Sources(mirror, default_cache(), "https://github.com/sgl-project/sglang.git", offline, PINS)
+    remote = "https://github.com/sgl-project/sglang.git"
+    return Sources(mirror, default_cache(), remote, offline, PINS, project=Project("sglang", "python"))
 
 
 @pytest.fixture(scope="module")

@@ -49,9 +49,7 @@ def test_a_warm_build_of_the_seed_gives_every_byte_of_a_cold_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manifest = edited()
-    sources = Sources(
-        Path(MIRROR or ""), default_cache(), manifest.upstream.repository, True, manifest.upstream.pins
-    )
+    sources = Sources.of(manifest, Path(MIRROR or ""), default_cache(), True)
     upstream = resolve("seed", sources)
     files(manifest, upstream, tmp_path / "warm")
 

@@ -149,9 +149,7 @@ def manifest() -> Manifest:
 def asked(request: pytest.FixtureRequest, manifest: Manifest) -> tuple[str, Cut]:
     if not MIRROR:
         pytest.skip("SGLANG_MIRROR is not set: the pins need upstream's git history")
-    sources = Sources(
-        Path(MIRROR), default_cache(), manifest.upstream.repository, True, manifest.upstream.pins
-    )
+    sources = Sources.of(manifest, Path(MIRROR), default_cache(), True)
     upstream = resolve(request.param, sources)
     return request.param, cut(snapshot(upstream), manifest, about=about(upstream, manifest))
 

@@ -10,9 +10,11 @@ from builder.emit.build_json import Build, UpstreamFacts
 from builder.emit.provenance import provenance
 from builder.emit.sbom import requirements, sbom
 from builder.emit.wheel import Wheel
+from builder.manifest.model import Project, Upstream
 
 REQUIRED = ["torch==2.9.1", "requests", "PyZMQ>=25", "tqdm==1.0; extra == 'x'", "tqdm==1.0", "yaml==1.*"]
 ARGUMENTS = ("sample", "1.0+label", "1" * 40, "https://example.org/up.git", "2" * 40)
+STATED = Upstream("https://up", {}, "seed", Project("sample", "python"))
 BUILD = Build(
     builder="0.1.0",
     upstream=UpstreamFacts("seed", "3" * 40, "2" * 40, "git", "1.0"),
@@ -60,7 +62,7 @@ def test_requirements_are_read_from_metadata_and_not_from_its_description() -> N
 
 
 def test_provenance_names_what_went_in_and_what_came_out() -> None:
-    found = json.loads(provenance(BUILD, {"overlays/b": "8" * 64, "manifest.yaml": "7" * 64}, "https://up"))
+    found = json.loads(provenance(BUILD, {"overlays/b": "8" * 64, "manifest.yaml": "7" * 64}, STATED))
     assert found["_type"] == "https://in-toto.io/Statement/v1"
     assert found["subject"] == [
         {"name": "tree", "digest": {"gitTree": "1" * 40}},
@@ -83,14 +85,14 @@ def test_provenance_names_what_went_in_and_what_came_out() -> None:
 
 def test_a_release_is_named_by_its_package_and_has_no_commit() -> None:
     release = replace(BUILD.upstream, origin="sdist", version="1.2")
-    found = json.loads(provenance(replace(BUILD, upstream=release, wheel=None), {}, "https://up"))
+    found = json.loads(provenance(replace(BUILD, upstream=release, wheel=None), {}, STATED))
     assert len(found["subject"]) == 1
     inputs = found["predicate"]["buildDefinition"]["resolvedDependencies"]
-    assert inputs == [{"uri": "pkg:pypi/sglang@1.2", "digest": {"gitTree": "2" * 40}}]
+    assert inputs == [{"uri": "pkg:pypi/sample@1.2", "digest": {"gitTree": "2" * 40}}]
 
 
 def test_every_file_is_a_subject_and_the_builder_a_dependency_of_the_build() -> None:
-    found = json.loads(provenance(BUILD, {}, "https://up", {"b.json": b"x", "a.md": b"y"}, "9" * 64))
+    found = json.loads(provenance(BUILD, {}, STATED, {"b.json": b"x", "a.md": b"y"}, "9" * 64))
     assert [s["name"] for s in found["subject"]] == ["tree", "a.md", "b.json", "sample.whl"]
     assert found["subject"][2]["digest"] == {"sha256": hashlib.sha256(b"x").hexdigest()}
     assert found["predicate"]["runDetails"]["builder"]["builderDependencies"] == [

@@ -23,10 +23,12 @@ from builder.emit.members import wheel_members
 from builder.emit.metadata import distribution_version, version_module
 from builder.emit.wheel import Wheel, build_wheel, content_digest, wheel_contents
 from builder.errors import BuildError
+from builder.manifest.model import Project
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Snapshot, Tree, blob_id
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
+PROJECT = Project("sample-dist", "python")
 PYPROJECT = """\
 [build-system]
 requires = ["setuptools"]
@@ -137,7 +139,7 @@ def edited(path: str, old: str, new: str) -> Snapshot:
 
 
 def make(snap: Snapshot | None = None, **options: int) -> Wheel:
-    return build_wheel(snap or sample(), "1.2.3+label", COMMIT, **options)  # type: ignore[arg-type]
+    return build_wheel(snap or sample(), "1.2.3+label", COMMIT, project=PROJECT, **options)  # type: ignore[arg-type]
 
 
 def opened(wheel: Wheel) -> zipfile.ZipFile:
@@ -186,7 +188,7 @@ def test_the_file_set_is_that_of_a_setuptools_build(tmp_path: Path) -> None:
 
 
 def test_members_say_where_each_file_of_the_wheel_comes_from() -> None:
-    members = wheel_members(sample())
+    members = wheel_members(sample(), PROJECT)
     assert list(members) == sorted(members)
     assert all(source == "python/" + path for path, source in members.items())
     assert "sample/native/a/b/low.h" in members
@@ -195,14 +197,14 @@ def test_members_say_where_each_file_of_the_wheel_comes_from() -> None:
 
 def test_a_symlink_becomes_the_file_it_leads_to() -> None:
     snap = snapshot({**FILES, "python/sample/data/link.json": (SYMLINK, b"../deep/x/a.json")})
-    assert wheel_members(snap)["sample/data/link.json"] == "python/sample/deep/x/a.json"
+    assert wheel_members(snap, PROJECT)["sample/data/link.json"] == "python/sample/deep/x/a.json"
 
 
 @pytest.mark.parametrize("target", [b"nowhere.json", b"link.json", b"../../../../outside"])
 def test_a_symlink_that_leads_to_no_file_is_an_error(target: bytes) -> None:
     snap = snapshot({**FILES, "python/sample/data/link.json": (SYMLINK, target)})
     with pytest.raises(BuildError, match=r"G008 'python/sample/data/link\.json'"):
-        wheel_members(snap)
+        wheel_members(snap, PROJECT)
 
 
 def test_record_lists_every_member_with_its_digest() -> None:
@@ -338,7 +340,7 @@ def test_metadata_carries_the_readme_and_names_the_licences() -> None:
 
 def test_a_project_s_own_readme_and_licence_win() -> None:
     snap = snapshot({**FILES, "python/README.md": b"own readme\n", "python/LICENSE": b"own licence\n"})
-    members, stem, _ = wheel_contents(snap, "1.0", None)
+    members, stem, _ = wheel_contents(snap, "1.0", None, project=PROJECT)
     assert members[f"{stem}.dist-info/licenses/LICENSE"].data == b"own licence\n"
     assert members[f"{stem}.dist-info/METADATA"].data.endswith(b"own readme\n")
 
@@ -353,7 +355,8 @@ def test_entry_points_are_sorted() -> None:
 
 
 def test_an_sbom_travels_in_dist_info() -> None:
-    members, stem, _ = wheel_contents(sample(), "1.0", None, sboms={"sample.cdx.json": b"{}\n"})
+    bill = {"sample.cdx.json": b"{}\n"}
+    members, stem, _ = wheel_contents(sample(), "1.0", None, project=PROJECT, sboms=bill)
     assert members[f"{stem}.dist-info/sboms/sample.cdx.json"].data == b"{}\n"
 
 
@@ -408,7 +411,7 @@ ABOUT = About(
 
 
 def test_a_wheel_says_what_it_is_and_keeps_its_name() -> None:
-    plain, own = make(), build_wheel(sample(), "1.2.3+label", COMMIT, about=ABOUT)
+    plain, own = make(), build_wheel(sample(), "1.2.3+label", COMMIT, project=PROJECT, about=ABOUT)
     texts = {}
     for one in (plain, own):
         with zipfile.ZipFile(io.BytesIO(one.data)) as archive:

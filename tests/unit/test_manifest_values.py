@@ -7,7 +7,7 @@ from manifest_text import BATCH, HEAD, NEXT, batch, manifest, problems, schema
 
 from builder.errors import Mark
 from builder.manifest.load import parse
-from builder.manifest.model import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
+from builder.manifest.model import Absent, Edit, Fact, Option, Patch, Project, Rule, TomlEdit, WholeFile
 from builder.pipeline.specialization_memo import digest_of
 from builder.specialize.evaluating.facts import Facts
 
@@ -210,3 +210,25 @@ def test_marks_of_any_value_can_be_asked_for() -> None:
     it = manifest()
     assert it.mark("roots", "models", "keep", 0) == Mark("manifest.yaml", 11, 40)
     assert it.mark("roots", "nowhere") == it.mark("roots")
+
+
+@pytest.mark.parametrize(
+    ("packages", "more", "project"),
+    [
+        ("{pkg: python/pkg}", "", Project("pkg", "python")),
+        ("{a_b.c: lib/src/a_b/c, other: x/other}", "", Project("a-b", "lib")),
+        ("{pkg: src/pkg}", "", Project("pkg", "")),
+        ("{pkg: deep/src/pkg}", "", Project("pkg", "deep")),
+        ("{pkg: pkg}", "", Project("pkg", "")),
+        ("{yaml: lib/yaml}", "  project: PyYAML\n  folder: .\n", Project("PyYAML", "")),
+        ("{pkg: a/pkg}", "  folder: b/c/\n", Project("pkg", "b/c")),
+    ],
+)
+def test_the_project_is_that_of_the_first_package_unless_it_is_stated(
+    packages: str, more: str, project: Project
+) -> None:
+    text = HEAD.replace("{pkg: python/pkg}", packages).replace(
+        "  default: seed\n", f"  default: seed\n{more}"
+    )
+    it = parse(f"{text}batches: []\n".encode(), "manifest.yaml", {}, schema())
+    assert it.upstream.project == project

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from upstream_repo import PYPROJECT, Repo, snapshot_of
+from upstream_repo import PROJECT, PYPROJECT, Repo, snapshot_of
 from upstream_repo import git as plain_git
 
 from builder.errors import BuildError, Mark, Problem
@@ -39,7 +39,9 @@ def repo(tmp_path: Path) -> Repo:
 @pytest.fixture
 def where(tmp_path: Path) -> Sources:
     """Nothing is reachable."""
-    return Sources(None, tmp_path / "cache", (tmp_path / "no-remote.git").as_uri(), False, {})
+    return Sources(
+        None, tmp_path / "cache", (tmp_path / "no-remote.git").as_uri(), False, {}, project=PROJECT
+    )
 
 
 def problem(wanted: str, where: Sources) -> Problem:

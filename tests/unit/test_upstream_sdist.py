@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from upstream_repo import Repo
+from upstream_repo import PROJECT, Repo
 
 from builder.errors import BuildError, Mark, Problem
 from builder.manifest.model import Pin
@@ -90,7 +90,7 @@ def digest(data: bytes) -> str:
 
 
 def read(data: bytes) -> archive.Imported:
-    return archive.read(data, "sglang", "1.0", digest(data))
+    return archive.read(data, PROJECT, "1.0", digest(data))
 
 
 def refusal(data: bytes) -> str:
@@ -247,7 +247,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def where(tmp_path: Path) -> Sources:
-    return Sources(None, tmp_path / "cache", "https://example.invalid/x.git", False, {})
+    return Sources(None, tmp_path / "cache", "https://example.invalid/x.git", False, {}, project=PROJECT)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tomlkit import parse
-from upstream_repo import Repo
+from upstream_repo import PROJECT, Repo
 
 from builder.emit.metadata import metadata
 from builder.emit.wheel import build_wheel
@@ -101,7 +101,7 @@ def digest(data: bytes) -> str:
 
 
 def read(data: bytes) -> archive.Imported:
-    return wheel.read(data, "sglang", "1.0", digest(data))
+    return wheel.read(data, PROJECT, "1.0", digest(data))
 
 
 def refusal(data: bytes) -> str:
@@ -120,7 +120,7 @@ def text_of(imported: archive.Imported, path: str) -> str:
 def test_packages_are_byte_for_byte_where_git_has_them() -> None:
     imported = read(pack())
     got = {path: imported.contents[entry.blob] for path, entry in imported.tree.items()}
-    written = got.pop(pyproject.PATH)
+    written = got.pop(PROJECT.pyproject)
     assert written.startswith(b"# Written by sglang-deepseek-builder")
     assert got == {
         "LICENSE": b"licence\n",
@@ -156,7 +156,7 @@ def test_a_version_file_that_people_wrote_is_kept() -> None:
     files = {**FILES, "sglang/_version.py": b"version = 'by hand'\n"}
     imported = read(pack(files))
     assert "python/sglang/_version.py" in imported.tree
-    assert "setuptools_scm" not in text_of(imported, pyproject.PATH)
+    assert "setuptools_scm" not in text_of(imported, PROJECT.pyproject)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_wheel_with_changed_bytes_is_read_the_same_or_refused(data: st.DataObj
 
 
 def test_the_project_is_described_as_the_metadata_state_it() -> None:
-    table = parse(text_of(read(pack()), pyproject.PATH)).unwrap()
+    table = parse(text_of(read(pack()), PROJECT.pyproject)).unwrap()
     project = table["project"]
     assert project["dynamic"] == ["version"]
     assert project["dependencies"] == [
@@ -236,7 +236,7 @@ def test_the_project_is_described_as_the_metadata_state_it() -> None:
 def test_a_wheel_of_the_tree_has_the_metadata_and_the_files_of_the_release() -> None:
     imported = read(pack())
     tree = snapshot_of(imported)
-    again = Parser().parsestr(metadata(tree, table_of(imported), "1.0+x", ["LICENSE"]).decode())
+    again = Parser().parsestr(metadata(tree, table_of(imported), "1.0+x", ["LICENSE"], PROJECT).decode())
     before = Parser().parsestr(METADATA)
     for header in ("Name", "Summary", "Requires-Python", "Classifier", "Project-URL", "Provides-Extra"):
         assert again.get_all(header) == before.get_all(header)
@@ -246,7 +246,7 @@ def test_a_wheel_of_the_tree_has_the_metadata_and_the_files_of_the_release() -> 
 
     assert plain(again.get_all("Requires-Dist")) == plain(before.get_all("Requires-Dist"))
     assert again.get_payload() == "# read me\n"
-    built = build_wheel(tree, "1.0+x", "c" * 40)
+    built = build_wheel(tree, "1.0+x", "c" * 40, project=PROJECT)
     with zipfile.ZipFile(io.BytesIO(built.data)) as members:
         names = {n for n in members.namelist() if ".dist-info/" not in n}
     assert names == {name for name in FILES if not name.startswith(INFO)}
@@ -255,19 +255,19 @@ def test_a_wheel_of_the_tree_has_the_metadata_and_the_files_of_the_release() -> 
 def test_a_wheel_with_a_compiled_file_has_the_tag_of_upstream_and_one_without_is_pure() -> None:
     imported = read(pack())
     tree = snapshot_of(imported)
-    platform = build_wheel(tree, "1.0+x", None)
+    platform = build_wheel(tree, "1.0+x", None, project=PROJECT)
     assert platform.name == f"sglang-1.0+x-{TAG}.whl"
     with zipfile.ZipFile(io.BytesIO(platform.data)) as members:
         about = members.read("sglang-1.0+x.dist-info/WHEEL").decode()
     assert f"Root-Is-Purelib: false\nTag: {TAG}\n" in about
     pure = tree.replace({path: None for path in tree if path.endswith(".so")})
-    assert build_wheel(pure, "1.0+x", None).name == "sglang-1.0+x-py3-none-any.whl"
+    assert build_wheel(pure, "1.0+x", None, project=PROJECT).name == "sglang-1.0+x-py3-none-any.whl"
 
 
 def test_a_compiled_file_without_a_stated_platform_stops_the_wheel() -> None:
     tree = snapshot_of(read(pack(changed(WHEEL=b"Wheel-Version: 1.0\nTag: py3-none-any\n"))))
     with pytest.raises(BuildError, match="for which platform"):
-        build_wheel(tree, "1.0+x", None)
+        build_wheel(tree, "1.0+x", None, project=PROJECT)
 
 
 def snapshot_of(imported: archive.Imported):  # type: ignore[no-untyped-def]
@@ -277,7 +277,7 @@ def snapshot_of(imported: archive.Imported):  # type: ignore[no-untyped-def]
 
 
 def table_of(imported: archive.Imported) -> dict[str, object]:
-    return parse(text_of(imported, pyproject.PATH)).unwrap()
+    return parse(text_of(imported, PROJECT.pyproject)).unwrap()
 
 
 # --- the index and the cache --------------------------------------------------------------------
@@ -297,7 +297,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def where(tmp_path: Path) -> Sources:
-    return Sources(None, tmp_path / "cache", "https://example.invalid/x.git", False, {})
+    return Sources(None, tmp_path / "cache", "https://example.invalid/x.git", False, {}, project=PROJECT)
 
 
 def offer(index: Path, python: str = "cp312", version: str = "1.0") -> bytes:

@@ -7,6 +7,10 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from builder.manifest.model import Project
+
+#: what the repositories and archives of the tests hold
+PROJECT = Project("sglang", "python")
 PYPROJECT = """\
 [project]
 name = "thing"

@@ -28,7 +28,7 @@ help:
 	@echo 'make lift UPSTREAM=... [ARGS="--from PIN"]                        say what a newer upstream breaks and brings'
 	@echo 'make sweep RANGE=A..B [ARGS="--every 10"]                         try the manifest on many commits'
 	@echo 'make test                                                         run the tests'
-	@echo 'make check                                                        lint, types and layers'
+	@echo 'make check                                                        lint, types, layers and the site of docs/'
 	@echo 'make bench                                                        measure, as ratios to a floor'
 	@echo 'make docs                                                         write the generated pages again'
 	@echo 'make doctor                                                       check tools, manifest, upstreams'
@@ -106,6 +106,7 @@ doctor: $(STAMP)
 docs: $(STAMP)
 	$(BUILDER) schema --reference > docs/manifest.md
 	$(BUILDER) explain --markdown > docs/errors.md
+	$(BUILDER) explain --verbs > docs/verbs.md
 	$(BUILDER) scope > docs/scope.md
 	$(BIN)/python benchmarks/closure.py --render
 	$(BIN)/python benchmarks/gains.py --render
@@ -118,6 +119,7 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(ARGS)
@@ -126,4 +128,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache site

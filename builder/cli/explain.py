@@ -32,12 +32,19 @@ _FAMILIES = {
 @click.command("explain")
 @click.argument("code", required=False)
 @click.option("--markdown", is_flag=True, help="Print docs/errors.md.")
+@click.option("--verbs", is_flag=True, help="Print docs/verbs.md.")
 @click.option("--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True)
-def command(code: str | None, markdown: bool, form: str) -> None:
+def command(code: str | None, markdown: bool, verbs: bool, form: str) -> None:
     """Print the exit status and the meaning of CODE; without CODE, of every code."""
     output.choose(form)
     if markdown:
         click.echo(page(), nl=False)
+        return
+    if verbs:
+        from builder.cli import cli
+        from builder.cli.reference import verbs_page
+
+        click.echo(verbs_page(cli), nl=False)
         return
     wanted = CODES if code is None else {k: v for k, v in CODES.items() if k == code.upper()}
     if not wanted:

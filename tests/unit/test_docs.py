@@ -6,14 +6,16 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from small_world import ROOT, small_world
 
 from builder import errors
-from builder.cli import READER_GONE, VERBS
+from builder.cli import READER_GONE, VERBS, cli
 from builder.cli.explain import page
+from builder.cli.reference import verbs_page
 from builder.emit import switch_figures
 from builder.emit.scope_page import scope_page
 from builder.manifest.documents import HISTORY
@@ -40,6 +42,29 @@ def test_the_reference_of_the_manifest_is_that_of_the_schema() -> None:
 
 def test_the_page_of_errors_is_that_of_the_table() -> None:
     assert read("docs/errors.md") == page(), "run `make docs`"
+
+
+def test_the_page_of_the_verbs_is_that_of_the_command_line() -> None:
+    assert read("docs/verbs.md") == verbs_page(cli), "run `make docs`"
+    assert set(re.findall(r"^## (.*)$", read("docs/verbs.md"), re.M)) == set(VERBS)
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed: run `make setup`")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "googleapis" not in (tmp_path / "site/index.html").read_text("utf-8")
+
+
+def test_a_link_that_leaves_the_site_becomes_plain_text_and_others_stay() -> None:
+    from types import SimpleNamespace
+
+    from mkdocs_hooks import on_page_markdown
+
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="verification/README.md"))
+    text = "[a](../../tests/x.py) [b](../lift.md#x) [c](https://x.org/../../y) [d](cpu-seed.md)"
+    assert on_page_markdown(text, page) == "a " + text.split(" ", 1)[1]
 
 
 def test_the_page_of_the_scope_is_that_of_the_manifest_its_lock_and_its_figures() -> None:
@@ -141,9 +166,9 @@ def test_the_exit_statuses_of_the_readme_are_those_of_the_builder() -> None:
 def test_the_verbs_and_targets_that_a_page_uses_exist(page: Path) -> None:
     text = page.read_text("utf-8")
     assert set(re.findall(r"python -m builder ([a-z-]+)", text)) <= set(VERBS)
-    targets = set(re.findall(r"^([a-z]+):", read("Makefile"), re.M))
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.M))
     commands = [line for block in blocks(text, "sh") for line in block.splitlines()]
-    assert {m[1] for line in commands if (m := re.match(r"make ([a-z]+)", line))} <= targets
+    assert {m[1] for line in commands if (m := re.match(r"make ([a-z-]+)", line))} <= targets
 
 
 def test_the_manifest_that_the_readme_shows_is_the_manifest() -> None:

@@ -87,7 +87,10 @@ def diffs(
         for first, last, text in split_hunks(hunks(old, new)):
             within = [b for b in told if b.line < last and first < b.line + b.lines]
             within.sort(key=lambda b: -b.lines)
-            why = [reason for block in within for reason in block.reasons] or [row.reason, *row.also]
+            # a block's lines count for the first of its reasons
+            why = [reason for block in within for reason in block.reasons[:1]]
+            why += [reason for block in within for reason in block.reasons[1:]]
+            why = why or [row.reason, *row.also]
             pieces.append([text, tables.of(why)])
         found.append([number, pieces])
     return found

@@ -263,7 +263,14 @@
       }
       node.children.set(parts[parts.length - 1], { name: parts[parts.length - 1], path: file.path, file });
     }
-    let folder = "";
+    // where nearly everything lies in one folder, the map begins there
+    let start = top;
+    for (;;) {
+      const only = [...start.children.values()].find((child) => child.children && totals(child).files > 0.9 * totals(start).files);
+      if (!only) break;
+      start = only;
+    }
+    let folder = start.path;
     function nodeAt(wanted) {
       let node = top;
       for (const part of wanted.split("/").filter(Boolean)) {
@@ -307,39 +314,44 @@
       svg.setAttribute("role", "group");
       svg.setAttribute("aria-label", `The files of ${node.path || "the top folder"}`);
       const pattern = draw("pattern", { id: "gone", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, draw("defs", {}, svg));
-      draw("rect", { width: 6, height: 6, fill: "var(--removed)" }, pattern);
       draw("rect", { width: 1.5, height: 6, fill: "var(--mark)" }, pattern);
-      for (const child of root.children ?? []) drawChild(child, svg);
+      // one path for all hatching: printing a pattern takes a browser long
+      const hatched = [], labels = document.createElementNS(SVG, "g");
+      for (const child of root.children ?? []) drawChild(child, svg, hatched, labels);
+      draw("path", { d: hatched.join(""), fill: "url(#gone)", "pointer-events": "none" }, svg);
+      svg.append(labels);
       svg.addEventListener("keydown", moveFocus);
       byId("treemap").replaceChildren(svg);
       showCrumbs(node);
       showFolder(node);
     }
-    function drawChild(child, svg) {
+    function drawChild(child, svg, hatched, labels) {
       if (!child.value) return;
       const group = draw("a", { href: open(child.data), "aria-label": about(child.data) }, svg);
       draw("rect", { class: "hit", x: child.x0, y: child.y0, width: child.x1 - child.x0, height: child.y1 - child.y0 }, group);
       draw("title", {}, group).textContent = about(child.data);
-      for (const leaf of child.leaves()) drawFile(leaf, group);
+      for (const leaf of child.leaves()) drawFile(leaf, group, hatched);
       for (const one of child.descendants()) {
         const wide = one.x1 - one.x0, high = one.y1 - one.y0;
         const heading = one.children && one.depth < 3 && wide > 44 && high > 34;
         if (!heading && !(one.depth === 1 && wide > 60 && high > 18)) continue;
         const most = Math.floor((wide - 8) / 6.6);
         const text = one.data.name + (one.children ? "/" : "");
-        draw("text", { x: one.x0 + 4, y: one.y0 + 12.5 }, group).textContent = text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text;
+        draw("text", { x: one.x0 + 4, y: one.y0 + 12.5 }, labels).textContent = text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text;
       }
       draw("rect", { class: "frame", x: child.x0, y: child.y0, width: child.x1 - child.x0, height: child.y1 - child.y0 }, group);
     }
-    function drawFile(leaf, group) {
+    function drawFile(leaf, group, hatched) {
       const wide = leaf.x1 - leaf.x0, high = leaf.y1 - leaf.y0, file = leaf.data.file;
       if (!file || wide <= 0.2 || high <= 0.2) return;
-      const fill = file.state === "removed" ? "url(#gone)" : `var(--${shade(file)})`;
-      const cell = draw("rect", { x: leaf.x0, y: leaf.y0, width: wide, height: high, fill }, group);
+      const cell = draw("rect", { x: leaf.x0, y: leaf.y0, width: wide, height: high, class: shade(file) }, group);
       draw("title", {}, cell).textContent = about(leaf.data);
       // the part of an edited file that left, as a share of its area
-      const gone = file.state === "edited" && byId("measure").value === "lines" && file.before > file.after ? 1 - file.after / file.before : 0;
-      if (gone * high > 0.5) draw("rect", { x: leaf.x0, y: leaf.y1 - gone * high, width: wide, height: gone * high, fill: "url(#gone)", "pointer-events": "none" }, group);
+      const shrunk = file.state === "edited" && byId("measure").value === "lines" && file.before > file.after;
+      const gone = high * (file.state === "removed" ? 1 : shrunk ? 1 - file.after / file.before : 0);
+      if (gone < 0.5) return;
+      if (shrunk) draw("rect", { x: leaf.x0, y: leaf.y1 - gone, width: wide, height: gone, class: "removed", "pointer-events": "none" }, group);
+      hatched.push(`M${leaf.x0.toFixed(1)} ${(leaf.y1 - gone).toFixed(1)}h${wide.toFixed(1)}v${gone.toFixed(1)}h${(-wide).toFixed(1)}z`);
     }
     function moveFocus(event) {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -408,7 +420,7 @@
         make("details", {}, make("summary", {}, `Modules that are kept without proof that they are needed: ${count(data.uncertain.modules.length)}`),
           make("ul", { class: "plain" }, ...data.uncertain.modules.map((number) => make("li", {}, link("why", files[number].path))))),
         make("details", {}, make("summary", {}, `Conditions that were left alone: ${count(rows.length)}`),
-          rows.length ? tableOf([["Place", "name"], ["Why", ""]], rows) : make("p", {}, "None.")),
+          rows.length ? make("div", { class: "scroll" }, tableOf([["Place", "name"], ["Why", ""]], rows)) : make("p", {}, "None.")),
       );
     }
     function showTotals() {

@@ -86,9 +86,10 @@ def _problems(document: Document, error: Any, path: Path, elsewhere: Elsewhere) 
                 yield Problem(
                     "M004", f"{_subject(path)} lacks the key `{key}`.", where, hint=_about(error, key)
                 )
-    elif kind == "anyOf":
+    elif kind in ("anyOf", "oneOf"):
         verbs = [k for choice in says for k in choice["required"]]
-        yield Problem("M004", f"{_subject(path)} needs one of the keys {_either(verbs)}.", where)
+        number = "one" if kind == "anyOf" else "exactly one"
+        yield Problem("M004", f"{_subject(path)} needs {number} of the keys {_either(verbs)}.", where)
     else:
         yield Problem(
             "M004", f"{_subject(path)} {_complaint(kind, says, instance)}.", where, hint=_hint(error)

@@ -133,9 +133,9 @@ def test_keeping_a_model_that_sees_keeps_what_it_sees_with(pin: str) -> None:
     assert "python/sglang/srt/multimodal/processors/qwen_vl.py" in done.output.tree
 
 
-#: Models of other families; those that see need what the batch multimodal removes.
+#: Models of other families; those that see need what the batch multimodal removes, and gpt_oss has windows.
 FAMILIES = [
-    ("release", "llama4, qwen3, qwen3_moe"),
+    ("release", "llama4, gpt_oss, qwen3, qwen3_moe"),
     ("release", "deepseek_vl2"),
     ("seed", "llama, llama4, gpt_oss, qwen3, qwen3_moe"),
     ("seed", "deepseek_vl2, deepseek_ocr"),
@@ -158,6 +158,7 @@ def test_models_of_other_families_come_back_by_their_names(pin: str, models: str
         assert f"python/sglang/srt/models/{name}.py" in done.output.tree
     sees = "deepseek_vl2" in models
     assert ("multimodal" in done.withdrawn) is sees
+    assert ("sliding-window" in done.withdrawn) is ("gpt_oss" in models)
     processor = "python/sglang/srt/multimodal/processors/deepseek_vl_v2.py"
     assert (processor in done.output.tree) is sees
     assert "python/sglang/srt/multimodal/processors/llava.py" not in done.output.tree

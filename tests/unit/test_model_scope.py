@@ -286,6 +286,8 @@ def test_a_function_whose_code_does_not_tell_is_an_error_even_where_it_is_option
     assert [p.code for p in caught.value.problems] == ["R009"]
 
 
-def test_a_model_is_named_in_one_way_only() -> None:
-    text = HEAD + "batches:\n  - {id: a, why: b, models: [{name: one, defines: Two}]}\n"
-    assert [p.code for p in problems(text)] == ["M004"]
+@pytest.mark.parametrize("model", ["{name: one, defines: Two}", "{optional: an example}"])
+def test_a_model_is_named_in_one_way_only(model: str) -> None:
+    (problem,) = problems(HEAD + f"batches:\n  - {{id: a, why: b, models: [{model}]}}\n")
+    assert problem.code == "M004"
+    assert problem.message.endswith("needs exactly one of the keys `name`, `architectures` or `defines`.")

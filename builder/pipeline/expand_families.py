@@ -204,7 +204,9 @@ class _Expansion:
         for name, member in self._named(found.attributes):
             if _QUESTION.match(name):
                 self._fact("value", member, f"*.{name}", False)
-            elif name in self._stored and name not in self._methods:
+            elif name not in self._stored or name in self._methods:
+                continue
+            elif not self._families.spares(member.batch, path):
                 self._fact("value", member, f"*.{name}", None)
 
         for owner, name in found.looked_up:

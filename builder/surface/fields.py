@@ -43,7 +43,7 @@ def field_flag(
     name = field.target.id
     spelt = reader.value(keywords["cli_name"]) if "cli_name" in keywords else None
     flag = spelt if isinstance(spelt, str) else "--" + name.replace("_", "-")
-    details: dict[str, Value] = {"type": reader.text(parts[0])}
+    details: dict[str, Value] = {}
     sources: dict[str, ast.expr] = {}
     if flag.lstrip("-").replace("-", "_") != name:
         details["dest"] = name
@@ -52,6 +52,8 @@ def field_flag(
         details["aliases"] = aliases
     if (values := _literal(parts[0])) is not None:
         sources["choices"] = values
+    else:
+        details["type"] = reader.text(parts[0])
     sources.update({_DETAILS[said]: value for said, value in keywords.items() if said in _DETAILS})
     if field.value is not None:
         sources["default"] = field.value

@@ -117,12 +117,10 @@ class _Expansion:
         ]
         self._methods = {name for name, item in members if item.kind == "function"}
         self._fields = {name for name, item in members if item.kind == "constant" and not name.isupper()}
-        self._stored = {
-            name
-            for summary in index.modules.values()
-            for names in (*summary.attributes.values(), summary.stores)
-            for name in names
-        }
+        self._stored: dict[str, set[str]] = {}  # name of an attribute -> the files that store it
+        for summary in index.modules.values():
+            for name in {*summary.stores, *(n for names in summary.attributes.values() for n in names)}:
+                self._stored.setdefault(name, set()).add(summary.path)
 
     def _member(self, name: str) -> Member | None:
         if name not in self._members:
@@ -204,9 +202,7 @@ class _Expansion:
         for name, member in self._named(found.attributes):
             if _QUESTION.match(name):
                 self._fact("value", member, f"*.{name}", False)
-            elif name not in self._stored or name in self._methods:
-                continue
-            elif not self._families.spares(member.batch, path):
+            elif name not in self._methods and self._stores(member.batch, name):
                 self._fact("value", member, f"*.{name}", None)
 
         for owner, name in found.looked_up:
@@ -217,6 +213,10 @@ class _Expansion:
             argument = self._member(name)
             if argument is not None:
                 self._fact("predicate", argument, asked, False)
+
+    def _stores(self, batch: str, name: str) -> bool:
+        """Does a file that the batch does not except store an attribute of this name?"""
+        return any(not self._families.spares(batch, path) for path in self._stored.get(name, ()))
 
     def _named(self, names: Iterable[str]) -> Iterator[tuple[str, Member]]:
         """Those of the names that are of families; environment variables are stated here."""

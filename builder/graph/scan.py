@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 from builder.graph.modules import (
     Definition,
@@ -42,7 +44,7 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
     walk.suite(tree.body, "eager", False, "")
     dynamic: tuple[Dynamic, ...] = ()
     if any(text in data for text in _IMPORTER_TEXTS):
-        dynamic = tuple(sorted(_dynamic(tree, walk.parent)))
+        dynamic = tuple(sorted(_dynamic(tree, module, walk.parent)))
     return Summary(
         path,
         module,
@@ -276,24 +278,63 @@ def _suppresses(node: ast.expr) -> bool:
     )
 
 
-def _dynamic(tree: ast.Module, parent: str) -> Iterator[Dynamic]:
+def _dynamic(tree: ast.Module, module: str, parent: str) -> Iterator[Dynamic]:
+    values = _values(tree) if module else {}
+    if module:
+        values |= {"__name__": (module,), "__package__": (parent,)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _last_name(node.func) in _IMPORTERS:
-            argument = _text(node.args[0]) if node.args else None
-            if argument and argument.startswith("."):
-                argument = absolute(argument, parent)
-            yield Dynamic(node.lineno, _last_name(node.func), argument)
+            for argument in _texts(node.args[0], values) if node.args else (None,):
+                if argument and argument.startswith("."):
+                    argument = absolute(argument, parent)
+                yield Dynamic(node.lineno, _last_name(node.func), argument)
 
 
-def _text(node: ast.expr) -> str | None:
-    """A constant string, or an f-string with `*` for each of its holes; None for anything else."""
+def _values(tree: ast.Module) -> dict[str, tuple[str, ...]]:
+    """What the target of a loop at the top goes through, where that is a tuple of constant strings."""
+    loops = [n for n in tree.body if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
+    if not loops:
+        return {}
+    bound: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound[node.id] += 1
+        elif isinstance(node, ast.arg):
+            bound[node.arg] += 1
+    tuples = {
+        n.targets[0].id: n.value
+        for n in tree.body
+        if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name) and bound[n.targets[0].id] == 1
+    }
+    values: dict[str, tuple[str, ...]] = {}
+    for loop in loops:
+        over = tuples.get(loop.iter.id) if isinstance(loop.iter, ast.Name) else loop.iter
+        assert isinstance(loop.target, ast.Name)
+        if isinstance(over, ast.Tuple) and bound[loop.target.id] == 1:
+            texts = [i.value for i in over.elts if isinstance(i, ast.Constant) and isinstance(i.value, str)]
+            if len(texts) == len(over.elts):
+                values[loop.target.id] = tuple(texts)
+    return values
+
+
+def _texts(node: ast.expr, values: Mapping[str, tuple[str, ...]]) -> tuple[str | None, ...]:
+    """The texts of a constant string or of an f-string, with `*` for each hole whose `values` are unknown;
+    None for anything else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
+        return (node.value,)
     if isinstance(node, ast.JoinedStr):
-        parts = [v.value if isinstance(v, ast.Constant) else "*" for v in node.values]
-        text = "".join(str(p) for p in parts)
-        return text if text.strip("*") else None
-    return None
+        parts = [_part(part, values) for part in node.values]
+        texts = ["".join(text) for text in product(*parts)]
+        return tuple(text if text.strip("*") else None for text in texts)
+    return (None,)
+
+
+def _part(part: ast.expr, values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    if isinstance(part, ast.Constant):
+        return (str(part.value),)
+    plain = isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None
+    name = part.value.id if plain and isinstance(part.value, ast.Name) else ""  # type: ignore[attr-defined]
+    return values.get(name, ("*",))
 
 
 def _references(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:

@@ -98,11 +98,11 @@ def _of(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
         return _rule(statement, stated, problem, sides)
     path = file_of(stated, sides.manifest.packages, sides.old)
     if path is None or path not in sides.old:
-        return Lost(statement, problem, None, (), _tolerated(statement, problem, None))
+        return Lost(statement, problem, None, (), _tolerated(statement, problem, None, sides))
     matches = culprit.matcher(stated, path, sides.manifest.packages, sides.manifest.overlays)
     if matches is None:
         _, deletion = sides.history.fate(path)
-        return Lost(statement, problem, deletion, (), _tolerated(statement, problem, deletion))
+        return Lost(statement, problem, deletion, (), _tolerated(statement, problem, deletion, sides))
     commit, now = culprit.lost(path, matches, sides.history)
     moved: tuple[str, ...] = ()
     if isinstance(stated, Edit):
@@ -111,7 +111,7 @@ def _of(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
         Proposal("moved", statement.batch, _moved_by(commit), statement.mark, text=scope)
         for scope in (moved if len(moved) == 1 else ())
     )
-    return Lost(statement, problem, commit, moved, (*_tolerated(statement, problem, commit), *copies))
+    return Lost(statement, problem, commit, moved, (*_tolerated(statement, problem, commit, sides), *copies))
 
 
 def _rule(statement: Statement, rule: Rule, problem: Problem | None, sides: Sides) -> Lost:
@@ -119,7 +119,7 @@ def _rule(statement: Statement, rule: Rule, problem: Problem | None, sides: Side
     commit = culprit.emptied(before, sides.history)
     now = {sides.history.fate(path)[0][-1][1] for path in before if sides.history.fate(path)[0]}
     moved = tuple(sorted(path for path in now if path in sides.new))
-    proposals = list(_tolerated(statement, problem, commit))
+    proposals = list(_tolerated(statement, problem, commit, sides))
     # a renamed path keeps its verdict; `arrivals` finds out whether a rule already decides the new name
     return Lost(statement, problem, commit, _folded(moved, sides.new), tuple(proposals))
 
@@ -136,15 +136,19 @@ def _folded(paths: Sequence[str], tree: Iterable[str]) -> tuple[str, ...]:
     return tuple(result)
 
 
-def _tolerated(statement: Statement, problem: Problem | None, commit: Commit | None) -> tuple[Proposal, ...]:
-    """The proposal that ends the statement's version range, because of the commit."""
-    if problem is None or commit is None or statement.optional:
+def _tolerated(
+    statement: Statement, problem: Problem | None, commit: Commit | None, sides: Sides
+) -> tuple[Proposal, ...]:
+    """The proposal that ends the statement's version range, because of the commit; between releases, whose
+    history nobody has, because the newer one lacks what it names."""
+    if problem is None or statement.optional or (commit is None and sides.history.known):
         return ()
     if problem.code == "R006" and problem.upstream is not None:
         return ()  # upstream still has the file: `overlays` proposes what to do with it
     if problem.code == "R004" and not problem.nothing:
         return ()  # it matches, but not as many places as it states
-    return (Proposal("until", statement.batch, f"gone since {commit}", statement.mark),)
+    why = f"gone since {commit}" if commit else "gone in the new release"
+    return (Proposal("until", statement.batch, why, statement.mark),)
 
 
 def _moved_by(commit: Commit | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import Edit
-from builder.overlay.locate import Target
+from builder.overlay.locate import Target, find
 from builder.overlay.record import Record, digest
 from builder.source.parse import Module
 
@@ -24,7 +24,9 @@ def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]
         home, _, name = (edit.match or "").rpartition(".")
         if target.path:
             message = f"`{edit.target}` is not a module; imports can be added only to modules."
-            problems.append(Problem("R005", message, edit.mark, Mark(module.path)))
+            # a module of another version lies in a package that has no such name either
+            nothing = not find(module.tree, target.path)[0]
+            problems.append(Problem("R005", message, edit.mark, Mark(module.path), nothing=nothing))
         elif name in bound:
             message = f"{module.path} already imports `{name}`."
             problems.append(Problem("R004", message, edit.mark, Mark(module.path)))

@@ -24,6 +24,8 @@ _QUESTION = re.compile(
 _SWITCH = re.compile(r"(?:^|_)(?:IS|USE|ENABLE|ENABLED)(?:_|$)")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _STRING = re.compile(rb"[\"']((?:--)?[A-Za-z_][\w:-]*)[\"']")
+#: A field that is an option (`builder/surface/fields.py`).
+_FIELD = re.compile(rb"^ +([A-Za-z_]\w*): (?:A|(?:\w+\.)?Annotated)\[", re.MULTILINE)
 _ATTRIBUTE = re.compile(rb"\.([A-Za-z_]\w*)")
 _LOOKED_UP = re.compile(rb"\b(?:hasattr|getattr)\(\s*([A-Za-z_][\w.]*)\s*,\s*[\"']([A-Za-z_]\w*)[\"']")
 _AVAILABLE = re.compile(rb"\b((?:[A-Za-z_]\w*\.)+([A-Za-z_]\w*)\.is_available)\b")
@@ -33,6 +35,7 @@ class _Names(NamedTuple):
     """Names in a text that may be of families, sorted."""
 
     strings: tuple[str, ...]
+    fields: tuple[str, ...]
     attributes: tuple[str, ...]
     looked_up: tuple[tuple[str, str], ...]  # object, attribute
     available: tuple[tuple[str, str], ...]  # what is called, the part of it that may be of a family
@@ -52,6 +55,7 @@ def _names_in(data: bytes, needles: tuple[str, ...]) -> _Names | None:
 
     return _Names(
         tuple(name for (name,) in found(_STRING)),
+        tuple(name for (name,) in found(_FIELD)) if b" Arg" in data else (),
         tuple(name for (name,) in found(_ATTRIBUTE)),
         tuple(found(_LOOKED_UP, 1)),
         tuple(found(_AVAILABLE, 1)),
@@ -113,12 +117,10 @@ class _Expansion:
         ]
         self._methods = {name for name, item in members if item.kind == "function"}
         self._fields = {name for name, item in members if item.kind == "constant" and not name.isupper()}
-        self._stored = {
-            name
-            for summary in index.modules.values()
-            for names in (*summary.attributes.values(), summary.stores)
-            for name in names
-        }
+        self._stored: dict[str, set[str]] = {}  # name of an attribute -> the files that store it
+        for summary in index.modules.values():
+            for name in {*summary.stores, *(n for names in summary.attributes.values() for n in names)}:
+                self._stored.setdefault(name, set()).add(summary.path)
 
     def _member(self, name: str) -> Member | None:
         if name not in self._members:
@@ -195,10 +197,12 @@ class _Expansion:
                 self._parsed(path, member, name[2:].replace("-", "_"))
             elif name not in self._fields or name == member.word.text:
                 self._values.setdefault(("*", name), member)
+        for name, member in self._named(found.fields):
+            self._parsed(path, member, name)
         for name, member in self._named(found.attributes):
             if _QUESTION.match(name):
                 self._fact("value", member, f"*.{name}", False)
-            elif name in self._stored and name not in self._methods:
+            elif name not in self._methods and self._stores(member.batch, name):
                 self._fact("value", member, f"*.{name}", None)
 
         for owner, name in found.looked_up:
@@ -209,6 +213,10 @@ class _Expansion:
             argument = self._member(name)
             if argument is not None:
                 self._fact("predicate", argument, asked, False)
+
+    def _stores(self, batch: str, name: str) -> bool:
+        """Does a file that the batch does not except store an attribute of this name?"""
+        return any(not self._families.spares(batch, path) for path in self._stored.get(name, ()))
 
     def _named(self, names: Iterable[str]) -> Iterator[tuple[str, Member]]:
         """Those of the names that are of families; environment variables are stated here."""

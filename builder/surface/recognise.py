@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from builder.surface.fields import field_flag
 from builder.surface.model import Expression, Item, Key, Value
 from builder.surface.scan import Sight, place
 from builder.surface.values import Reader, members_of
@@ -78,6 +79,17 @@ def flags(sight: Sight, reader: Reader) -> Found:
             if keyword.arg in ("choices", "default") and (read := reader.origins(keyword.value)):
                 origins[keyword.arg] = tuple(read)
     yield replace(_item(sight, reader, "flag", _home(reader), first, **details), origins=origins)
+
+
+def field_flags(sight: Sight, reader: Reader) -> Found:
+    """`name: Annotated[int, Arg(choices=...)] = 1` of a class: a field that is an option."""
+    declared = field_flag(sight, reader)
+    if declared is None:
+        return
+    field, flag, details, origins = declared
+    # the field is the statement's own name: what removes it removes the flag
+    inside = replace(sight, around=sight.around._replace(scope=(*sight.around.scope, field)))
+    yield replace(_item(inside, reader, "flag", _home(reader), flag, **details), origins=origins)
 
 
 # -- routes -----------------------------------------------------------------------------------------
@@ -281,5 +293,5 @@ def enumerations(sight: Sight, reader: Reader) -> Found:
 
 
 _RECOGNISERS: tuple[Callable[[Sight, Reader], Found], ...] = (
-    flags, routes, environment, models, registered, tables, enumerations,
+    flags, field_flags, routes, environment, models, registered, tables, enumerations,
 )  # fmt: skip

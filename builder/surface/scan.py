@@ -31,6 +31,9 @@ _WORDS: tuple[tuple[bytes, re.Pattern[bytes] | None], ...] = (
         b"register",
         re.compile(rb".*register(?!_(?:buffer|parameter|fake|forward|hook|custom_op|module))\w*\("),
     ),
+    # a field that is an option: `port: A[int, "..."] = 1`
+    (b": A[", re.compile(rb" +\w+: A\[")),
+    (b"Annotated[", re.compile(rb" +\w+: (?:\w+\.)?Annotated\[")),
     (b"@", re.compile(rb" *@[\w.]+\.(?:get|post|put|delete|patch|head|options|websocket|api_route|route)\(")),
     # a registry is spelled as a constant or as a type
     (b"= {", re.compile(rb" *_?[A-Z]\w* *(?::[^=\n]+)?= \{")),

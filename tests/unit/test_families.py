@@ -176,6 +176,29 @@ def test_values_of_options_flags_and_members_of_enumerations_leave() -> None:
     assert "ASCEND" not in text(done) and "npu" not in text(done)
 
 
+def test_a_field_that_is_an_option_leaves_with_what_reads_it() -> None:
+    done = built(
+        {
+            "python/pkg/main.py": """\
+                from dataclasses import dataclass
+                from typing import Annotated as A
+                from pkg.args import Arg
+                @dataclass
+                class Args:
+                    device: A[str, Arg(help="where")] = "cuda"
+                    npu_graphs: A[int, Arg(help="how many")] = 0
+                def run(args):
+                    if args.npu_graphs:
+                        return None
+                    return args.device
+                """,
+            "python/pkg/args.py": "class Arg:\n    def __init__(self, help):\n        pass\n",
+        }
+    )
+    assert "npu" not in text(done) and "return None" not in text(done)
+    assert "device: A[str" in text(done)
+
+
 def test_external_modules_and_their_parts_do_not_exist() -> None:
     done = built(
         {
@@ -219,6 +242,13 @@ def test_an_exception_spares_names_and_paths() -> None:
         rest,
     )
     assert "python/pkg/npu_table.py" in done.output
+
+
+def test_what_an_excepted_file_stores_is_not_none() -> None:
+    rest = BATCH + "    except:\n      - {path: python/pkg/kinds.py, why: An inventory.}\n"
+    source = "class Kind:\n    pass\nKind.NPU = Kind()\nKINDS = {Kind.NPU}\n"
+    done = built({"python/pkg/kinds.py": source}, rest)
+    assert text(done, "python/pkg/kinds.py") == source
 
 
 def test_a_word_that_names_nothing_is_an_error() -> None:

@@ -180,6 +180,27 @@ def test_dynamic_imports_keep_what_is_constant() -> None:
     ]
 
 
+def test_a_dynamic_import_below_the_own_name_has_that_name() -> None:
+    found = scan("import_module(f'{__name__}.a')\nimport_module(f'{__package__}.{x}')\n")
+    assert [d.argument for d in found.dynamic] == ["pkg.sub.mod.a", "pkg.sub.*"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("GROUPS = ('a', 'b')\nfor g in GROUPS:\n    import_module(f'pkg.{g}')\n", ["pkg.a", "pkg.b"]),
+        ("for g in ('a', 'b'):\n    import_module(f'pkg.{g}')\n", ["pkg.a", "pkg.b"]),
+        ("GROUPS = ['a', 'b']\nfor g in GROUPS:\n    import_module(f'pkg.{g}')\n", ["pkg.*"]),
+        ("G = ('a',)\nG = ('b',)\nfor g in G:\n    import_module(f'pkg.{g}')\n", ["pkg.*"]),
+        ("for g in ('a', x):\n    import_module(f'pkg.{g}')\n", ["pkg.*"]),
+        ("for g in ('a',):\n    g = x\n    import_module(f'pkg.{g}')\n", ["pkg.*"]),
+        ("for g in ('a',):\n    pass\ndef f(g):\n    import_module(f'pkg.{g}')\n", ["pkg.*"]),
+    ],
+)
+def test_a_dynamic_import_in_a_loop_over_constants_names_each(text: str, expected: list[str]) -> None:
+    assert [d.argument for d in scan(text).dynamic] == expected
+
+
 def test_strings_that_name_modules_are_references() -> None:
     found = scan(
         'x = 1\nregister("k", "pkg.a.b", "C")\ny = "pkg.c:run"\nz = "see pkg.d for more"\nw = "pkgs.e"\n'

@@ -388,6 +388,8 @@ def test_a_file_that_moved_is_known_by_its_bytes_without_a_history(later: Later)
     _, found = later.lift(later.tip, "--from", "seed")
     assert not found["history"]
     assert f"moved from {old}, which batch awk removes" in found["questions"][0]["message"]
+    later.lift("--accept")
+    assert f"{{path: {old}, until: {later.versions[0]}}}" in later.manifest
 
 
 def test_a_new_folder_takes_its_licence_along_and_not_its_kernels(later: Later) -> None:

@@ -59,3 +59,10 @@ def test_a_name_that_is_imported_already_is_a_problem() -> None:
 def test_a_function_takes_no_imports() -> None:
     data, (problem,), _ = add(b"def f(): ...\n", "m.g", path=("f",))
     assert (data, problem.code, problem.mark) == (b"def f(): ...\n", "R005", HERE)
+
+
+def test_a_module_that_is_not_there_is_nothing_and_a_class_is_a_mistake() -> None:
+    (missing,) = add(b"class A: ...\n", "pkg.m.f", path=("part", "module"))[1]
+    (wrong,) = add(b"class A: ...\n", "pkg.m.f", path=("A",))[1]
+    assert missing.code == wrong.code == "R005"
+    assert missing.nothing and not wrong.nothing

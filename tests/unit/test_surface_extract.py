@@ -33,6 +33,44 @@ def test_a_flag_has_its_spellings_default_and_choices() -> None:
     assert details == {"aliases": ("-m", "--kind"), "default": "a", "choices": ("a", "b")}
 
 
+FIELDS = """
+    from typing import Annotated as A, Literal, Optional
+    from pkg.names import Arg, CHOICES, Kind
+
+    class Args:
+        port: A[int, "The port."] = 1
+        size: A[Optional[int], Arg(help="x", cli_name="--tp-size", aliases=["--tp"]), Kind("a")] = None
+        mode: A[str, Arg(help="x", choices=CHOICES)] = "a"
+        level: A[Literal["low", "high"], "The level."] = "low"
+        hidden: A[int, Arg(no_cli=True)] = 1
+        kind: A[int, Kind("a")] = 1
+        plain: int = 1
+"""
+
+
+def test_the_fields_of_a_class_that_are_options_are_flags() -> None:
+    names = "CHOICES = ['a', 'b']\nclass Arg: ...\nclass Kind: ...\n"
+    items = found({"args.py": FIELDS, "names.py": names}, "flag")
+    assert {name: dict(item.details) for name, item in items.items()} == {
+        "--level": {"choices": ("low", "high"), "default": "low"},
+        "--mode": {"type": "str", "choices": ("a", "b"), "default": "a"},
+        "--port": {"type": "int", "default": 1},
+        "--tp-size": {"type": "Optional[int]", "dest": "size", "aliases": ("--tp",), "default": None},
+    }
+    assert items["--mode"].places[0].qualified == "pkg.args.Args.mode"
+    assert items["--mode"].origins["choices"] == ("pkg.names.CHOICES",)
+
+
+def test_annotations_elsewhere_are_no_flags() -> None:
+    source = """
+        from typing import Annotated
+
+        class Body:
+            port: Annotated[int, "The port."] = 1
+    """
+    assert not found({"body.py": source}, "flag")
+
+
 def test_positional_arguments_and_those_of_groups_are_flags() -> None:
     items = found({"a.py": "group.add_argument('path')\nparser.add_mutually_exclusive_group()\n"}, "flag")
     assert list(items) == ["path"]

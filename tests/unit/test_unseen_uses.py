@@ -32,6 +32,43 @@ def method_stays(use: str, *, head: str = "", bases: str = "", others: dict[str,
     return "def purge" in output({"pkg/a.py": text, **(others or {})})["pkg/a.py"]
 
 
+OPTION = """
+    from typing import Annotated, Optional
+    from pkg.platform import is_npu
+    class Graphs:
+        def __init__(self):
+            self.decode = 1
+    class A:
+        def purge(self):
+            return 1
+    class Args:
+        graphs: {annotation} = None
+        def check(self, name):
+            return getattr(self.graphs, name)
+
+    def main(a):
+        print(A)
+        if is_npu():
+            return a.purge()
+        return Args()
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "stays"),
+    [
+        ('Annotated[Optional[Graphs], "The graphs."]', False),
+        ('Annotated[Graphs | None, "The graphs."]', False),
+        ('Annotated[Graphs, "The graphs."]', False),
+        ('Annotated[object, "The graphs."]', True),
+        ("Optional[Graphs]", True),
+    ],
+)
+def test_the_type_of_an_option_says_whose_attributes_are_looked_up(annotation: str, stays: bool) -> None:
+    text = dedent(OPTION).format(annotation=annotation)
+    assert ("def purge" in output({"pkg/a.py": text})["pkg/a.py"]) is stays
+
+
 @pytest.mark.parametrize(
     "use",
     [

@@ -179,7 +179,8 @@ class LookUps:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             of = self._owner(node.value, scope, depth + 1)
             if of[0] == "class" and self._evaluator.qualified(node, scope) is None:
-                return "any", of[1]  # whoever makes the object may have put it there
+                # without an option's type, whoever makes the object may have put anything there
+                return self._option(of[1], node, scope, depth) or ("any", of[1])
         name = self._evaluator.qualified(node, scope)
         if isinstance(name, str):
             return self._known(name, node, scope, depth)
@@ -189,6 +190,18 @@ class LookUps:
             if owner is not None and len(bindings) == 1:
                 return self._bound(node.id, bindings[0], owner, depth)
         return "any", ""
+
+    def _option(self, cls: str, node: ast.Attribute, scope: Scope, depth: int) -> tuple[str, ...] | None:
+        """What a field of the class around says of its value, where it is an option:
+        `x: Annotated[Config, "..."]`."""
+        at: Scope | None = scope
+        while at is not None and not (at.kind == "class" and f"{self._unit.name}.{at.qualname}" == cls):
+            at = at.parent
+        for stmt in getattr(at.node, "body", ()) if at is not None else ():
+            if isinstance(stmt, ast.AnnAssign) and getattr(stmt.target, "id", "") == node.attr:
+                kind = _option_type(stmt.annotation)
+                return self._annotated(kind, self._unit.scopes.root, depth) if kind is not None else None
+        return None
 
     def _known(self, name: str, node: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
         if self._world.is_module(name):
@@ -310,6 +323,24 @@ class LookUps:
 
     def _span(self, node: ast.expr) -> tuple[int, int]:
         return node.lineno, node.end_lineno or node.lineno
+
+
+def _option_type(annotation: ast.expr) -> ast.expr | None:
+    """`X` of `Annotated[X, ...]`, `Annotated[Optional[X], ...]` or `Annotated[X | None, ...]`."""
+    if _subscripted(annotation) not in ("A", "Annotated") or not isinstance(annotation, ast.Subscript):
+        return None
+    kind = annotation.slice.elts[0] if isinstance(annotation.slice, ast.Tuple) else None
+    if isinstance(kind, ast.Subscript):
+        return kind.slice if _subscripted(kind) == "Optional" else None
+    if isinstance(kind, ast.BinOp) and getattr(kind.right, "value", ...) is None:
+        return kind.left
+    return kind
+
+
+def _subscripted(node: ast.expr) -> str:
+    """The last name of `name[...]`."""
+    base = node.value if isinstance(node, ast.Subscript) else None
+    return base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
 
 
 def _on(tree: ast.Module, lines: list[int]) -> Iterator[ast.AST]:

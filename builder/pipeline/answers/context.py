@@ -28,6 +28,7 @@ class Context:
     def __init__(self, cut: Cut, manifest: Manifest) -> None:
         self.cut = cut
         self.manifest = manifest
+        self.needed: dict[str, frozenset[str]] = {}  # removed module -> what it would need
         self.batches: Mapping[str, Batch] = {batch.id: batch for batch in manifest.batches}
 
     @classmethod

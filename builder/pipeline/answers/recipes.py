@@ -21,7 +21,10 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
         root = module is not None and rule.verdict == "reach"
         return f"to bring it back: name {f'`{module}` in roots.modules' if root else 'the path in `keep`'}"
     others = _other_batches(context, path, rule)
-    needed = _needed(context, module) if module else frozenset()
+    needed: frozenset[str] = frozenset()
+    if module:
+        needed = context.needed.get(module) or _needed(context, module)
+        context.needed[module] = needed
     if others or needed:
         # code that uses what other batches remove often leaves with it, so those need not be switched off
         uses = f" (it uses {listed(sorted(needed), 3)}, removed too)" if needed else ""

@@ -1,6 +1,6 @@
 """Each batch can be switched off, alone or with what it needs off, and in pairs: all gates pass.
 
-A run takes a sample: with a mirror some batches at each pin and two pairs, without one a batch of the release.
+A run takes a sample: with a mirror some batches at each pin and two pairs, else one batch of the release.
 SWITCHES=all takes every batch at the seed, the release and June, and twenty pairs at the first two.
 """
 

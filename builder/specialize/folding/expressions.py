@@ -315,6 +315,12 @@ class Expressions:
         ]
         return any(gone) and all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in others)
 
+    def registers_another(self, node: ast.Call) -> bool:
+        """Does a decorator `@backend("fa3", "triton")` state a name that occurs beside an absent one?"""
+        name = names_of(node.func)[:1]
+        stated = [scalar(a) for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        return any(self.evaluator.facts.option_absent(name, value) is None for value in stated)
+
     def _comprehension(self, node: ast.expr, scope: Scope) -> None:
         inner = self.evaluator.unit.scopes.of(node)
         for index, generator in enumerate(node.generators):  # type: ignore[attr-defined]

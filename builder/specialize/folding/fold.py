@@ -383,7 +383,9 @@ class _Folder:
         absent = {
             index
             for index, decorator in enumerate(stmt.decorator_list)
-            if isinstance(decorator, ast.Call) and self.expressions.registers_absent(decorator, scope)
+            if isinstance(decorator, ast.Call)
+            and self.expressions.registers_absent(decorator, scope)
+            and not self.expressions.registers_another(decorator)
         }
         if absent and len(absent) == len(stmt.decorator_list):
             return True

@@ -112,6 +112,8 @@ def _compare(operator: ast.cmpop, left: object, right: object) -> bool:
         return (left in right) is isinstance(operator, ast.In)
     if isinstance(operator, (ast.Eq, ast.NotEq)):
         return (left == right) is isinstance(operator, ast.Eq)
+    if isinstance(operator, (ast.Is, ast.IsNot)) and (left is None or right is None):
+        return (left is right) is isinstance(operator, ast.Is)
     raise _UnknownError
 
 

@@ -28,6 +28,13 @@ def branch(model_architectures, is_embedding=False):
     else:
         return not is_embedding
 
+def of_config(model_architectures, config=None):
+    if "A" in model_architectures:
+        return True
+    if config is not None and getattr(config, "is_a", False):
+        return True
+    return False
+
 def nothing(model_architectures):
     pass
 
@@ -56,6 +63,8 @@ FUNCTIONS = {node.name: node for node in TREE.body if isinstance(node, ast.Funct
         ("of_set", "B", False),
         ("branch", "B", False),
         ("branch", "C", True),
+        ("of_config", "A", True),
+        ("of_config", "B", False),
         ("nothing", "A", None),
     ],
 )

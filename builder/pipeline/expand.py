@@ -40,8 +40,10 @@ def expand(
     kept_index = Index({path: staying[path] for path in kept}, asked.packages)
     manifest, families, unused_words = expand_families(scoped.manifest, run.upstream, kept, kept_index)
     manifest, unmatched = expand_patterns(manifest, index)
-    named = [*unused_facts(run.upstream, manifest), *misplaced_names(run.upstream, manifest)]
-    unused = [*scoped.problems, *unused_words, *unmatched, *named]
+    nowhere = unused_facts(run.upstream, manifest)
+    told = {problem.mark for problem in nowhere}
+    elsewhere = [p for p in misplaced_names(run.upstream, manifest) if p.mark not in told]
+    unused = [*scoped.problems, *unused_words, *unmatched, *nowhere, *elsewhere]
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())
     roots = unused_roots(run.upstream, asked, pruned.removed, run.within)

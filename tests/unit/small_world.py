@@ -306,6 +306,8 @@ label: small
 
 upstream:
   repository: file:///nowhere/acme.git
+  project: acme
+  folder: python
   default: seed
   pins:
     seed: {commit: "@COMMIT@", version: 1.2.3}

@@ -75,7 +75,10 @@ def test_a_group_of_figures_and_a_family_have_a_line_each_and_all_keys_are_sorte
 
 def test_the_lock_of_the_repository_is_as_it_would_be_written() -> None:
     data = (ROOT / "manifest.lock").read_bytes()
-    assert to_bytes(from_bytes(data)) == data and len(data.splitlines()) < 1200
+    locks = from_bytes(data)
+    assert to_bytes(locks) == data
+    # a few lines for each proof, so that a difference can be read
+    assert len(data.splitlines()) < 70 * sum(map(len, locks.values()))
     assert b"manifest.yaml:" not in data
 
 

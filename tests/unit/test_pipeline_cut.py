@@ -182,17 +182,18 @@ def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: 
 
 
 def test_an_upstream_of_one_folder_is_partial_and_any_other_is_whole() -> None:
-    assert partial_paths(["python/a.py", "python/b/c.py", "python/d/e.py"]) == ("python",)
-    assert partial_paths(["python/a.toml", "python/b/c.py", "LICENSE"]) == ("python/b",)
-    assert partial_paths(["python/a.py", "LICENSE"]) == ("python",)
-    assert partial_paths(["python/a.py", "docs/x"]) == ()
-    assert partial_paths([]) == ()
+    assert partial_paths(["python/a.py", "python/b/c.py", "python/d/e.py"], "python") == ("python",)
+    assert partial_paths(["python/a.toml", "python/b/c.py", "LICENSE"], "python") == ("python/b",)
+    assert partial_paths(["python/a.py", "LICENSE"], "python") == ("python",)
+    assert partial_paths(["python/a.py", "docs/x"], "python") == ()
+    assert partial_paths([], "python") == ()
+    assert partial_paths(["pkg/a.py", "setup.py"], "") == ()
 
 
 def test_a_wheel_holds_its_packages_whatever_they_are_called() -> None:
     paths = ["LICENSE", "python/pyproject.toml", "python/b/c.py", "python/tools/d.py"]
-    assert partial_paths(paths, "wheel") == ("python/b", "python/tools")
-    assert partial_paths(["LICENSE", "python/b/c.py"], "wheel") == ("python/b",)
+    assert partial_paths(paths, "python", "wheel") == ("python/b", "python/tools")
+    assert partial_paths(["LICENSE", "python/b/c.py"], "python", "wheel") == ("python/b",)
 
 
 def test_a_cut_reads_nothing_but_its_arguments(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -216,7 +216,7 @@ def test_problems_come_as_data_or_as_annotations_when_asked_for(world: World) ->
     world.change("default: seed", "default: sed")
     done = world.run("dist", "--format", "json")
     problem = json.loads(done.stdout)["problems"][0]
-    assert (done.returncode, problem["code"], problem["mark"]["line"]) == (4, "M010", 6)
+    assert (done.returncode, problem["code"], problem["mark"]["line"]) == (4, "M010", 8)
     done = world.run("dist", "--format", "github")
     assert done.stdout.startswith("::error col=12,file=manifest.yaml,line=6,title=M010::")
 

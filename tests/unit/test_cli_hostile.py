@@ -218,7 +218,7 @@ def test_problems_come_as_data_or_as_annotations_when_asked_for(world: World) ->
     problem = json.loads(done.stdout)["problems"][0]
     assert (done.returncode, problem["code"], problem["mark"]["line"]) == (4, "M010", 8)
     done = world.run("dist", "--format", "github")
-    assert done.stdout.startswith("::error col=12,file=manifest.yaml,line=6,title=M010::")
+    assert done.stdout.startswith("::error col=12,file=manifest.yaml,line=8,title=M010::")
 
 
 # -- the upstream

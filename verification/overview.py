@@ -34,9 +34,7 @@ runs or beside the case.
 A tree is "as locked" where `manifest.lock` has it now. A later tree of the same upstream differs where the
 manifest was changed since.
 """
-_COLUMNS = (
-    "| day | what | where | upstream | tree | verdict | page |\n| --- | --- | --- | --- | --- | --- | --- |\n"
-)
+_COLUMNS = ("day", "what", "where", "upstream", "tree", "verdict", "page")
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,9 @@ class TestOverview:
         table, _, old = overview.overview(tmp_path, frozenset(["a" * 40])).partition("## Superseded")
         assert "| 2026-01-02 | parts 2/1/0 | H | 1.2 | `aaaaaaaa`, as locked | failed |" in table
         assert "| 2026-01-01 | parts 2/1/0 | H | 1.2 | `bbbbbbbb` | failed |" in old
+        assert "| day | what | where | upstream | tree | verdict | page |" in table
+        rows = [line for line in (table + old).splitlines() if line.startswith("|")]
+        assert {line.count("|") for line in rows} == {8}
 
     def test_evidence_without_a_page_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "x.json").write_text(json.dumps(evidence_of("a" * 40, "h" * 64)))

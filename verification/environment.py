@@ -1,9 +1,10 @@
-"""The harness's own virtual environment, made once for each set of pins and kept in the cache."""
+"""The harness's own virtual environments, made once for each set of pins and kept in the cache."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,11 +13,26 @@ from pathlib import Path
 from builder.errors import fail
 
 REQUIREMENTS = Path(__file__).parent / "requirements.txt"
+_OTHERS = "requirements-transformers-{major}.txt"
+_TRANSFORMERS = re.compile(r"[\"']transformers\s*==\s*(\d+)")
 OLDEST = (3, 11)  # the oldest Python that has wheels of every pin
 
 
-def prepare(cache: Path, python: str = sys.executable) -> Path:
-    """The Python of the environment, which is made when it is not there.
+def requirements(tree: Path) -> Path:
+    """The pins in which a tree runs, by the major version of transformers that it requires.
+
+    The models' configurations are built on classes of transformers, which version 5 of it renamed.
+    """
+    try:
+        asked = _TRANSFORMERS.search((tree / "python/pyproject.toml").read_text("utf-8"))
+    except OSError:
+        asked = None
+    other = REQUIREMENTS.with_name(_OTHERS.format(major=asked[1])) if asked else REQUIREMENTS
+    return other if other.exists() else REQUIREMENTS
+
+
+def prepare(cache: Path, pins: Path = REQUIREMENTS, python: str = sys.executable) -> Path:
+    """The Python of the environment of a file of pins, which is made when it is not there.
 
     Raises BuildError E003 when Python is too old or the pins cannot be installed.
     """
@@ -26,12 +42,12 @@ def prepare(cache: Path, python: str = sys.executable) -> Path:
     if version < OLDEST:
         wanted = ".".join(map(str, OLDEST))
         raise fail("E003", f"The verification needs Python {wanted} or newer.", hint="give --python")
-    text = f"{version}\n{REQUIREMENTS.read_text()}"
+    text = f"{version}\n{pins.read_text()}"
     folder = cache / "environments" / hashlib.sha256(text.encode()).hexdigest()[:16]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
         if not (folder / "complete").exists():
-            _make(folder, python)
+            _make(folder, pins, python)
     return folder / "bin" / "python"
 
 
@@ -44,12 +60,12 @@ def _version(python: str) -> tuple[int, ...]:
     return tuple(map(int, answer.stdout.split()))
 
 
-def _make(folder: Path, python: str) -> None:
+def _make(folder: Path, pins: Path, python: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # what an interrupted attempt left
     commands = (
         [python, "-m", "venv", str(folder)],
         [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-         "--requirement", str(REQUIREMENTS)],
+         "--requirement", str(pins)],
     )  # fmt: skip
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True, env=_clean())

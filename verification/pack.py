@@ -91,10 +91,7 @@ def _found(spec: str, output: subjects.Output, cache: Path) -> tuple[Upstream, M
 
     manifest = load(Path("manifest.yaml"))
     mirror = os.environ.get("SGLANG_MIRROR")
-    stated = manifest.upstream
-    sources = Sources(
-        Path(mirror) if mirror else None, cache, stated.repository, offline=False, pins=stated.pins
-    )
+    sources = Sources.of(manifest, Path(mirror) if mirror else None, cache, offline=False)
     upstream = resolve(spec, sources)
     if upstream.tree.id != output.upstream_tree:
         raise ValueError(f"the output was made from {output.upstream}, and {spec} is another tree")

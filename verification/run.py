@@ -59,9 +59,10 @@ def run(
 
     Raises BuildError E003 when the harness's environment cannot be made.
     """
-    python = environment.prepare(plan.cache, plan.python)
+    pins = environment.requirements(upstream.folder)
+    python = environment.prepare(plan.cache, pins, plan.python)
     harness = probe_runner.digest()
-    requirements = hashlib.sha256(environment.REQUIREMENTS.read_bytes()).hexdigest()
+    requirements = hashlib.sha256(pins.read_bytes()).hexdigest()
     with tempfile.TemporaryDirectory(prefix="verification-") as temporary:
         work = plan.work or Path(temporary)
         asker = probe_runner.ProbeRunner(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
-from verification import corpus, declared, matrix, subjects
+from verification import corpus, declared, environment, matrix, subjects
 from verification.checks import arguments, forward, imports, launch
 from verification.corpus import Command
 from verification.evidence import statement
@@ -168,6 +168,28 @@ class TestArguments:
         assert {case.verdict for case in arguments.flags(theirs, mine, said)} == {PASSED}
         worse = {"--a": flag(choices=[]), "--b": flag(default=2)}
         assert [case.verdict for case in arguments.flags(theirs, worse, said)] == [FAILED, FAILED, PASSED]
+
+    def test_a_lost_flag_is_lost_under_its_other_names_too(self) -> None:
+        said = declarations().of(surface(lost=["--gone"]))
+        assert {case.verdict for case in arguments.flags({"--gone --also": flag()}, {}, said)} == {PASSED}
+        assert {case.verdict for case in arguments.flags({"--also --other": flag()}, {}, said)} == {FAILED}
+
+
+class TestEnvironment:
+    @pytest.mark.parametrize(
+        ("asked", "file"),
+        [("transformers==4.57.1", "requirements.txt"),
+         ("transformers==5.12.1", "requirements-transformers-5.txt"),
+         ("torch==2.9.1", "requirements.txt"), ("transformers==99.0", "requirements.txt")],
+    )  # fmt: skip
+    def test_the_pins_follow_the_trees_transformers(self, asked: str, file: str, tmp_path: Path) -> None:
+        (tmp_path / "python").mkdir()
+        (tmp_path / "python/pyproject.toml").write_text(f'dependencies = ["{asked}"]')
+        assert environment.requirements(tmp_path).name == file
+        assert environment.requirements(tmp_path).exists()
+
+    def test_a_tree_without_a_project_file_has_the_first_pins(self, tmp_path: Path) -> None:
+        assert environment.requirements(tmp_path) == environment.REQUIREMENTS
 
 
 class TestForward:

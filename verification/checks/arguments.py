@@ -141,7 +141,7 @@ def flags(theirs: Mapping[str, Any], mine: Mapping[str, Any], declared: Declared
 
 
 def _flag(name: str, theirs: Any, mine: Any, declared: Declared) -> list[str]:
-    lost = name in declared.lost_flags
+    lost = not declared.lost_flags.keys().isdisjoint(name.split())  # a flag and its other names
     if theirs is None:
         return ["upstream has no such flag"]
     if mine is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,6 +73,16 @@ def _is_here(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
+def _pinned(tree: Path, distribution: str) -> str:
+    """The version of a distribution that a tree requires; empty where it requires none in particular."""
+    try:
+        text = (tree / "python/pyproject.toml").read_text("utf-8")
+    except OSError:
+        return ""
+    found = re.search(rf"[\"']{distribution}(?:\[[\w,]+\])?\s*==\s*([\w.]+)", text)
+    return found[1] if found else ""
+
+
 def _packages(
     tree: Path, kernel: Path, keys: tuple[str, ...], numbers: bool, missing: Mapping[str, str]
 ) -> None:
@@ -80,6 +91,10 @@ def _packages(
     from verification.machine import absent, native
     from verification.machine.trace import TRACE
 
+    if "tvm_ffi" in missing and _is_here("tvm_ffi"):  # for xgrammar; the compiler of kernels is not
+        missing = {**{name: it for name, it in missing.items() if name != "tvm_ffi"}, "tvm_ffi.cpp": ""}
+    if "flashinfer" in missing:
+        missing = {**missing, "flashinfer": _pinned(tree, "flashinfer_python") or missing["flashinfer"]}
     if not (kernel / "python" / "sgl_kernel").is_dir():  # a release's sources are python/ only
         missing = {**missing, "sgl_kernel": _KERNEL}
     TRACE.tree = str(tree)

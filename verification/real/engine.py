@@ -10,7 +10,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ def main() -> None:
     import sglang
 
     imported = time.perf_counter()
-    engine = sglang.Engine(**{**_DEFAULTS, "model_path": asked["model"], **asked["arguments"]})
+    engine = sglang.Engine(
+        **named({**_DEFAULTS, "model_path": asked["model"], **asked["arguments"]}, _fields())
+    )
     ready = time.perf_counter()
     prompts = models.prompts(asked["prompts"], asked["long"])
     rounds = []
@@ -67,18 +69,32 @@ _DEFAULTS: dict[str, Any] = {
     "max_running_requests": 64, "cuda_graph_bs": [1, 2, 4, 8, 16, 32, 64], "chunked_prefill_size": 128,
     "disable_piecewise_cuda_graph": True, "log_level": "warning", "grammar_backend": "xgrammar",
 }  # fmt: skip
+#: Fields of ServerArgs that later versions call otherwise.
+_RENAMED = {
+    "cuda_graph_bs": "cuda_graph_bs_decode", "disable_piecewise_cuda_graph": "disable_prefill_cuda_graph",
+    "nsa_prefill_backend": "dsa_prefill_backend", "nsa_decode_backend": "dsa_decode_backend",
+}  # fmt: skip
 #: What every engine has for itself, and where this machine has the model.
 _OWN = frozenset(("port", "nccl_port", "model_path", "tokenizer_path", "served_model_name"))
 
 
-def _arguments(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What the engine made of its arguments: the fields of ServerArgs that hold one plain value."""
+def _fields() -> frozenset[str]:
+    """The fields of this tree's ServerArgs."""
     from sglang.srt.server_args import ServerArgs
 
-    names = sorted({field.name for field in dataclasses.fields(ServerArgs)} - _OWN)
+    return frozenset(field.name for field in dataclasses.fields(ServerArgs))
+
+
+def named(arguments: Mapping[str, Any], fields: Set[str]) -> dict[str, Any]:
+    """The arguments by the names that this tree's ServerArgs has for them."""
+    return {name if name in fields else _RENAMED.get(name, name): value for name, value in arguments.items()}
+
+
+def _arguments(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What the engine made of its arguments: the fields of ServerArgs that hold one plain value."""
     return {
         name: info[name]
-        for name in names
+        for name in sorted(_fields() - _OWN)
         if name in info and isinstance(info[name], (str, int, float, type(None)))
     }
 

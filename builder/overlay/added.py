@@ -31,7 +31,7 @@ def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]
             problems.append(Problem("R005", message, edit.mark, Mark(module.path), nothing=nothing))
         elif name in bound:
             message = f"{module.path} already imports `{name}`."
-            problems.append(Problem("R004", message, edit.mark, Mark(module.path)))
+            problems.append(Problem("R004", message, edit.mark, Mark(module.path), nothing=True))
         elif not re.search(rb"\b" + re.escape(name.encode()) + rb"\b", data):
             # what would use it is an edit that finds its place in another version only
             message = f"Nothing in {module.path} uses `{name}`, so its import is not added."

@@ -24,7 +24,7 @@ _QUESTION = re.compile(
 _SWITCH = re.compile(r"(?:^|_)(?:IS|USE|ENABLE|ENABLED)(?:_|$)")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _STRING = re.compile(rb"[\"']((?:--)?[A-Za-z_][\w:-]*)[\"']")
-#: A field that is an option (`builder/surface/fields.py`): of a file that knows `Arg`, or has its `A` elsewhere.
+#: A field that is an option (`builder/surface/fields.py`): of a file that knows `Arg`, or imports its `A`.
 _FIELD = re.compile(rb"^ +([A-Za-z_]\w*): (?:A|(?:\w+\.)?Annotated)\[", re.MULTILINE)
 _OPTIONS = re.compile(rb" Arg\b|\bimport (?:\(\s*)?A\b")
 _ATTRIBUTE = re.compile(rb"\.([A-Za-z_]\w*)")

@@ -1,7 +1,7 @@
 """Files that are opened only by their names: sources that are compiled when a kernel is called first.
 
-One stays when Python that stays has its name, or a file of its kind that stays. A name may be made at run time:
-`f"topk_{size}.cuh"` is the name of every file that it fits, and `name + ".cuh"` that of every `.cuh`.
+One stays when Python that stays has its name, or a file of its kind that stays. A name may be made at run
+time: `f"topk_{size}.cuh"` is the name of every file that it fits, and `name + ".cuh"` that of every `.cuh`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def unnamed(
 def unused_named_files(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     """R009 for each statement about files that are opened by name which matches no path."""
     return [
-        Problem("R009", f"`named_files: {rule.pattern}` matches no path of upstream.", rule.mark, nothing=True)
+        Problem("R009", f"`named_files: {rule.pattern}` matches no path.", rule.mark, nothing=True)
         for rule in manifest.named_files
         if not _opened(upstream, (rule,))
     ]

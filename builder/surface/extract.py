@@ -51,9 +51,9 @@ def _settled(items: Mapping[Key, list[Item]]) -> Iterator[Key]:
         if place.module and place.module != key.group
     }
     for key, found in items.items():
-        if key.kind != "flag" or not all(
-            place.module == key.group and (key.name, place) in gathered for item in found for place in item.places
-        ):
+        places = [place for item in found for place in item.places]
+        elsewhere = all(place.module == key.group and (key.name, place) in gathered for place in places)
+        if key.kind != "flag" or not elsewhere:
             yield key
 
 

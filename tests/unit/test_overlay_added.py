@@ -45,7 +45,8 @@ def test_the_line_stands_behind_the_imports_of_the_head(source: bytes, expected:
 
 
 def test_several_stand_in_the_order_of_the_manifest() -> None:
-    assert add(b"import os\na(b)\n", "m.b", "m.a")[0] == b"import os\nfrom m import b\nfrom m import a\na(b)\n"
+    data = add(b"import os\na(b)\n", "m.b", "m.a")[0]
+    assert data == b"import os\nfrom m import b\nfrom m import a\na(b)\n"
 
 
 def test_a_name_that_is_imported_already_is_a_problem() -> None:

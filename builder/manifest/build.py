@@ -30,6 +30,7 @@ from builder.manifest.model import (
     Patch,
     Pin,
     Project,
+    Root,
     Roots,
     Rule,
     Spared,
@@ -77,6 +78,7 @@ def build(documents: Documents, findings: Findings) -> Manifest:
         guarantees=_guarantees(root.at("guarantees"), findings),
         marks=documents.manifest.values,
         symbols_pruned=root.texts("prune_symbols"),
+        named_files=tuple(_rules(root, "named_files", BASE, findings)),
         kernel=_kernel(root.at("kernel"), reasons, findings) if root.has("kernel") else None,
         scope=tuple(scope.items(documents.scope)) if documents.scope else (),
         scopes={one.name: one for one in named_scopes(root.at("scopes").alone(), findings)},
@@ -127,13 +129,20 @@ def _roots(view: View) -> Roots:
         )
         for e in view.items("dynamic")
     )
+    modules = (_root(item) for item in view.items("modules"))
     return Roots(
-        view.texts("modules"),
+        tuple(modules),
         models.texts("keep"),
         models.text("package"),
         tuple(edges),
         view.texts("programs"),
     )
+
+
+def _root(item: View) -> Root:
+    if isinstance(item.data, str):
+        return Root(item.data, item.mark)
+    return Root(item.text("name"), item.mark, None, item.span())
 
 
 def _batch(view: View, findings: Findings) -> Batch:
@@ -209,7 +218,7 @@ def _spared(view: View, findings: Findings) -> Iterator[Spared]:
 
 
 def _rules(view: View, key: str, batch: str, findings: Findings) -> Iterator[Rule]:
-    verdict: _Verdict = "keep" if key == "keep" else "remove" if key == "remove" else "prune"
+    verdict: _Verdict = "remove" if key == "remove" else "prune" if key == "prune" else "keep"
     for item in view.items(key):
         pattern = item.one("path")
         text, optional = findings.pattern(pattern, decides=True), item.optional_text("optional")

@@ -124,13 +124,23 @@ class DynamicEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class Root:
+    """A module that must work, or a package with everything below it (`package.*`)."""
+
+    name: str
+    mark: Mark
+    optional: str | None = None  # why upstream may lack it
+    span: Span = ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
 class Roots:
     """What must work: modules, and the kept models (module names inside `model_package`).
 
     `programs`: patterns of modules that are started by their name where they can be.
     """
 
-    modules: tuple[str, ...]
+    modules: tuple[Root, ...]
     models: tuple[str, ...]
     model_package: str
     dynamic: tuple[DynamicEdge, ...] = ()
@@ -575,6 +585,7 @@ class Manifest:
     statements: str = ""  # the same of what they say, so that comments and layout do not count
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
     kernel: Kernel | None = None
+    named_files: tuple[Rule, ...] = ()  # files that are opened only by their names
     scope: tuple[Item, ...] = ()
     given_back: tuple[Rule, ...] = ()  # rules of batches that are switched off
     words_given_back: tuple[Batch, ...] = ()  # batches that are switched off, of which only the words count

@@ -19,6 +19,7 @@ from builder.manifest.model import (
     Models,
     Option,
     Patch,
+    Root,
     Rule,
     Spared,
     TextException,
@@ -47,6 +48,7 @@ Stated = (
     | Architecture
     | Word
     | Spared
+    | Root
 )
 _One = TypeVar("_One", bound=Stated)
 Change = Callable[[_One], _One]
@@ -105,8 +107,11 @@ def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:
         kernel = replace(kernel, remove=each(kernel.remove), architectures=each(kernel.architectures))
     return replace(
         manifest,
-        roots=replace(manifest.roots, dynamic=each(manifest.roots.dynamic)),
+        roots=replace(
+            manifest.roots, modules=each(manifest.roots.modules), dynamic=each(manifest.roots.dynamic)
+        ),
         batches=tuple(batches),
+        named_files=each(manifest.named_files),
         guarantees=guarantees,
         kernel=kernel,
         scope=tuple(replace(item, keeps=each(item.keeps)) for item in manifest.scope),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from builder.errors import Mark, Problem
@@ -15,7 +16,8 @@ Added = tuple[bytes, list[Problem], list[Record]]
 
 
 def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]]) -> Added:
-    """`data` with the imports; `module` is the same file before any edit, for what it binds already."""
+    """`data`, the file after all other edits, with the imports that it uses; `module` is the same file before
+    any edit, for what it binds already."""
     problems: list[Problem] = []
     records: list[Record] = []
     lines: list[str] = []
@@ -29,7 +31,11 @@ def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]
             problems.append(Problem("R005", message, edit.mark, Mark(module.path), nothing=nothing))
         elif name in bound:
             message = f"{module.path} already imports `{name}`."
-            problems.append(Problem("R004", message, edit.mark, Mark(module.path)))
+            problems.append(Problem("R004", message, edit.mark, Mark(module.path), nothing=True))
+        elif not re.search(rb"\b" + re.escape(name.encode()) + rb"\b", data):
+            # what would use it is an edit that finds its place in another version only
+            message = f"Nothing in {module.path} uses `{name}`, so its import is not added."
+            problems.append(Problem("R004", message, edit.mark, Mark(module.path), nothing=True))
         else:
             bound.add(name)
             line = f"from {home} import {name}"

@@ -92,6 +92,8 @@ def _value(node: ast.expr, known: Mapping[str, object], module: ast.Module) -> o
         ):
             results = [bool(item) for item in _generated(made, known, module)]
             return any(results) if name == "any" else all(results)
+        case ast.Call(func=ast.Name(id="frozenset" | "list" | "set" | "tuple"), args=[inner], keywords=[]):
+            return _items(ast.Starred(inner, ast.Load()), known, module)
         case _:
             raise _UnknownError
 

@@ -12,6 +12,7 @@ from builder.pipeline.expand_families import FamilyMatches, expand_families
 from builder.pipeline.expand_patterns import expand_patterns
 from builder.pipeline.misplaced_names import misplaced_names
 from builder.pipeline.model_scope import Scoped
+from builder.pipeline.named_files import unused_named_files
 from builder.pipeline.prune import Pruned
 from builder.pipeline.ranges import beyond, holds, mistakes
 from builder.pipeline.run import Run
@@ -43,9 +44,10 @@ def expand(
     nowhere = unused_facts(run.upstream, manifest)
     told = {problem.mark for problem in nowhere}
     elsewhere = [p for p in misplaced_names(run.upstream, manifest) if p.mark not in told]
-    unused = [*scoped.problems, *unused_words, *unmatched, *nowhere, *elsewhere]
+    roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
+    files = unused_named_files(run.upstream, asked)
+    unused = [*scoped.problems, *unused_words, *unmatched, *nowhere, *elsewhere, *roots, *files]
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())
-    roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
-    run.stop([*selection.problems, *roots, *mistakes(unused, asked), *beyond(asked, matched)])
+    run.stop([*selection.problems, *mistakes(unused, asked), *beyond(asked, matched)])
     return Expanded(manifest, families)

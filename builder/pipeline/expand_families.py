@@ -24,8 +24,9 @@ _QUESTION = re.compile(
 _SWITCH = re.compile(r"(?:^|_)(?:IS|USE|ENABLE|ENABLED)(?:_|$)")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _STRING = re.compile(rb"[\"']((?:--)?[A-Za-z_][\w:-]*)[\"']")
-#: A field that is an option (`builder/surface/fields.py`).
+#: A field that is an option (`builder/surface/fields.py`): of a file that knows `Arg`, or imports its `A`.
 _FIELD = re.compile(rb"^ +([A-Za-z_]\w*): (?:A|(?:\w+\.)?Annotated)\[", re.MULTILINE)
+_OPTIONS = re.compile(rb" Arg\b|\bimport (?:\(\s*)?A\b")
 _ATTRIBUTE = re.compile(rb"\.([A-Za-z_]\w*)")
 _LOOKED_UP = re.compile(rb"\b(?:hasattr|getattr)\(\s*([A-Za-z_][\w.]*)\s*,\s*[\"']([A-Za-z_]\w*)[\"']")
 _AVAILABLE = re.compile(rb"\b((?:[A-Za-z_]\w*\.)+([A-Za-z_]\w*)\.is_available)\b")
@@ -55,7 +56,7 @@ def _names_in(data: bytes, needles: tuple[str, ...]) -> _Names | None:
 
     return _Names(
         tuple(name for (name,) in found(_STRING)),
-        tuple(name for (name,) in found(_FIELD)) if b" Arg" in data else (),
+        tuple(name for (name,) in found(_FIELD)) if _OPTIONS.search(data) else (),
         tuple(name for (name,) in found(_ATTRIBUTE)),
         tuple(found(_LOOKED_UP, 1)),
         tuple(found(_AVAILABLE, 1)),

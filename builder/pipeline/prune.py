@@ -14,6 +14,7 @@ from builder.graph.reach import import_targets
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.follow import followed
+from builder.pipeline.named_files import unnamed
 from builder.pipeline.starts import Starts, edges_of, entrances, programs, registers_models
 from builder.select.rules import Selection, reach_rule, select
 from builder.tree import Snapshot
@@ -111,18 +112,24 @@ def prune(
     }
     kept = tuple(path for path in selection.decisions if path not in removed)
     decided = Pruned(selection, kept, removed, needed, starts, {})
-    return with_followers(decided, manifest, upstream, [s for p, s in there.items() if p not in unreached])
+    left = [s for p, s in there.items() if p not in unreached]
+    return with_followers(decided, manifest, upstream, left, upstream)
 
 
 def with_followers(
-    decided: Pruned, manifest: Manifest, upstream: Snapshot, staying: Iterable[Summary]
+    decided: Pruned, manifest: Manifest, upstream: Snapshot, staying: Iterable[Summary], source: Snapshot
 ) -> Pruned:
-    """The decisions on data files inside packages, which go with the modules that are `staying`."""
+    """The decisions on data files inside packages, which go with the modules that are `staying`, and where
+    they are opened by name, with the text of these in `source`."""
     data = [p for p in decided.kept if decided.selection.decisions[p].verdict == "follow"]
-    found = followed(data, python_modules(upstream, manifest.packages), [s for s in staying if s.module])
+    modules = [s for s in staying if s.module]
+    found = followed(data, python_modules(upstream, manifest.packages), modules)
     rule = Rule("no module beside it stays", "follow", BASE, manifest.mark("roots"))
-    left = decided.without({path: rule for path in data if path not in found})
-    return replace(left, follows=found)
+    gone = {path: rule for path in data if path not in found}
+    for path, stated in unnamed(found, (source[s.path] for s in modules), upstream, manifest).items():
+        gone[path] = replace(rule, pattern="nothing that stays names it", mark=stated.mark)
+    left = decided.without(gone)
+    return replace(left, follows={path: module for path, module in found.items() if path not in gone})
 
 
 def unreached_rule(manifest: Manifest) -> Rule:

@@ -20,6 +20,7 @@ from builder.manifest.model import (
     Manifest,
     Models,
     Option,
+    Root,
     Rule,
     Span,
     Spared,
@@ -136,7 +137,8 @@ def holds(
     `left`: the manifest without what models that stay contradict; `rules`: how many paths each matches.
     """
     said = {s.mark for s in stated(asked) if isinstance(s, Models)}
-    said |= {s.mark for s in stated(left) if isinstance(s, (Fact, Option, Absent, Word))}
+    said |= {s.mark for s in stated(left) if isinstance(s, (Fact, Option, Absent, Word, Root))}
+    said |= {rule.mark for rule in asked.named_files}
     return frozenset(said - missing(problems, asked) | {rule.mark for rule, count in rules.items() if count})
 
 
@@ -166,6 +168,8 @@ def _elsewhere(one: Stated, manifest: Manifest, within: Sequence[str]) -> bool:
     if isinstance(one, Edit):
         return not _has(one.target, manifest, within)
     if isinstance(one, (Fact, Absent)):
+        return not _has(one.name, manifest, within)
+    if isinstance(one, Root):
         return not _has(one.name, manifest, within)
     if isinstance(one, DynamicEdge):
         return not _has(one.source, manifest, within)

@@ -44,7 +44,8 @@ class Starts:
 def roots(index: Index, manifest: Manifest) -> list[str]:
     """The modules that the manifest's roots name, the kept models among them."""
     package = manifest.roots.model_package
-    named = [*manifest.roots.modules, *(f"{package}.{name}" for name in manifest.roots.models)]
+    named = [root.name for root in manifest.roots.modules]
+    named += (f"{package}.{name}" for name in manifest.roots.models)
     return [module for modules in expand(index, named).values() for module in modules]
 
 

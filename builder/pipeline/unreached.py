@@ -36,7 +36,7 @@ def narrowed(
     open_ = set(decided.selection.by_reach)
     gone = {path for path, s in found.items() if path in open_ and s.module not in reached}
     left = decided.without(dict.fromkeys(sorted(gone), unreached_rule(manifest)))
-    return with_followers(left, manifest, upstream, [s for p, s in found.items() if p not in gone])
+    return with_followers(left, manifest, upstream, [s for p, s in found.items() if p not in gone], output)
 
 
 def blamed(decided: Pruned, index: Index, manifest: Manifest) -> Pruned:

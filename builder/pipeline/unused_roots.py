@@ -31,24 +31,28 @@ def unused_roots(
     names = {name for module in modules.values() for name in _with_parents(module)}
     paths = {module: path for path, module in modules.items()}
     problems: list[Problem] = []
-    for key, patterns in (("modules", manifest.roots.modules), ("programs", manifest.roots.programs)):
-        for number, pattern in enumerate(patterns):
-            mark = manifest.mark("roots", key, number)
-            if not any(fnmatchcase(name, pattern) for name in names):
+    marked = [(root.name, root.mark) for root in manifest.roots.modules]
+    marked += [
+        (pattern, manifest.mark("roots", "programs", number))
+        for number, pattern in enumerate(manifest.roots.programs)
+    ]
+    ranged = {root.mark for root in manifest.roots.modules if root.span}
+    for pattern, mark in marked:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            # one without a range that resembles nothing is taken for a module of another version
+            misspelt = "*" in pattern or mark in ranged or get_close_matches(pattern, names, 1, _MISSPELT)
+            if misspelt and _is_held(pattern, manifest, within):
+                message = f"The root `{pattern}` names no module of upstream."
                 hint = nearest(pattern, names)
-                # roots have no range: one that resembles nothing is taken for a module of another version
-                misspelt = "*" in pattern or get_close_matches(pattern, names, 1, _MISSPELT)
-                if misspelt and _is_held(pattern, manifest, within):
-                    message = f"The root `{pattern}` names no module of upstream."
-                    problems.append(Problem("R009", message, mark, hint=hint))
-                continue
-            rule = removed.get(paths.get(pattern, ""))
-            if rule is not None and rule.verdict == "remove":
-                place = rule.mark.seen_from(mark.file)
-                by = f"`remove: {rule.stated}` (batch {rule.batch}, {place})"
-                message = f"The root `{pattern}` is removed by {by}."
-                hint = f"take it out of roots.modules, or add it to `keep` of batch {rule.batch}"
-                problems.append(Problem("R002", message, mark, hint=hint))
+                problems.append(Problem("R009", message, mark, hint=hint, nothing=True))
+            continue
+        rule = removed.get(paths.get(pattern, ""))
+        if rule is not None and rule.verdict == "remove":
+            place = rule.mark.seen_from(mark.file)
+            by = f"`remove: {rule.stated}` (batch {rule.batch}, {place})"
+            message = f"The root `{pattern}` is removed by {by}."
+            hint = f"take it out of roots.modules, or add it to `keep` of batch {rule.batch}"
+            problems.append(Problem("R002", message, mark, hint=hint))
     return problems
 
 

@@ -10,7 +10,7 @@ from builder.graph.names import module_of
 from builder.memo import recall_while
 from builder.source.parse import Module
 from builder.surface.model import Item, Key, Place, Surface
-from builder.surface.recognise import recognise
+from builder.surface.recognise import gathered_flags, recognise
 from builder.surface.scan import sights
 from builder.surface.scripts import scripts
 from builder.surface.values import Reader, Sources
@@ -37,7 +37,24 @@ def surface(
             items.setdefault(item.key, []).append(item)
     for item in scripts(snapshot):
         items.setdefault(item.key, []).append(item)
-    return {key: _merged(items[key]) for key in sorted(items)}
+    return {key: _merged(items[key]) for key in sorted(_settled(items))}
+
+
+def _settled(items: Mapping[Key, list[Item]]) -> Iterator[Key]:
+    """All keys but those of flags that belong to the parser of another module, which gathers them."""
+    gathered = {
+        (key.name, place)
+        for key, found in items.items()
+        if key.kind == "flag"
+        for item in found
+        for place in item.places
+        if place.module and place.module != key.group
+    }
+    for key, found in items.items():
+        places = [place for item in found for place in item.places]
+        elsewhere = all(place.module == key.group and (key.name, place) in gathered for place in places)
+        if key.kind != "flag" or not elsewhere:
+            yield key
 
 
 def _recalled(sources: Sources, path: str) -> tuple[Item, ...]:
@@ -59,6 +76,7 @@ def _file(sources: Sources, path: str) -> Iterator[Item]:
     module = module_of(path, sources.packages) or ""
     for sight in sights(file):
         yield from recognise(sight, Reader(sources, path, module, file, sight.around.function))
+    yield from gathered_flags(Reader(sources, path, module, file))
 
 
 def _merged(items: list[Item]) -> Item:

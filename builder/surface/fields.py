@@ -30,8 +30,7 @@ def field_flag(
         return None
     if sight.around.owner is None or (parts := _annotated(field.annotation)) is None:
         return None
-    whole = reader.sources.parsed(reader.path)
-    if whole is None or "Arg" not in reader.bindings(whole.tree):
+    if not _declares_options(reader):
         return None  # texts beside a type mean something else there
     stated = next((part for part in parts[1:] if _is_help(part) or _argument(part) is not None), None)
     if stated is None:
@@ -64,6 +63,14 @@ def field_flag(
         if detail in ("choices", "default") and (names := reader.origins(value))
     }
     return name, flag, details, origins
+
+
+def _declares_options(reader: Reader) -> bool:
+    """Does the file know `Arg`, or does the module that it has its `A` from?"""
+    own = reader.sources.parsed(reader.path)
+    return any(
+        module is not None and "Arg" in reader.bindings(module.tree) for module in (own, reader.exporter("A"))
+    )
 
 
 def _annotated(node: ast.expr) -> list[ast.expr] | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from builder.surface.fields import field_flag
 from builder.surface.model import Expression, Item, Key, Value
-from builder.surface.scan import Sight, place
+from builder.surface.scan import Around, Sight, place
 from builder.surface.values import Reader, members_of
 
 _METHODS = frozenset(["get", "post", "put", "delete", "patch", "head", "options"])
@@ -90,6 +90,31 @@ def field_flags(sight: Sight, reader: Reader) -> Found:
     # the field is the statement's own name: what removes it removes the flag
     inside = replace(sight, around=sight.around._replace(scope=(*sight.around.scope, field)))
     yield replace(_item(inside, reader, "flag", _home(reader), flag, **details), origins=origins)
+
+
+#: A list of classes, in a file that has a parser.
+_GATHERED = re.compile(rb"^\w+ = [\[(]\s*[A-Z]\w*,", re.MULTILINE)
+
+
+def gathered_flags(reader: Reader) -> Found:
+    """The flags that the fields of other files' classes declare for the parser of this file, which lists the
+    classes: `_SECTIONS = [Model, Memory]`."""
+    whole = reader.sources.parsed(reader.path)
+    if whole is None or b"add_argument(" not in whole.data or not _GATHERED.search(whole.data):
+        return
+    for stmt in whole.tree.body:
+        if isinstance(stmt, ast.Assign) and isinstance(stmt.value, (ast.List, ast.Tuple)):
+            for element in stmt.value.elts:
+                found = reader.find(element) if isinstance(element, ast.Name) else None
+                if found is not None and isinstance(found[1], ast.ClassDef) and found[0].path != reader.path:
+                    yield from _of_class(found[1], found[0], _home(reader))
+
+
+def _of_class(cls: ast.ClassDef, reader: Reader, group: str) -> Found:
+    for stmt in cls.body:
+        around = Around(scope=(cls.name,), owner=cls)
+        for item in field_flags(Sight(stmt, around), reader):
+            yield replace(item, key=item.key._replace(group=group))
 
 
 # -- routes -----------------------------------------------------------------------------------------

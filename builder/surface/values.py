@@ -311,6 +311,13 @@ class Reader:
             return None
         return Reader(self.sources, located[0], module, located[1]).global_name(name, depth + 1)
 
+    def exporter(self, name: str) -> Module | None:
+        """The module of the tree that a name is imported from; None for a name that is not imported."""
+        whole = self.sources.parsed(self.path)
+        bound = self.bindings(whole.tree).get(name) if whole is not None else None
+        located = self.sources.module(self._target(bound)) if isinstance(bound, ast.ImportFrom) else None
+        return located[1] if located is not None else None
+
     def _target(self, stmt: ast.ImportFrom) -> str:
         """The absolute name of the module that an import statement names."""
         return imported_module(stmt, package_of(self.path, self.name))

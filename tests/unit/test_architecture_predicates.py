@@ -35,6 +35,12 @@ def of_config(model_architectures, config=None):
         return True
     return False
 
+FROZEN = frozenset({"A", "B"})
+
+def of_frozen(model_architectures):
+    names = {*FROZEN, *tuple(MORE)}
+    return any(name in names for name in model_architectures)
+
 def nothing(model_architectures):
     pass
 
@@ -61,6 +67,9 @@ FUNCTIONS = {node.name: node for node in TREE.body if isinstance(node, ast.Funct
         ("member", "B", False),
         ("of_set", "D", True),
         ("of_set", "B", False),
+        ("of_frozen", "B", True),
+        ("of_frozen", "D", True),
+        ("of_frozen", "E", False),
         ("branch", "B", False),
         ("branch", "C", True),
         ("of_config", "A", True),

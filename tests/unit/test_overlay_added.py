@@ -24,17 +24,17 @@ def add(source: bytes, *names: str, path: tuple[str, ...] = ()) -> Added:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        (b"import os\n\nx = 1\n", b"import os\nfrom pkg.m import f\n\nx = 1\n"),
-        (b'"""Doc\nstring."""\nx = 1\n', b'"""Doc\nstring."""\nfrom pkg.m import f\nx = 1\n'),
+        (b"import os\n\nx = f\n", b"import os\nfrom pkg.m import f\n\nx = f\n"),
+        (b'"""Doc\nstring."""\nx = f\n', b'"""Doc\nstring."""\nfrom pkg.m import f\nx = f\n'),
         (
-            b"from a import (\n    b,\n)\nx\nimport c\n",
-            b"from a import (\n    b,\n)\nfrom pkg.m import f\nx\nimport c\n",
+            b"from a import (\n    b,\n)\nf\nimport c\n",
+            b"from a import (\n    b,\n)\nfrom pkg.m import f\nf\nimport c\n",
         ),
-        (b"x = 1\n", b"from pkg.m import f\nx = 1\n"),
-        (b"import os", b"import os\nfrom pkg.m import f\n"),
-        (b"import os\r\nx = 1\r\n", b"import os\r\nfrom pkg.m import f\r\nx = 1\r\n"),
-        (b"if a:\n    import b\n", b"from pkg.m import f\nif a:\n    import b\n"),
-        (b"", b"from pkg.m import f\n"),
+        (b"x = f\n", b"from pkg.m import f\nx = f\n"),
+        (b"f\nimport os", b"from pkg.m import f\nf\nimport os"),
+        (b"import os\r\nx = f\r\n", b"import os\r\nfrom pkg.m import f\r\nx = f\r\n"),
+        (b"if f:\n    import b\n", b"from pkg.m import f\nif f:\n    import b\n"),
+        (b"f", b"from pkg.m import f\nf"),
     ],
 )  # fmt: skip
 def test_the_line_stands_behind_the_imports_of_the_head(source: bytes, expected: bytes) -> None:
@@ -45,7 +45,8 @@ def test_the_line_stands_behind_the_imports_of_the_head(source: bytes, expected:
 
 
 def test_several_stand_in_the_order_of_the_manifest() -> None:
-    assert add(b"import os\n", "m.b", "m.a")[0] == b"import os\nfrom m import b\nfrom m import a\n"
+    data = add(b"import os\na(b)\n", "m.b", "m.a")[0]
+    assert data == b"import os\nfrom m import b\nfrom m import a\na(b)\n"
 
 
 def test_a_name_that_is_imported_already_is_a_problem() -> None:
@@ -53,7 +54,13 @@ def test_a_name_that_is_imported_already_is_a_problem() -> None:
     assert (data, records) == (b"from x import f\n", [])
     assert problem.code == "R004"
     assert problem.message == "a.py already imports `f`."
-    assert add(b"import os\n", "m.f", "n.f")[1][0].code == "R004"
+    assert add(b"import os\nf()\n", "m.f", "n.f")[1][0].code == "R004"
+
+
+def test_a_name_that_nothing_uses_is_not_imported() -> None:
+    data, (problem,), records = add(b"import os\nfor_f = 1\n", "pkg.m.f")
+    assert (data, records, problem.nothing) == (b"import os\nfor_f = 1\n", [], True)
+    assert problem.message == "Nothing in a.py uses `f`, so its import is not added."
 
 
 def test_a_function_takes_no_imports() -> None:

@@ -8,11 +8,13 @@ import pytest
 from manifest_text import HEAD, manifest, problems
 
 from builder.emit.ledger import rows
+from builder.errors import Problem
 from builder.graph.modules import summarise
 from builder.manifest.model import Manifest
 from builder.manifest.switches import without
 from builder.pipeline.cut import Cut, again, cut
 from builder.pipeline.follow import followed
+from builder.pipeline.ranges import About
 from builder.pipeline.reasons import reasons
 from builder.pipeline.uncertain import uncertain
 from builder.pipeline.verify import output_world
@@ -284,6 +286,27 @@ def test_a_batch_may_name_a_model_that_leaves_for_its_reason_unless_a_kept_one_n
     assert decided.removed[path].batch == "fallback"
     files["models/one.py"] = "from pkg.models.two import helper\n\n\n" + files["models/one.py"]
     assert path in cut(upstream({**BASIC, **files}), stated(rest), lambda _: None).decided.kept
+
+
+@pytest.mark.parametrize(
+    ("root", "said"),
+    [
+        ("{name: pkg.gone, until: 1.0.0}", None),
+        ("{name: pkg.gone, until: 2.0.0}", "The root `pkg.gone` names no module of upstream."),
+        ("{name: pkg.main, until: 1.0.0}", "`pkg.main` says `until: 1.0.0`"),
+        ("{name: pkg.models, since: 2.0.0}", None),
+    ],
+)
+def test_a_root_may_have_a_range_of_versions(root: str, said: str | None) -> None:
+    head = DYNAMIC.replace("modules: [pkg.main]", f"modules: [pkg.main, {root}]")
+    pins = "    old: {commit: 1123456789abcdef0123456789abcdef01234567, version: 1.0.0}\n"
+    pins += "    new: {commit: 2123456789abcdef0123456789abcdef01234567, version: 2.0.0}\n"
+    found: list[Problem] = []
+    cut(
+        upstream(BASIC), stated(head=head.replace("packages:", f"{pins}packages:")), found.extend,
+        about=About("2.0.0", "new"),
+    )  # fmt: skip
+    assert len(found) == (said is not None) and all((said or "") in p.message for p in found), found
 
 
 def test_the_former_ways_to_say_it_are_told_how_to_say_it_now() -> None:

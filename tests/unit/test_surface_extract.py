@@ -61,6 +61,43 @@ def test_the_fields_of_a_class_that_are_options_are_flags() -> None:
     assert items["--mode"].origins["choices"] == ("pkg.names.CHOICES",)
 
 
+GATHERED = {
+    "utils.py": "from typing import Annotated\nA = Annotated\nclass Arg: ...\n",
+    "fields.py": """
+        from pkg.utils import A
+
+        class Memory:
+            size: A[int, "The size."] = 1
+
+        class Alone:
+            other: A[int, "No parser has it."] = 1
+    """,
+    "args.py": """
+        from pkg.fields import Memory as Sizes
+
+        SECTIONS = [
+            Sizes,
+        ]
+
+        def add(parser):
+            parser.add_argument("--config")
+    """,
+}
+
+
+def test_the_fields_of_classes_that_a_file_with_a_parser_lists_are_flags_of_its_parser() -> None:
+    items = surface(package(GATHERED), PACKAGES)
+    groups = {key.name: key.group for key in items if key.kind == "flag"}
+    assert groups == {"--config": "pkg.args", "--size": "pkg.args", "--other": "pkg.fields"}
+    assert items[Key("flag", "pkg.args", "--size")].places[0].qualified == "pkg.fields.Memory.size"
+
+
+def test_a_list_of_classes_without_a_parser_gathers_no_flags() -> None:
+    files = {**GATHERED, "args.py": "from pkg.fields import Memory\nSECTIONS = [Memory, Memory]\n"}
+    groups = {key.name: key.group for key in surface(package(files), PACKAGES) if key.kind == "flag"}
+    assert groups == {"--size": "pkg.fields", "--other": "pkg.fields"}
+
+
 def test_annotations_elsewhere_are_no_flags() -> None:
     source = """
         from typing import Annotated

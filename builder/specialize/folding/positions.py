@@ -22,6 +22,8 @@ _SAME_POSITIONS = frozenset(["list", "sorted", "tuple"])
 _BLIND_METHODS = frozenset(
     ["add", "append", "copy", "discard", "extend", "get", "items", "keys", "update", "union"]
 )
+#: Those of them that show nothing even where somebody calls them later: `add_choices = CHOICES.extend`.
+_ADDING_METHODS = frozenset(["add", "append", "discard", "extend", "update"])
 #: Names of class attributes that Python itself reads by position.
 _READ_BY_PYTHON = frozenset(["__match_args__", "__slots__", "_fields", "_fields_"])
 
@@ -230,7 +232,7 @@ class _Uses:
     def _in_Attribute(self, parent: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
         whole = self.unit.module.parents.get(parent)
         called = isinstance(whole, ast.Call) and whole.func is parent
-        return called and parent.attr in _BLIND_METHODS
+        return parent.attr in (_BLIND_METHODS if called else _ADDING_METHODS)
 
     def _in_Assign(self, parent: ast.Assign, node: ast.expr, scope: Scope) -> bool:
         return node is parent.value and all(self._named(target, scope) for target in parent.targets)

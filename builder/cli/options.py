@@ -135,7 +135,8 @@ def ask(
         output.remember(name, text)
     batches = [batch.id for batch in manifest.batches]
     if without:
-        manifest = switch_off(manifest, without, with_needs)
+        stated = manifest.scopes.get(scope)
+        manifest = switch_off(manifest, without, with_needs, stated.without if stated else ())
     on = {batch.id for batch in manifest.batches}
     off = tuple(name for name in batches if name not in on)
     if more := [name for name in off if name not in without]:

@@ -10,6 +10,7 @@ from manifest_text import HEAD, manifest, problems
 
 from builder.errors import BuildError
 from builder.manifest.model import Manifest
+from builder.manifest.named_scopes import choose
 from builder.manifest.switches import off_with, options, switch_off
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.given_back import BROKEN, cut_to_fit
@@ -52,6 +53,25 @@ def test_the_options_of_a_build_switch_off_what_the_batches_need_off() -> None:
     assert options(it, ["petit", "quark", "rocm"]) == "--without petit --without quark --without rocm"
     for names in (["rocm"], ["quark"], ["petit"], ["notes"]):
         assert switch_off(it, names, with_needs="--with-needs" in options(it, names))
+
+
+def test_the_options_of_a_build_repeat_what_is_off_already() -> None:
+    without_quark = switch_off(
+        manifest(THREE.replace("follows: [quark, rocm]", "follows: []")), ["rocm", "quark"]
+    )
+    assert ids(without_quark) == ["petit", "notes"]
+    assert options(without_quark, ["petit"]) == "--without petit --with-needs"
+
+
+def test_what_the_scope_switches_off_counts_for_what_a_batch_needs_off() -> None:
+    scopes = "scopes:\n  amd: {why: AMD., without: [rocm, quark], pins: [seed]}\n"
+    whole = manifest(scopes + THREE)
+    off = whole.scopes["amd"].without
+    chosen = choose(switch_off(whole, ["petit"], scope=off), "amd")
+    assert ids(chosen) == []
+    assert options(choose(whole, "amd"), ["petit"]) == "--scope amd --without petit"
+    with pytest.raises(BuildError, match="C002"):
+        switch_off(whole, ["petit"])
 
 
 def test_a_batch_goes_off_with_any_of_those_that_it_follows() -> None:

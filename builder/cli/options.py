@@ -125,6 +125,8 @@ def ask(
     from builder.manifest.switches import switch_off
 
     output.choose(form)
+    if with_needs and not without:
+        raise click.UsageError("--with-needs goes with --without, which names the batches that have needs.")
     try:
         manifest = load(manifest_path)
     except BuildError:

@@ -135,7 +135,11 @@ def _unknown(manifest: Manifest, ids: Iterable[str]) -> Iterator[Problem]:
             yield Problem("M006", message, Mark(manifest.file))
         elif name not in known:
             message = f"There is no batch `{name}`."
-            yield Problem("M006", message, Mark(manifest.file), hint=nearest(name, known))
+            several = name.replace(",", " ").split()
+            hint = nearest(name, known)
+            if len(several) > 1:
+                hint = f"repeat the option: `{' '.join(f'--without {one}' for one in several)}`"
+            yield Problem("M006", message, Mark(manifest.file), hint=hint)
 
 
 def _needs_on(
@@ -154,7 +158,8 @@ def _alone(
     """C002 for each batch that is to be off while one that it needs off is on, in the scope too."""
     for batch, missing in _needs_on(manifest, off, scope):
         names = " and ".join(f"`{name}`" for name, _ in missing)
-        message = f"The batch `{batch.id}` can be off only where {names} is off too."
+        verb = "is" if len(missing) == 1 else "are"
+        message = f"The batch `{batch.id}` can be off only where {names} {verb} off too."
         whole = off_with(manifest, asked, with_needs=True)
         needed = {name for one in manifest.batches if one.id in whole for name, _ in one.needs}
         both = [*asked, *(name for name in whole if name in needed and name not in off)]

@@ -15,7 +15,7 @@ from builder.pipeline.model_scope import Scoped
 from builder.pipeline.prune import Pruned
 from builder.pipeline.ranges import beyond, holds, mistakes
 from builder.pipeline.run import Run
-from builder.pipeline.unused_facts import unused_facts
+from builder.pipeline.unused_facts import unused_facts, with_spelling
 from builder.pipeline.unused_roots import unused_roots
 
 
@@ -47,5 +47,6 @@ def expand(
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())
     roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
-    run.stop([*selection.problems, *roots, *mistakes(unused, asked), *beyond(asked, matched)])
+    mistaken = with_spelling(mistakes(unused, asked), manifest, run.upstream)
+    run.stop([*selection.problems, *roots, *mistaken, *beyond(asked, matched)])
     return Expanded(manifest, families)

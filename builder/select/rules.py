@@ -167,7 +167,11 @@ def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], li
             rules.append(Rule(f"{stem}/", "keep", BASE, mark))
         else:
             message = f"The model `{model}` does not exist in `{folder}/`."
-            hint = index.nearest(f"{stem}.py")
+            scope = manifest.named_scope
+            if scope is not None and model in scope.models:
+                hint: str | None = f"the scope `{scope.name}` is for {', '.join(scope.pins)}"
+            else:
+                hint = index.nearest(f"{stem}.py")
             problems.append(Problem("R001", message, mark, hint=hint))
     return tuple(rules), problems
 

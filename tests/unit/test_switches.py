@@ -40,6 +40,18 @@ def test_a_batch_that_needs_another_off_cannot_be_off_alone() -> None:
     assert found.hint == "add `--with-needs`, or write `--without petit --without rocm --without quark`"
 
 
+def test_batches_that_cannot_be_found_are_told_with_what_was_probably_meant() -> None:
+    for name, hint in (
+        ("ROCM", "did you mean `rocm`?"),
+        ("quarck", "did you mean `quark`?"),
+        ("rocm,quark", "repeat the option: `--without rocm --without quark`"),
+    ):
+        with pytest.raises(BuildError) as caught:
+            switch_off(manifest(THREE), [name])
+        (found,) = caught.value.problems
+        assert (found.code, found.hint) == ("M006", hint)
+
+
 def test_what_a_batch_needs_off_is_switched_off_with_it_on_request() -> None:
     assert ids(switch_off(manifest(THREE), ["petit"], with_needs=True)) == []
     assert ids(switch_off(manifest(THREE), ["rocm", "quark", "petit"])) == []

@@ -18,6 +18,7 @@ from builder.graph.names import folder_of, module_of
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.select.patterns import PatternSet, literal_folder
 from builder.select.suggest import Paths, Unclassified, few, unclassified
+from builder.spelling import nearest
 
 Verdict = Literal["keep", "remove", "prune", "reach", "follow"]
 
@@ -171,7 +172,8 @@ def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], li
             if scope is not None and model in scope.models:
                 hint: str | None = f"the scope `{scope.name}` is for {', '.join(scope.pins)}"
             else:
-                hint = index.nearest(f"{stem}.py")
+                files = [path for path in index.within(folder) if path.endswith(".py")]
+                hint = nearest(model, (path.removesuffix(".py").replace("/", ".") for path in files))
             problems.append(Problem("R001", message, mark, hint=hint))
     return tuple(rules), problems
 

@@ -56,6 +56,7 @@ def world(tmp_path: Path) -> World:
             "R009",
             "did you mean `is_alien`? Remove it",
         ),
+        ("keep: [deep]", "keep: [deep, ohter]", "R001", "did you mean `other`?"),
         ("keep: [deep]", "keep: deep", "M004", "write it in brackets: `[deep]`"),
         ("is_alien: false", "is_alien: yes", "M004", "`yes` would be the text"),
     ],

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """`wrong` gives the error, `right` in its place does not. `file`: where it stands; a COMMAND in none."""
+    """`wrong` gives the error, `right` in its place does not. `file`: where it stands; a COMMAND in none.
+
+    `when`: what must be so, as a clause, where that is not plain from the text.
+    """
 
     wrong: str
     right: str
     file: str = "manifest.yaml"
+    when: str = ""
 
 
 COMMAND = "command"
@@ -32,6 +36,11 @@ EXAMPLES: dict[str, Example] = {
     ),
     "M010": Example("default: sed", "default: seed"),
     "M011": Example("without: [spare]}]  # in the batch spare itself", "without: [fancy, awk]}]"),
+    "M012": Example(
+        "statements: [acme.layers.awk.AwkConfgi]",
+        "statements: [acme.layers.awk.AwkConfig]",
+        "docs/scope.yaml",
+    ),
     "M013": Example("{path: benchmark/, since: 2.0.0, until: 1.0.0}", "{path: benchmark/, since: 2.0.0}"),
     "M014": Example("needs: [spare]  # in the batch spare itself", "needs: [fancy]"),
     "M015": Example("dist --scope defualt", "dist --scope default", COMMAND),
@@ -57,6 +66,11 @@ EXAMPLES: dict[str, Example] = {
     "R011": Example(
         "pure: [{name: acme.server.report, until: 1.0.0}]  # seed is 1.2.3", "pure: [acme.server.report]"
     ),
+    "R012": Example(
+        "acme.configs.deep.is_small: false",
+        "acme.configs.deep.is_small: true",
+        when="`is_small` asks whether the architecture is Deep, and the model Deep stays",
+    ),
     "G001": Example("def parse(text)\n", "def parse(text):\n", "overlays/parser/parser.py"),
     "G002": Example(
         "from acme.grpc import serve_grpc\n\nEXTRA = serve_grpc", "EXTRA = 1", "overlays/parser/extra.py"
@@ -65,12 +79,93 @@ EXAMPLES: dict[str, Example] = {
     "G004": Example(
         "import acme.server\n\nEXTRA = acme.server.helper_of_fancy", "EXTRA = 1", "overlays/parser/extra.py"
     ),
+    "G006": Example(
+        "symbols: [acme.layers.awk.AwkConfig]",
+        "symbols: [acme.layers.awk.AwkConfig, acme.args.Args.odd_port]",
+        when="another statement removes the flag --odd-port, which fills the field",
+    ),
     "G007": Example("pattern: (?i)plain", "pattern: (?i)fancy"),
     "G008": Example('value: "nympy>=1"', 'value: "numpy>=1"'),
     "G011": Example("""statement: 'm.def("add('""", """statement: 'note("hello"'"""),
+    "G012": Example(
+        "dist",
+        "dist --update-lock",
+        COMMAND,
+        "manifest.lock has another tree for the same manifest, and the new one is right",
+    ),
+    "G014": Example('"*.retries": null', '"*.retries": 0', when="the code asks whether `0 < self.retries`"),
+    "L001": Example(
+        "lift main",
+        "lift main --decide path:python/acme/configs/green.py --because 'The server reads it.'",
+        COMMAND,
+        "the newer upstream has a file beside others that leave",
+    ),
+    "L002": Example(
+        "lift main",
+        "lift main --decide predicate:acme.platform.is_martian --because 'Mars is a target.'",
+        COMMAND,
+        "the newer upstream asks `is_martian()`, and no fact states the answer",
+    ),
+    "L003": Example(
+        "lift main",
+        "lift main --decide dependency:attrs --because 'It is small.'",
+        COMMAND,
+        "the newer upstream requires attrs",
+    ),
+    "L004": Example(
+        "lift main",
+        "lift main --decide 'body:overlays/fancy/slow_path.pybody:*' --because 'Ours needs no change.'",
+        COMMAND,
+        "the newer upstream has changed the function whose body is ours",
+    ),
     "L005": Example("lift --continue", "lift seed", COMMAND),
     "U001": Example("dist sead", "dist seed", COMMAND),
     "U002": Example("dist pypi:latest", "dist seed", COMMAND),
+    "U003": Example(
+        'sha256: "0000000000000000000000000000000000000000000000000000000000000000"',
+        'sha256: "169c3a21ce139af646bd001f7ddf129ccd4af87e4e5a1cc3eb7258c0bce1bf07"',
+    ),
+    "K001": Example(
+        "kernel-wheel --wheel none/sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
+        "kernel-wheel --wheel sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
+        COMMAND,
+    ),
+    "K002": Example(
+        "kernel-wheel --wheel damaged/sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
+        "kernel-wheel --wheel sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
+        COMMAND,
+        "the download broke off",
+    ),
+    "K003": Example(
+        "kernel-wheel --wheel older/sgl_kernel-1.2.2-cp310-abi3-manylinux2014_x86_64.whl",
+        "kernel-wheel --wheel sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
+        COMMAND,
+        "the output requires sgl-kernel==1.2.3",
+    ),
+    "K004": Example(
+        '- {path: "sgl_kernel/fanzy_ops.*", batch: fancy}', '- {path: "sgl_kernel/fancy_ops.*", batch: fancy}'
+    ),
+    "K005": Example(
+        "kernel-wheel --wheel patched/sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
+        "kernel-wheel --wheel sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",
+        COMMAND,
+        "the wheel has a file of the name of one that the manifest adds",
+    ),
+    "E001": Example("dist --out overlays", "dist --out dist", COMMAND),
+    "E002": Example("dist --out manifest.yaml/dist", "dist --out dist", COMMAND),
+    "E004": Example(
+        "dist --out dist", "dist --out dist-2", COMMAND, "another build is writing to dist all the time"
+    ),
     "C001": Example("why AwkConfig.bitz", "why AwkConfig.bits", COMMAND),
     "C002": Example("dist --without spare", "dist --without spare --with-needs", COMMAND),
+}
+
+#: Codes that no text of a manifest and no command gives by itself, with what to do about each.
+WITHOUT_EXAMPLE: dict[str, str] = {
+    "G005": "Only a fault of the builder gives it: report it. Until then, drop the symbol by an edit.",
+    "G009": "Only a fault of the builder gives it: report it with the manifest and the pin.",
+    "G010": "Only a fault of the builder gives it: report it with the manifest and the pin.",
+    "G013": "`verify` runs the output beside upstream; each line names what to run to see the difference.",
+    "E003": "The message names the tool; `python -m builder doctor` lists all that is needed.",
+    "E070": "Only a fault of the builder gives it: report it with the file that the message names.",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from builder.cli import output
-from builder.cli.examples import COMMAND, EXAMPLES, Example
+from builder.cli.examples import COMMAND, EXAMPLES, WITHOUT_EXAMPLE, Example
 from builder.errors import CODES
 
 _HEAD = """\
@@ -15,7 +15,7 @@ _HEAD = """\
 
 Every problem has a code, a message and, where possible, a place in the manifest. A run reports all problems
 of a stage; the exit status is the highest of theirs, or 70 if one is internal.
-`python -m builder explain CODE` prints one line of this table, with an example where there is one.
+`python -m builder explain CODE` prints one line of this table with an example, or with what to do about it.
 """
 _FAMILIES = {
     "M": "The manifest, as it is written",
@@ -58,8 +58,12 @@ def command(code: str | None, markdown: bool, verbs: bool, form: str) -> None:
         return
     for name, (status, meaning) in wanted.items():
         click.echo(f"{name}  exit {status:<3} {meaning}")
+    if code is not None and (advice := WITHOUT_EXAMPLE.get(code.upper())):
+        click.echo(f"\n{advice}")
     if code is not None and (example := EXAMPLES.get(code.upper())):
         where = "" if example.file == COMMAND else f" ({example.file})"
+        if example.when:
+            click.echo(f"\nwhere {example.when}:")
         for title, text in zip(("wrong", "right"), _sides(example), strict=True):
             click.echo(f"\n{title}{where}:\n" + "\n".join(f"  {line}" for line in text.splitlines()))
 
@@ -75,8 +79,9 @@ def page() -> str:
         ]
         parts.append(f"## {title}\n\n| code | exit | meaning |\n| --- | --- | --- |\n{''.join(rows)}")
     parts.append("## Examples\n\nWhat gives the error, and what stands there as it should be.\n")
-    for code, example in EXAMPLES.items():
-        parts.append(f"### {code}\n\n{_shown(example)}\n")
+    for code in CODES:
+        shown = _shown(EXAMPLES[code]) if code in EXAMPLES else WITHOUT_EXAMPLE[code]
+        parts.append(f"### {code}\n\n{shown}\n")
     return "\n".join(parts)
 
 
@@ -84,7 +89,8 @@ def _shown(example: Example) -> str:
     """An example as Markdown."""
     wrong, right = _sides(example)
     kind = {"yaml": "yaml", "py": "python", "patch": "diff"}.get(example.file.rpartition(".")[2], "sh")
-    where = f"In {example.file}:\n\n" if kind in ("python", "diff") else ""
+    where = "" if example.file in ("manifest.yaml", COMMAND) else f"In {example.file}:\n\n"
+    where += f"Where {example.when}:\n\n" if example.when else ""
     return f"{where}```{kind}\n# wrong\n{wrong}\n# right\n{right}\n```"
 
 

@@ -125,6 +125,8 @@ def ask(
     from builder.manifest.switches import switch_off
 
     output.choose(form)
+    if with_needs and not without:
+        raise click.UsageError("--with-needs goes with --without, which names the batches that have needs.")
     try:
         manifest = load(manifest_path)
     except BuildError:
@@ -135,7 +137,8 @@ def ask(
         output.remember(name, text)
     batches = [batch.id for batch in manifest.batches]
     if without:
-        manifest = switch_off(manifest, without, with_needs)
+        stated = manifest.scopes.get(scope)
+        manifest = switch_off(manifest, without, with_needs, stated.without if stated else ())
     on = {batch.id for batch in manifest.batches}
     off = tuple(name for name in batches if name not in on)
     if more := [name for name in off if name not in without]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from builder.analysis.surface_diff import Surfaces
 from builder.emit.surface_json import ROUTES, VARIABLES, lost_names
 from builder.manifest.model import BASE, Manifest
+from builder.manifest.switches import options
 from builder.surface.model import Surface
 from builder.tree import Snapshot
 
@@ -16,7 +17,7 @@ Tables = Mapping[str, object]
 #: The names that a template assigns, each on one line, for the builder to fill.
 NAMES = ("DISTRIBUTION", "DECISIONS", "FLAGS", "CHOICES", "MODELS")
 #: Further names, filled where a template assigns them.
-MORE_NAMES = ("ROUTES", "VARIABLES")
+MORE_NAMES = ("ROUTES", "VARIABLES", "UNDO")
 #: The name of a module of a package that lists what left when it is run.
 LISTING = "removed_features"
 
@@ -64,6 +65,7 @@ def tables(surfaces: Surfaces, manifest: Manifest, parser: str) -> Tables:
         "MODELS": dict(sorted(architectures.items())),
         "ROUTES": dict(sorted(others[ROUTES].items())),
         "VARIABLES": dict(sorted(others[VARIABLES].items())),
+        "UNDO": {batch: options(manifest, [batch]) for batch in sorted(used - {BASE})},
     }
 
 
@@ -72,14 +74,14 @@ def _free(after: Surface, manifest: Manifest, parser: str) -> Iterator[tuple[str
 
     What the manifest says of every name (`*`) does not count: a path or a label may be spelt like it.
     """
-    options = [o for b in manifest.batches for o in b.options if "*" not in o.names]
+    named = [o for b in manifest.batches for o in b.options if "*" not in o.names]
     for key, item in after.items():
         if key.kind != "flag" or key.group != parser or "choices" in item.details:
             continue
         if not key.name.startswith("--") or item.details.get("action", "store") != "store":
             continue
         name = key.name[2:].replace("-", "_")
-        for option in options:
+        for option in named:
             if any(fnmatch.fnmatchcase(name, pattern) for pattern in option.names):
                 yield from ((key.name, v, option.batch) for v in option.values if isinstance(v, str))
 

@@ -13,6 +13,7 @@ from builder.manifest.model import Scalar
 from builder.manifest.nodes import real
 from builder.manifest.paths import matches_everything, path_fault, pattern_fault
 from builder.manifest.view import View
+from builder.spelling import nearest
 
 OVERLAYS = "overlays/"
 #: Texts that other dialects of YAML read as another type, or that are likely typing errors.
@@ -21,6 +22,7 @@ _DOUBTFUL = frozenset(
 )
 #: Values of a fact of which only the truth is known.
 TRUTH = {"truthy": True, "falsy": False}
+_WORDS = ("true", "false", "null", *TRUTH)
 _HOW = "write true, false, null, truthy or falsy; or quote it if the text is meant"
 
 
@@ -81,7 +83,11 @@ class Findings:
         if number is not None and not math.isfinite(number):
             hint = "quote it if the text is meant"
             self.add("M004", f"`{_shown(value)}` is not a finite number.", view.mark, hint)
-        elif doubtful and value.lower() in _DOUBTFUL and value not in TRUTH:
+        elif (
+            doubtful
+            and value not in TRUTH
+            and (value.lower() in _DOUBTFUL or nearest(value, _WORDS, 1, 0.75))
+        ):
             self.add("M004", f"`{_shown(value)}` would be the text `{_shown(value)}`.", view.mark, _HOW)
         return value if number is None else number
 

@@ -294,4 +294,9 @@ class _Composer:
         context = f" {error.context}" if error.context else ""
         if context and error.context_mark and error.context_mark.line != at.line:
             context += f" that starts on line {error.context_mark.line + 1}"
-        return Problem("M001", f"The file is not YAML: {error.problem}{context}.", mark)
+        hint = None
+        if "an alias" in context and lines[at.line].strip().startswith("*"):
+            hint = "quote a name that starts with `*`"
+        elif "mapping values" in str(error.problem) or "block mapping" in context:
+            hint = "indent this line and those above it as the other lines of their mapping"
+        return Problem("M001", f"The file is not YAML: {error.problem}{context}.", mark, hint=hint)

@@ -79,7 +79,10 @@ def _problems(document: Document, error: Any, path: Path, elsewhere: Elsewhere) 
             yield Problem("M004", f"`{_short(instance)}` is not a valid name here.", mark)
     elif kind == "type":
         wanted = _wanted(says)
-        yield Problem("M004", f"{_subject(path)} must be {wanted}, and is {_is(instance)}.", where)
+        hint = None
+        if says == "array" and isinstance(instance, str):
+            hint = f"write it in brackets: `[{_short(instance)}]`"
+        yield Problem("M004", f"{_subject(path)} must be {wanted}, and is {_is(instance)}.", where, hint=hint)
     elif kind == "required":
         for key in says:
             if key not in instance:

@@ -11,18 +11,20 @@ from builder.manifest.stated import name_of, stated
 from builder.spelling import nearest
 
 
-def switch_off(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -> Manifest:
+def switch_off(
+    manifest: Manifest, ids: Iterable[str], with_needs: bool = False, scope: Iterable[str] = ()
+) -> Manifest:
     """The manifest without these batches, without those that follow them, and without what rests on them.
 
-    `with_needs`: also without what the batches need off. Raises BuildError: M006 for unknown ids, C002 for
-    batches that cannot be off alone.
+    `with_needs`: also without what the batches need off; `scope`: the batches that the chosen scope will
+    switch off. Raises BuildError: M006 for unknown ids, C002 for batches that cannot be off alone.
     """
     wanted = tuple(dict.fromkeys(ids))
     problems = list(_unknown(manifest, wanted))
     if problems:
         raise BuildError(problems)
     off = off_with(manifest, wanted, with_needs)
-    problems = list(_alone(manifest, wanted, off))
+    problems = list(_alone(manifest, wanted, off, off_with(manifest, scope)))
     if problems:
         raise BuildError(problems)
     return without(manifest, off)
@@ -49,10 +51,14 @@ def off_with(manifest: Manifest, ids: Iterable[str], with_needs: bool = False) -
 
 
 def options(manifest: Manifest, ids: Iterable[str]) -> str:
-    """The options of a build without these batches and without what they need off."""
+    """The options of a build without these batches and without what they need off, in the chosen scope."""
     ids = list(ids)
     named = [f"--without {name}" for name in ids]
-    more = off_with(manifest, ids, with_needs=True) != off_with(manifest, ids)
+    if manifest.named_scope is not None:
+        named.insert(0, f"--scope {manifest.scope_name}")
+    scope = manifest.named_scope.without if manifest.named_scope is not None else ()
+    # one that is off already is asked for again: the next build starts from the whole manifest
+    more = any(_needs_on(manifest, off_with(manifest, ids), scope))
     return " ".join([*named, "--with-needs"] if more else named)
 
 
@@ -129,19 +135,34 @@ def _unknown(manifest: Manifest, ids: Iterable[str]) -> Iterator[Problem]:
             yield Problem("M006", message, Mark(manifest.file))
         elif name not in known:
             message = f"There is no batch `{name}`."
-            yield Problem("M006", message, Mark(manifest.file), hint=nearest(name, known))
+            several = name.replace(",", " ").split()
+            hint = nearest(name, known)
+            if len(several) > 1:
+                hint = f"repeat the option: `{' '.join(f'--without {one}' for one in several)}`"
+            yield Problem("M006", message, Mark(manifest.file), hint=hint)
 
 
-def _alone(manifest: Manifest, asked: Iterable[str], off: Iterable[str]) -> Iterator[Problem]:
-    """C002 for each batch that is to be off while one that it needs off is on."""
+def _needs_on(
+    manifest: Manifest, off: Iterable[str], scope: Iterable[str]
+) -> Iterator[tuple[Batch, list[tuple[str, Mark]]]]:
+    """The batches of `off` that need others off which are neither in `off` nor in `scope`, with those."""
     for batch in manifest.batches:
-        missing = [(name, mark) for name, mark in batch.needs if name not in off]
+        missing = [(name, mark) for name, mark in batch.needs if name not in off and name not in scope]
         if batch.id in off and missing:
-            names = " and ".join(f"`{name}`" for name, _ in missing)
-            message = f"The batch `{batch.id}` can be off only where {names} is off too."
-            whole = off_with(manifest, asked, with_needs=True)
-            needed = {name for one in manifest.batches if one.id in whole for name, _ in one.needs}
-            both = [*asked, *(name for name in whole if name in needed and name not in off)]
-            options = " ".join(f"--without {name}" for name in both)
-            hint = f"add `--with-needs`, or write `{options}`"
-            yield Problem("C002", message, missing[0][1], hint=hint)
+            yield batch, missing
+
+
+def _alone(
+    manifest: Manifest, asked: Iterable[str], off: Iterable[str], scope: Iterable[str]
+) -> Iterator[Problem]:
+    """C002 for each batch that is to be off while one that it needs off is on, in the scope too."""
+    for batch, missing in _needs_on(manifest, off, scope):
+        names = " and ".join(f"`{name}`" for name, _ in missing)
+        verb = "is" if len(missing) == 1 else "are"
+        message = f"The batch `{batch.id}` can be off only where {names} {verb} off too."
+        whole = off_with(manifest, asked, with_needs=True)
+        needed = {name for one in manifest.batches if one.id in whole for name, _ in one.needs}
+        both = [*asked, *(name for name in whole if name in needed and name not in off)]
+        options = " ".join(f"--without {name}" for name in both)
+        hint = f"add `--with-needs`, or write `{options}`"
+        yield Problem("C002", message, missing[0][1], hint=hint)

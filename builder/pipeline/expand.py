@@ -16,7 +16,7 @@ from builder.pipeline.named_files import unused_named_files
 from builder.pipeline.prune import Pruned
 from builder.pipeline.ranges import beyond, holds, mistakes
 from builder.pipeline.run import Run
-from builder.pipeline.unused_facts import unused_facts
+from builder.pipeline.unused_facts import unused_facts, with_spelling
 from builder.pipeline.unused_roots import unused_roots
 
 
@@ -49,5 +49,6 @@ def expand(
     unused = [*scoped.problems, *unused_words, *unmatched, *nowhere, *elsewhere, *roots, *files]
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())
-    run.stop([*selection.problems, *mistakes(unused, asked), *beyond(asked, matched)])
+    mistaken = with_spelling(mistakes(unused, asked), manifest, run.upstream)
+    run.stop([*selection.problems, *mistaken, *beyond(asked, matched)])
     return Expanded(manifest, families)

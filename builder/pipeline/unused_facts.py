@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import Manifest
 from builder.memo import remembered
+from builder.spelling import nearest
 from builder.tree import Snapshot
 
 
@@ -29,6 +31,28 @@ def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
         for what, name, mark in names
         if mark not in expanded and name in unused
     ]
+
+
+def with_spelling(problems: Iterable[Problem], manifest: Manifest, upstream: Snapshot) -> list[Problem]:
+    """The problems, those of `unused_facts` with the name of upstream that was probably meant."""
+    names = {mark: name for _, name, mark in _names(manifest)}
+    return [
+        p if p.code != "R009" or p.mark not in names else _spelt(p, names[p.mark], upstream) for p in problems
+    ]
+
+
+def _spelt(problem: Problem, name: str, upstream: Snapshot) -> Problem:
+    """The problem with the words of upstream's Python that begin or end as the name does, if one is close."""
+    half = len(name) // 2
+    if half < 2 or problem.mark is None:
+        return problem
+    begin, end = re.escape(name[:half].encode()), re.escape(name[half:].encode())
+    alike = re.compile(rb"(?<![\w-])(?:" + begin + rb"[\w-]*|[\w-]*" + end + rb")(?![\w-])")
+    words = {
+        word.decode() for path in upstream if path.endswith(".py") for word in alike.findall(upstream[path])
+    }
+    near = nearest(name, words, cutoff=0.8)
+    return replace(problem, hint=f"{near} {problem.hint}") if near else problem
 
 
 def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:

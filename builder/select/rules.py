@@ -18,6 +18,7 @@ from builder.graph.names import folder_of, module_of
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.select.patterns import PatternSet, literal_folder
 from builder.select.suggest import Paths, Unclassified, few, unclassified
+from builder.spelling import nearest
 
 Verdict = Literal["keep", "remove", "prune", "reach", "follow"]
 
@@ -167,7 +168,12 @@ def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], li
             rules.append(Rule(f"{stem}/", "keep", BASE, mark))
         else:
             message = f"The model `{model}` does not exist in `{folder}/`."
-            hint = index.nearest(f"{stem}.py")
+            scope = manifest.named_scope
+            if scope is not None and model in scope.models:
+                hint: str | None = f"the scope `{scope.name}` is for {', '.join(scope.pins)}"
+            else:
+                files = [path for path in index.within(folder) if path.endswith(".py")]
+                hint = nearest(model, (path.removesuffix(".py").replace("/", ".") for path in files))
             problems.append(Problem("R001", message, mark, hint=hint))
     return tuple(rules), problems
 

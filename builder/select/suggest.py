@@ -35,6 +35,11 @@ class Paths:
     def is_folder(self, path: str) -> bool:
         return path in self._children
 
+    def within(self, folder: str) -> list[str]:
+        """The files of a folder and of those in it, by their paths from there."""
+        start = folder.rstrip("/") + "/"
+        return [path.removeprefix(start) for path in self._files if path.startswith(start)]
+
     def nearest(self, pattern: str) -> str | None:
         """A hint with the path that a pattern without matches was probably meant for."""
         wanted = pattern.strip("/")

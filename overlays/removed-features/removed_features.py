@@ -24,6 +24,8 @@ MODELS: dict[str, tuple[str, str]] = {}
 ROUTES: dict[str, str] = {}
 #: environment variable -> decision
 VARIABLES: dict[str, str] = {}
+#: decision -> the options of a build that undo it
+UNDO: dict[str, str] = {}
 
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '([^']*)'")
 
@@ -44,7 +46,7 @@ def explain(kind: str, value: str) -> str | None:
         if decision is None:
             return None
         what = f"The option {value}" if kind == "flag" else f"The choice `{kind} {value}`"
-        back = f"build with `--without {decision}`"
+        back = f"build with `{UNDO[decision]}`"
     return (
         f"{what} is not part of {DISTRIBUTION}: {DECISIONS[decision]}"
         f" (batch `{decision}` of its manifest) To bring it back, {back}."
@@ -97,7 +99,7 @@ def listing() -> str:
         lines += ["", f"{decision}: {DECISIONS[decision]}"]
         lines += [f"  {title}: {', '.join(names)}" for title, names in found.items()]
         if set(found) != {"architectures"}:
-            lines.append(f"  To bring it back, build with `--without {decision}`.")
+            lines.append(f"  To bring it back, build with `{UNDO[decision]}`.")
         if "architectures" in found:
             lines.append(
                 "  To bring an architecture back, add its module to roots.models.keep in the manifest."

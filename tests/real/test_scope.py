@@ -54,14 +54,7 @@ def built(pin: str, wanted: Manifest) -> Cut:
     return done
 
 
-#: It is no pin; it decides about sliding windows in a function of another name.
-OLDEST = pytest.param(
-    "0.5.7",
-    marks=pytest.mark.xfail(reason="what sliding-window states is of later versions", strict=True),
-)
-
-
-@pytest.mark.parametrize("version", [OLDEST, "0.5.9", "0.5.10", "0.5.10.post1", "0.5.12.post1", "0.5.13"])
+@pytest.mark.parametrize("version", ["0.5.7", "0.5.9", "0.5.10", "0.5.10.post1", "0.5.12.post1", "0.5.13"])
 def test_one_manifest_builds_the_releases_around_it(version: str) -> None:
     done = built(f"pypi:{version}", manifest())
     assert len(done.output) < len(done.upstream) * 0.6

@@ -214,6 +214,11 @@ def test_why_as_data_has_the_way_and_the_marks(shared: World) -> None:
         ("/anywhere/out/tree/python/acme/server.py", "python/acme/server.py is kept and edited."),
         ("/src/upstream/python/acme/server.py", "python/acme/server.py is kept and edited."),
         ("acme/server.py", "python/acme/server.py is kept and edited."),
+        ("python/acme/server.py:12:3", "python/acme/server.py is kept and edited."),
+        (
+            "https://host.example/a/blob/main/python/acme/server.py#L7",
+            "python/acme/server.py is kept and edited.",
+        ),
         ("python/acme/grpc/", "python/acme/grpc/ is removed: 2 removed."),
         ("python/acme/layers", "python/acme/layers/ is kept in part: 2 kept, 2 edited, 2 removed."),
         ("Server.limits", "acme.server.Server.limits is kept."),

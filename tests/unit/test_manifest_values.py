@@ -138,7 +138,23 @@ def test_a_number_that_is_not_finite_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["yes", "No", "ON", "off", "maybe", "none", "None", "NULl", "tRUE", "fALSE", "Truthy"]
+    "text",
+    [
+        "yes",
+        "No",
+        "ON",
+        "off",
+        "maybe",
+        "none",
+        "None",
+        "NULl",
+        "tRUE",
+        "fALSE",
+        "Truthy",
+        "nul",
+        "flase",
+        "falsey",
+    ],
 )
 def test_a_word_that_reads_like_another_value_must_be_quoted(text: str) -> None:
     (problem,) = problems(HEAD + f"facts: {{predicates: {{a.f: {text}}}}}\nbatches: []\n")

@@ -85,6 +85,7 @@ def test_the_tables_hold_what_left_from_the_servers_parser_and_the_models() -> N
         "MODELS": {"LlamaForCausalLM": ("llama", "models")},
         "ROUTES": {},
         "VARIABLES": {},
+        "UNDO": {name: f"--without {name}" for name in WHY},
     }
 
 
@@ -126,6 +127,18 @@ def test_what_was_left_out_is_named_with_its_decision_and_the_way_back(ours: Mod
     assert ours.explain("model", "LlamaForCausalLM").endswith(
         "To bring it back, add `llama` to roots.models.keep in the manifest and build again."
     )
+
+
+def test_the_way_back_switches_off_what_the_decision_needs_off(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    found, whole, parser = stated(*SOME)
+    batches = [replace(b, needs=(("grpc", HERE),)) if b.id == "fa3-fa4" else b for b in whole.batches]
+    text = filled(TEMPLATE.read_bytes(), tables(found, replace(whole, batches=tuple(batches)), parser))
+    made = module(text, tmp_path)
+    assert made.explain("--backend", "fa3").endswith("build with `--without fa3-fa4 --with-needs`.")
+    assert "To bring it back, build with `--without fa3-fa4 --with-needs`." in made.listing()
+    assert made.explain("flag", "--grpc-mode").endswith("build with `--without grpc`.")
 
 
 def test_what_never_existed_keeps_upstreams_message(ours: ModuleType) -> None:
@@ -205,6 +218,6 @@ def test_the_listing_names_what_each_decision_left_out_and_the_way_back(tmp_path
 
 def test_a_template_without_the_further_names_is_filled_as_before() -> None:
     text = TEMPLATE.read_text("utf-8")
-    older = re.sub(r"(?m)^(?:ROUTES|VARIABLES).*\n", "", text)
+    older = re.sub(r"(?m)^(?:ROUTES|VARIABLES|UNDO).*\n", "", text)
     assert missing(older.encode()) == []
     assert b"ROUTES:" not in filled(older.encode(), values(*SOME))  # type: ignore[arg-type]

@@ -49,6 +49,15 @@ def world(tmp_path: Path) -> World:
         ),
         ("[acme.platform.warp]", "[acme.plattform.warp]", "R009", "`acme` has no `plattform`."),
         ("is_alien: false", "is_alien: maybe", "M004", "`maybe` would be the text"),
+        ("is_alien: false", "is_alien: flase", "M004", "`flase` would be the text"),
+        (
+            "acme.platform.is_alien: false",
+            "acme.platform.is_alein: false",
+            "R009",
+            "did you mean `is_alien`? Remove it",
+        ),
+        ("keep: [deep]", "keep: [deep, ohter]", "R001", "did you mean `other`?"),
+        ("keep: [deep]", "keep: deep", "M004", "write it in brackets: `[deep]`"),
         ("is_alien: false", "is_alien: yes", "M004", "`yes` would be the text"),
     ],
 )

@@ -10,6 +10,7 @@ from manifest_text import HEAD, manifest, problems
 
 from builder.errors import BuildError
 from builder.manifest.model import Manifest
+from builder.manifest.named_scopes import choose
 from builder.manifest.switches import off_with, options, switch_off
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.given_back import BROKEN, cut_to_fit
@@ -39,6 +40,18 @@ def test_a_batch_that_needs_another_off_cannot_be_off_alone() -> None:
     assert found.hint == "add `--with-needs`, or write `--without petit --without rocm --without quark`"
 
 
+def test_batches_that_cannot_be_found_are_told_with_what_was_probably_meant() -> None:
+    for name, hint in (
+        ("ROCM", "did you mean `rocm`?"),
+        ("quarck", "did you mean `quark`?"),
+        ("rocm,quark", "repeat the option: `--without rocm --without quark`"),
+    ):
+        with pytest.raises(BuildError) as caught:
+            switch_off(manifest(THREE), [name])
+        (found,) = caught.value.problems
+        assert (found.code, found.hint) == ("M006", hint)
+
+
 def test_what_a_batch_needs_off_is_switched_off_with_it_on_request() -> None:
     assert ids(switch_off(manifest(THREE), ["petit"], with_needs=True)) == []
     assert ids(switch_off(manifest(THREE), ["rocm", "quark", "petit"])) == []
@@ -52,6 +65,25 @@ def test_the_options_of_a_build_switch_off_what_the_batches_need_off() -> None:
     assert options(it, ["petit", "quark", "rocm"]) == "--without petit --without quark --without rocm"
     for names in (["rocm"], ["quark"], ["petit"], ["notes"]):
         assert switch_off(it, names, with_needs="--with-needs" in options(it, names))
+
+
+def test_the_options_of_a_build_repeat_what_is_off_already() -> None:
+    without_quark = switch_off(
+        manifest(THREE.replace("follows: [quark, rocm]", "follows: []")), ["rocm", "quark"]
+    )
+    assert ids(without_quark) == ["petit", "notes"]
+    assert options(without_quark, ["petit"]) == "--without petit --with-needs"
+
+
+def test_what_the_scope_switches_off_counts_for_what_a_batch_needs_off() -> None:
+    scopes = "scopes:\n  amd: {why: AMD., without: [rocm, quark], pins: [seed]}\n"
+    whole = manifest(scopes + THREE)
+    off = whole.scopes["amd"].without
+    chosen = choose(switch_off(whole, ["petit"], scope=off), "amd")
+    assert ids(chosen) == []
+    assert options(choose(whole, "amd"), ["petit"]) == "--scope amd --without petit"
+    with pytest.raises(BuildError, match="C002"):
+        switch_off(whole, ["petit"])
 
 
 def test_a_batch_goes_off_with_any_of_those_that_it_follows() -> None:

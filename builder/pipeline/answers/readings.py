@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import get_args
@@ -19,6 +20,9 @@ from builder.pipeline.cut import Cut
 _MAX_SUGGESTIONS = 3
 #: Of answers of one length, what users choose by name comes first.
 _ORDER = get_args(Kind)
+_LINE = re.compile(r"(?:(?::\d+){1,2}|#L\d+(?:-L\d+)?)$")
+_ADDRESS = re.compile(r"^[a-z]+://")
+_CHOICE = re.compile(r"(?P<flag>--[\w-]+)(?:=|\s+)(?P<value>\S+)")
 
 
 def answers(context: Context, what: str) -> list[Answer]:
@@ -28,16 +32,18 @@ def answers(context: Context, what: str) -> list[Answer]:
 
     A word may be a path, a folder, a module, a definition with or without its file, an architecture, a flag,
     an environment variable, a route, a value of a flag, an entry of a registry, a batch, a fact or a
-    requirement.
+    requirement. A path may have a line number, as tracebacks print it, or be an address on the web.
     """
-    found = {(a.kind, a.name, a.headline): a for a in _readings(context, what.strip())}
+    what = _ADDRESS.sub("/", _LINE.sub("", what.strip()))
+    found = {(a.kind, a.name, a.headline): a for a in _readings(context, what)}
     if len(found) > 1:  # that a value never occurs is what the readings of its name say
         found = {key: a for key, a in found.items() if a.kind != "fact" or a.name != what}
     lengths: dict[Kind, int] = {}
     for one in found.values():
         lengths[one.kind] = min(len(_subject(one)), lengths.get(one.kind, sys.maxsize))
-    # those of one kind stay together, as their reading ordered them: what is in the output comes first
-    return sorted(found.values(), key=lambda a: (lengths[a.kind], _ORDER.index(a.kind)))
+    # those of one kind stay together, as their reading ordered them: what is in the output comes first;
+    # what a fact states of a name says less than what became of it
+    return sorted(found.values(), key=lambda a: (a.kind == "fact", lengths[a.kind], _ORDER.index(a.kind)))
 
 
 def _subject(answer: Answer) -> str:
@@ -49,6 +55,8 @@ def _readings(context: Context, what: str) -> Iterator[Answer]:
     yield from path_answers(context, what)
     yield from name_answers(context, what)
     yield from surface_answers(context, what)
+    if match := _CHOICE.fullmatch(what):
+        yield from filter(None, [value_answer(context, match["value"], match["flag"])])
     single = (value_answer, batch_answer, requirement_answer, package_answer)
     yield from filter(None, (reading(context, what) for reading in single))
     yield from fact_answers(context, what)

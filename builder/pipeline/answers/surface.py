@@ -48,11 +48,14 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
             )
 
 
-def value_answer(context: Context, what: str) -> Answer | None:
-    """Which flags take a value, and which do not any more; None where no flag of upstream takes it."""
+def value_answer(context: Context, what: str, flag: str | None = None) -> Answer | None:
+    """Which flags take a value, and which do not any more; None where no flag of upstream takes it.
+
+    `flag`: only this one is meant.
+    """
     surfaces = context.cut.surfaces
-    taken = sorted(k for k, item in surfaces.after.items() if _takes(item, what))
-    lost = sorted(k for k, item in surfaces.before.items() if _takes(item, what) and k not in taken)
+    taken = sorted(k for k, item in surfaces.after.items() if _takes(item, what, flag))
+    lost = sorted(k for k, item in surfaces.before.items() if _takes(item, what, flag) and k not in taken)
     if not taken and not lost:
         return None
     flags, gone = _flags(taken), [f for f in _flags(lost) if f not in _flags(taken)]
@@ -71,6 +74,9 @@ def value_answer(context: Context, what: str) -> Answer | None:
         state, headline = "mixed", f"`{what}` is kept for {listed(flags)}, and removed for {listed(gone)}"
     else:
         state, headline = "kept", f"`{what}` is kept: a value of {listed(flags)}"
+    if flag is not None:
+        what = f"{flag} {what}"
+        headline = f"`{what}` is {state}"
     batch = reasons[0].batch if reasons else ""
     back = restore_statement(context, [batch]) if lost else None
     return Answer("value", what, state, headline, reasons, why=context.batch_why(batch), back=back)
@@ -84,8 +90,10 @@ def _flags(keys: list[Key]) -> list[str]:
     return list(dict.fromkeys(key.name for key in keys))
 
 
-def _takes(item: Item, value: str) -> bool:
+def _takes(item: Item, value: str, flag: str | None = None) -> bool:
     choices = item.details.get("choices")
+    if flag not in (None, item.key.name):
+        return False
     return item.key.kind == "flag" and isinstance(choices, tuple) and value in choices
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from builder import __version__, progress
+from builder.adapter import PROGRAM
 from builder.cli import internal_error
 from builder.cli.signals import Ended, ignore_signals, listen
 from builder.errors import ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
@@ -136,10 +137,10 @@ class _Verbs(click.Group):
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="sglang-deepseek")
+@click.version_option(__version__, prog_name=PROGRAM)
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 def cli(debug: bool) -> None:
-    """Build a DeepSeek-only, CUDA-only SGLang from a pinned upstream commit.
+    """Build a distribution with a part of a Python project, from a pinned upstream and a manifest.
 
     Exit status: 0 ok, 1 a gate failed, 2 usage, 3 changes pending (plan), 4 manifest invalid,
     5 a rule broken by upstream, 6 upstream unavailable, 7 output or cache, 70 internal, 130 interrupted,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from builder.adapter import MIRROR
 from builder.cli import internal_error, output
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ _FORMAT = click.option(
 _UPSTREAM = (
     click.argument("upstream", required=False),
     click.option(
-        "--mirror", envvar="SGLANG_MIRROR", type=click.Path(path_type=Path), metavar="DIR",
-        help="A local git repository of SGLang (or SGLANG_MIRROR).",
+        "--mirror", envvar=MIRROR, type=click.Path(path_type=Path), metavar="DIR",
+        help=f"A local git repository of upstream (or {MIRROR}).",
     ),
     click.option(
         "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",

@@ -127,7 +127,9 @@ class DynamicEdge:
 class Roots:
     """What must work: modules, and the kept models (module names inside `model_package`).
 
-    `programs`: patterns of modules that are started by their name where they can be.
+    `programs`: patterns of modules that are started by their name where they can be. `command_line`: the
+    module whose parser reads the command line of the main program. Without a package of models,
+    `model_package` is empty.
     """
 
     modules: tuple[str, ...]
@@ -135,6 +137,7 @@ class Roots:
     model_package: str
     dynamic: tuple[DynamicEdge, ...] = ()
     programs: tuple[str, ...] = ()
+    command_line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -581,6 +584,7 @@ class Manifest:
     toml_given_back: tuple[TomlEdit, ...] = ()  # TOML edits of batches that are switched off
     scopes: Mapping[str, NamedScope] = field(default_factory=dict)
     scope_name: str = DEFAULT_SCOPE  # the scope that this manifest is in
+    wheel: bool = True  # the builder makes a wheel of the tree
 
     @property
     def named_scope(self) -> NamedScope | None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import replace
 
+from builder.adapter import ENTRY
 from builder.manifest.model import Manifest
 from builder.memo import remembered
 from builder.pipeline.prune import Pruned
@@ -32,11 +33,11 @@ def facts_of(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Facts:
 
 
 def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> frozenset[str]:
-    """The names that the model files among `paths` register as `EntryClass`."""
+    """The names that the model files among `paths` register under the adapter's `ENTRY`."""
     folder = f"{package_folder(manifest, manifest.roots.model_package)}/"
     found: set[str] = set()
     for path in paths:
-        if path.startswith(folder) and path.endswith(".py") and b"EntryClass" in upstream[path]:
+        if path.startswith(folder) and path.endswith(".py") and ENTRY.encode() in upstream[path]:
             found |= _entries(upstream[path], path)
     return frozenset(found)
 
@@ -51,8 +52,6 @@ def _entries(data: bytes, path: str) -> set[str]:
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)
-        if isinstance(value, ast.expr) and any(
-            isinstance(t, ast.Name) and t.id == "EntryClass" for t in targets
-        ):
+        if isinstance(value, ast.expr) and any(isinstance(t, ast.Name) and t.id == ENTRY for t in targets):
             found |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
     return found

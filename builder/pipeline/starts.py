@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from builder.adapter import ENTRY
 from builder.analysis.projects import projects
 from builder.graph.modules import Reference, Summary, summarise
 from builder.graph.names import module_of
@@ -104,7 +105,7 @@ def _of_models(edge: DynamicEdge, index: Index, package: str) -> Iterator[str]:
 
 def registers_models(summary: Summary | None) -> bool:
     """Whether a module of the models' package registers architectures, and is no helper of such modules."""
-    return summary is not None and "EntryClass" in summary.names
+    return summary is not None and ENTRY in summary.names
 
 
 def programs(candidates: Iterable[Summary], index: Index, manifest: Manifest) -> list[str]:

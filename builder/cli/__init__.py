@@ -40,6 +40,7 @@ _EXHAUSTED = {
 }
 
 VERBS = {
+    "init": "Write a first manifest for a project, and build it once.",
     "dist": "Build the distribution.",
     "kernel-wheel": "Repack the published kernel wheel, without compiling.",
     "plan": "Show what dist would change, without writing anything.",

@@ -25,7 +25,8 @@ def _remember_cache(context: click.Context, parameter: click.Parameter, cache: P
     return cache
 
 
-def _python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def check_python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The value of --python. Raises BadParameter for what is no version."""
     if value is not None and not re.fullmatch(r"3\.[0-9]{1,3}", value):
         raise click.BadParameter(f"{value!r} is not a version of Python like 3.12.")
     return value
@@ -60,7 +61,7 @@ _UPSTREAM = (
     ),
     click.option("--offline", is_flag=True, help="Use no network."),
     click.option(
-        "--python", metavar="3.N", callback=_python,
+        "--python", metavar="3.N", callback=check_python,
         help="The version of Python for which a release's wheel is taken (default: the newest).",
     ),
 )  # fmt: skip

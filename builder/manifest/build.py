@@ -137,6 +137,7 @@ def _roots(view: View, package: str) -> Roots:
         tuple(edges),
         view.texts("programs"),
         view.optional_text("command_line") or f"{package}.{SERVER_PARSER}",
+        models.texts("tables"),
     )
 
 

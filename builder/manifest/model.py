@@ -129,7 +129,8 @@ class Roots:
 
     `programs`: patterns of modules that are started by their name where they can be. `command_line`: the
     module whose parser reads the command line of the main program. Without a package of models,
-    `model_package` is empty.
+    `model_package` is empty. `tables`: names of tables in upstream's code, from architecture to (module of
+    that package, class); without them, each of its modules states its architectures itself.
     """
 
     modules: tuple[str, ...]
@@ -138,6 +139,7 @@ class Roots:
     dynamic: tuple[DynamicEdge, ...] = ()
     programs: tuple[str, ...] = ()
     command_line: str = ""
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from builder.adapter import ENTRY
 from builder.manifest.model import Manifest
 from builder.memo import remembered
+from builder.pipeline.architecture_tables import rows
 from builder.pipeline.prune import Pruned
 from builder.select.rules import package_folder
 from builder.source.parse import parse
@@ -33,7 +34,11 @@ def facts_of(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Facts:
 
 
 def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> frozenset[str]:
-    """The names that the model files among `paths` register under the adapter's `ENTRY`."""
+    """The names of the architectures of the model files among `paths`, as the manifest's tables say, or as
+    the files do under the adapter's `ENTRY`. Raises BuildError R009 for a table that cannot be read."""
+    if manifest.roots.tables:
+        chosen = set(paths)
+        return frozenset(name for name, path in rows(upstream, manifest) if path in chosen)
     folder = f"{package_folder(manifest, manifest.roots.model_package)}/"
     found: set[str] = set()
     for path in paths:

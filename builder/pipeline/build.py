@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from builder import __version__
+from builder.analysis.projects import projects
 from builder.emit import build_json, checksums, figures, ledger, lock, removed, removed_features, report_html
 from builder.emit.about import About
 from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
 from builder.emit.metadata import distribution_version, metadata
 from builder.emit.provenance import provenance
-from builder.emit.sbom import requirements, sbom
+from builder.emit.sbom import license_of, requirements, sbom, with_extra
 from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
@@ -137,16 +138,19 @@ def assemble(
 
 
 def _bill(outcome: Outcome, manifest: Manifest, version: str) -> bytes:
-    """The SBOM of the output; without a wheel of ours, requirements that only a build backend knows are not
-    in it. Raises BuildError (G008)."""
+    """The SBOM of the output. Without a wheel of ours it has the requirements that pyproject.toml states, and
+    none that only a build backend knows. Raises BuildError (G008)."""
     cut, project = outcome.cut, manifest.upstream.project
-    name, required = project.name, requirements(b"")
-    if manifest.wheel or "project" in project_table(cut.output.get(project.pyproject, b"")):
-        pyproject = read_pyproject(cut.output, project)
-        name = str(pyproject["project"]["name"])
-        required = requirements(metadata(cut.output, pyproject, version, [], project))
     trees = cut.output.tree.id, manifest.upstream.repository, cut.upstream.tree.id
-    return sbom(name, version, *trees, required)
+    if not manifest.wheel:
+        table = project_table(cut.output.get(project.pyproject, b"")).get("project", {})
+        rows = [row for one in projects(cut.output, manifest.packages) for row in one.requirements]
+        required = [with_extra(row.text, row.extra) for row in rows]
+        return sbom(project.name, version, *trees, required, license_of(table))
+    pyproject = read_pyproject(cut.output, project)
+    required = requirements(metadata(cut.output, pyproject, version, [], project))
+    table = pyproject["project"]
+    return sbom(str(table["name"]), version, *trees, required, license_of(table))
 
 
 def about_wheel(

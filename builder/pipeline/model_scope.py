@@ -116,6 +116,9 @@ class _Scope:
             yield replace(option, values=(*option.values, *absent))
 
     def _mentioned(self, part: str) -> bool:
+        if self.manifest.roots.tables:
+            every = architectures(self.upstream, self.upstream, self.manifest)
+            return any(part in name for name in every)
         paths = (p for p in self.upstream if self._name(p) and ENTRY.encode() in self.upstream[p])
         return any(part.encode() in self.upstream[path] for path in paths)
 

@@ -86,17 +86,19 @@ def edges_of(index: Index, manifest: Manifest) -> dict[str, tuple[Edge, ...]]:
     declared: list[DynamicEdge] = []
     for edge in manifest.roots.dynamic:
         if edge.of_kept_models:
-            declared += (replace(edge, target=module) for module in _of_models(edge, index, package))
+            tables = bool(manifest.roots.tables)
+            declared += (replace(edge, target=module) for module in _of_models(edge, index, package, tables))
         elif not edge.target.startswith(package):
             declared.append(edge)
     return graph(index, declared, mentioned=True)
 
 
-def _of_models(edge: DynamicEdge, index: Index, package: str) -> Iterator[str]:
-    """The modules of an edge that import a model in `index`."""
+def _of_models(edge: DynamicEdge, index: Index, package: str, tables: bool) -> Iterator[str]:
+    """The modules of an edge that import a model in `index`; where `tables` say which modules are models, any
+    module of their package counts as one."""
     for module, summary in index.modules.items():
         if fnmatchcase(module, edge.target) and any(
-            target.startswith(package) and registers_models(index.modules.get(target))
+            target.startswith(package) and (tables or registers_models(index.modules.get(target)))
             for item in summary.imports
             for target in import_targets(item, index)
         ):

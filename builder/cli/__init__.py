@@ -50,6 +50,7 @@ VERBS = {
     "why": "Explain why something is in the output, or is not, and how to change that.",
     "rules": "List the path rules with what each matches.",
     "scope": "Print the scope of the distribution, with evidence.",
+    "check": "Check the manifest and its overlays without a build.",
     "schema": "Print the manifest's JSON schema, or its reference.",
     "doctor": "Check the tools, the manifest and the upstreams.",
     "explain": "Explain an error code.",

@@ -127,6 +127,7 @@ def ask(
     from builder.manifest.switches import switch_off
 
     output.choose(form)
+    output.locate(manifest_path.parent)
     try:
         manifest = load(manifest_path)
     except BuildError:

@@ -1,3 +1,3 @@
-"""Build a DeepSeek-only, CUDA-only SGLang distribution from a pinned upstream commit."""
+"""Build a distribution with a part of a Python project, from a pinned upstream commit and a manifest."""
 
 __version__ = "0.1.0"

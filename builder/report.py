@@ -77,8 +77,12 @@ def also(problem: Problem) -> str:
     return ", ".join(places[:MAX_PLACES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def annotation(problem: Problem) -> str:
-    """One problem as a workflow command of GitHub Actions."""
+def annotation(problem: Problem, folder: str = "") -> str:
+    """One problem as a workflow command of GitHub Actions.
+
+    `folder`: the manifest's in the repository; empty for the top. A line of an overlay is more exact than
+    that of the manifest which names it.
+    """
     about = [problem.message]
     if problem.upstream:
         about.append(f"upstream: {problem.upstream}")
@@ -87,12 +91,12 @@ def annotation(problem: Problem) -> str:
     if problem.hint:
         about.append(f"help: {problem.hint}")
     properties = {"title": problem.code}
-    if problem.mark:
-        properties |= {"file": problem.mark.file}
-        if problem.mark.line:
-            properties |= {"line": str(problem.mark.line)}
-        if problem.mark.column:
-            properties |= {"col": str(problem.mark.column)}
+    if mark := problem.overlay or problem.mark:
+        properties |= {"file": f"{folder}/{mark.file}" if folder else mark.file}
+        if mark.line:
+            properties |= {"line": str(mark.line)}
+        if mark.column:
+            properties |= {"col": str(mark.column)}
     written = ",".join(f"{key}={_escape(value, ':,')}" for key, value in sorted(properties.items()))
     return f"::error {written}::{_escape(chr(10).join(about))}"
 

@@ -162,7 +162,12 @@ def _git(git_dir: str, own: Mapping[str, str], *args: str) -> bytes:
 
 
 def wheel(dist: Dist) -> Iterator[str]:
-    """The wheel is the one of build.json; its RECORD is true; its files are those of tree/python."""
+    """The wheel is the one of build.json; its RECORD is true; its files are those of tree/python.
+
+    A build without a wheel has nothing to compare.
+    """
+    if dist.build["wheel"] is None:
+        return
     name = dist.build["wheel"]["name"]
     data = dist.read(name)
     if sha256(data) != dist.build["wheel"]["sha256"]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from builder import adapter
+
 #: Imported module (the longest prefix wins) -> distributions that may provide it.
 _PROVIDED: dict[str, tuple[str, ...]] = {
     "PIL": ("pillow",),
@@ -38,11 +40,11 @@ _PROVIDED: dict[str, tuple[str, ...]] = {
     "pynvml": ("nvidia-ml-py",),
     "runai_model_streamer": ("runai-model-streamer",),
     "tvm_ffi": ("apache-tvm-ffi",),
-    "sgl_kernel": ("sgl-kernel", "sglang-kernel"),
     "skimage": ("scikit-image",),
     "sklearn": ("scikit-learn",),
     "yaml": ("pyyaml",),
     "zmq": ("pyzmq",),
+    **adapter.DISTRIBUTIONS,
 }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from builder import __version__, progress
+from builder.adapter import PROGRAM
 from builder.cli import internal_error
 from builder.cli.signals import Ended, ignore_signals, listen
 from builder.errors import ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
@@ -39,6 +40,7 @@ _EXHAUSTED = {
 }
 
 VERBS = {
+    "init": "Write a first manifest for a project, and build it once.",
     "dist": "Build the distribution.",
     "kernel-wheel": "Repack the published kernel wheel, without compiling.",
     "plan": "Show what dist would change, without writing anything.",
@@ -48,6 +50,7 @@ VERBS = {
     "why": "Explain why something is in the output, or is not, and how to change that.",
     "rules": "List the path rules with what each matches.",
     "scope": "Print the scope of the distribution, with evidence.",
+    "check": "Check the manifest and its overlays without a build.",
     "schema": "Print the manifest's JSON schema, or its reference.",
     "doctor": "Check the tools, the manifest and the upstreams.",
     "explain": "Explain an error code.",
@@ -136,10 +139,10 @@ class _Verbs(click.Group):
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="sglang-deepseek")
+@click.version_option(__version__, prog_name=PROGRAM)
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 def cli(debug: bool) -> None:
-    """Build a DeepSeek-only, CUDA-only SGLang from a pinned upstream commit.
+    """Build a distribution with a part of a Python project, from a pinned upstream and a manifest.
 
     Exit status: 0 ok, 1 a gate failed, 2 usage, 3 changes pending (plan), 4 manifest invalid,
     5 a rule broken by upstream, 6 upstream unavailable, 7 output or cache, 70 internal, 130 interrupted,

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from builder import __version__
+from builder.adapter import PROGRAM
 from builder.errors import Problem
 from builder.upstream.cache import default_cache
 
@@ -54,7 +55,7 @@ def _origin(error: Exception) -> str:
 
 
 def _write_log(text: str) -> Path | None:
-    head = f"sglang-deepseek {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+    head = f"{PROGRAM} {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
     path = (settings.cache or default_cache()).absolute() / LOG
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

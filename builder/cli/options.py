@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from builder.adapter import MIRROR
 from builder.cli import internal_error, output
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def _remember_cache(context: click.Context, parameter: click.Parameter, cache: P
     return cache
 
 
-def _python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def check_python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The value of --python. Raises BadParameter for what is no version."""
     if value is not None and not re.fullmatch(r"3\.[0-9]{1,3}", value):
         raise click.BadParameter(f"{value!r} is not a version of Python like 3.12.")
     return value
@@ -50,8 +52,8 @@ _FORMAT = click.option(
 _UPSTREAM = (
     click.argument("upstream", required=False),
     click.option(
-        "--mirror", envvar="SGLANG_MIRROR", type=click.Path(path_type=Path), metavar="DIR",
-        help="A local git repository of SGLang (or SGLANG_MIRROR).",
+        "--mirror", envvar=MIRROR, type=click.Path(path_type=Path), metavar="DIR",
+        help=f"A local git repository of upstream (or {MIRROR}).",
     ),
     click.option(
         "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",
@@ -59,7 +61,7 @@ _UPSTREAM = (
     ),
     click.option("--offline", is_flag=True, help="Use no network."),
     click.option(
-        "--python", metavar="3.N", callback=_python,
+        "--python", metavar="3.N", callback=check_python,
         help="The version of Python for which a release's wheel is taken (default: the newest).",
     ),
 )  # fmt: skip
@@ -127,6 +129,7 @@ def ask(
     output.choose(form)
     if with_needs and not without:
         raise click.UsageError("--with-needs goes with --without, which names the batches that have needs.")
+    output.locate(manifest_path.parent)
     try:
         manifest = load(manifest_path)
     except BuildError:

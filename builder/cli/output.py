@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,6 +29,7 @@ class _Settings:
     volume: Volume = "normal"
     colour: str = "auto"
     display: Display | None = None
+    folder: str = ""  # the manifest's, in the repository that annotations are about
 
 
 _settings = _Settings()
@@ -59,6 +61,15 @@ def remember(name: str, text: str) -> None:
     _sources[name] = text
 
 
+def locate(folder: Path) -> None:
+    """Say in which folder the manifest is. Annotations name files as seen from the top of the repository:
+    GITHUB_WORKSPACE in a workflow, and the current folder elsewhere."""
+    top = Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
+    here = folder.resolve()
+    if here.is_relative_to(top):
+        _settings.folder = here.relative_to(top).as_posix().removeprefix(".")
+
+
 def colour() -> bool:
     """Whether to use colours: as --color says, or with FORCE_COLOR or on a terminal without NO_COLOR."""
     if _settings.colour != "auto":
@@ -78,7 +89,7 @@ def show(problems: Iterable[Problem]) -> None:
         data({"problems": [report.as_dict(p) for p in problems]})
     elif form() == "github":
         for problem in problems:
-            click.echo(report.annotation(problem))
+            click.echo(report.annotation(problem, _settings.folder))
     else:
         # color=True: click would strip the colours without a terminal, against FORCE_COLOR
         click.echo(report.render_all(problems, _sources, colour()), err=True, color=True)

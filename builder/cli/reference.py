@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import click
 
-_HEAD = """\
+from builder.adapter import PROGRAM
+
+_HEAD = f"""\
 # Verbs and options
 
 <!-- Made by `python -m builder explain --verbs` from the command line itself: edit builder/cli. -->
 
-`python -m builder VERB` runs a verb; the console script `sglang-deepseek` of the environment is the same.
+`python -m builder VERB` runs a verb; the console script `{PROGRAM}` of the environment is the same.
 `make` alone prints what its targets do. `--debug` before a verb shows the traceback of an internal error.
 These options stand before or after every verb:
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from builder.adapter import MIRROR
 from builder.cli import options, output
 from builder.errors import fail
 from builder.lift import folder, sweep, sweep_page
@@ -88,6 +89,6 @@ def _job(request: options.Request, start: str, end: str, key: str) -> tuple[swee
         raise fail(
             "U001",
             f"{start} and {end} have no common history here.",
-            hint="name a full clone with --mirror or SGLANG_MIRROR",
+            hint=f"name a full clone with --mirror or {MIRROR}",
         )
     return sweep.Job(history.git_dir, request.manifest, key), history.commits

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.adapter import GENERATOR
 from builder.emit.diff import quoted
 from builder.emit.figures import CODE, BatchFigures, batch_figures
 from builder.emit.ledger import Row
 from builder.tree import Snapshot
 
-WHO = b"sglang-deepseek-builder <builder@localhost.invalid>"
+WHO = f"{GENERATOR} <builder@localhost.invalid>".encode()
 
 
 @dataclass(frozen=True, slots=True)

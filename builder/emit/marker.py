@@ -12,10 +12,11 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from builder.adapter import PROGRAM
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, blob_id
 
-MARKER = ".sglang-deepseek"
-INDEX = ".sglang-deepseek.index"
+MARKER = f".{PROGRAM}"
+INDEX = f".{PROGRAM}.index"
 _FORMAT = 1
 
 #: the stat of a file: modification time (ns), size (bytes), inode, mode

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from builder.adapter import GENERATOR
 from builder.emit.about import About
 from builder.errors import Mark, fail
 from builder.manifest.model import Project
@@ -18,7 +19,7 @@ _LICENSES = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "AUTHORS*")
 PURE = "py3-none-any"
 
 _VERSION = """\
-# Written by sglang-deepseek-builder in the form that setuptools-scm gives it.
+# Written by {generator} in the form that setuptools-scm gives it.
 from __future__ import annotations
 
 __all__ = [
@@ -77,14 +78,17 @@ def version_module(version: str, commit: str | None) -> bytes:
     if parsed.local is not None:
         parts.append(parsed.local)
     short = f"g{commit[:9]}" if commit else None
-    return _VERSION.format(version=str(parsed), parts=tuple(parts), commit=short).replace("'", '"').encode()
+    text = _VERSION.format(
+        generator=GENERATOR, version=str(parsed), parts=tuple(parts), commit=short
+    )  # fmt: skip
+    return text.replace("'", '"').encode()
 
 
 def wheel_file(tags: Iterable[str]) -> bytes:
     """The WHEEL file of a wheel with these tags."""
     tags = list(tags)
     pure = "true" if tags == [PURE] else "false"
-    head = f"Wheel-Version: 1.0\nGenerator: sglang-deepseek-builder\nRoot-Is-Purelib: {pure}\n"
+    head = f"Wheel-Version: 1.0\nGenerator: {GENERATOR}\nRoot-Is-Purelib: {pure}\n"
     return (head + "".join(f"Tag: {tag}\n" for tag in tags)).encode()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from builder.adapter import PROGRAM
 from builder.errors import fail
 
 #: what the probe writes (bytes): a file system without room for one block has room for no output
@@ -29,7 +30,7 @@ class Place:
     @property
     def _beside(self) -> bytes:
         parent, name = os.path.split(self.folder)
-        return os.path.join(parent, b"." + name + b".sglang-deepseek.")
+        return os.path.join(parent, b"." + name + f".{PROGRAM}.".encode())
 
     @property
     def lock(self) -> bytes:

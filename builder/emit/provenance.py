@@ -10,11 +10,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from builder.adapter import GENERATOR
 from builder.emit.build_json import Build
 from builder.manifest.model import Upstream
 
 NAME = "provenance.intoto.json"
-BUILD_TYPE = "urn:sglang-deepseek-builder:dist:1"
+BUILD_TYPE = f"urn:{GENERATOR}:dist:1"
 
 
 def provenance(
@@ -35,7 +36,7 @@ def provenance(
     if build.wheel:
         digests[build.wheel.name] = build.wheel.sha256
     subject += [{"name": name, "digest": {"sha256": digest}} for name, digest in sorted(digests.items())]
-    builder: dict[str, Any] = {"id": "sglang-deepseek-builder", "version": {"builder": build.builder}}
+    builder: dict[str, Any] = {"id": GENERATOR, "version": {"builder": build.builder}}
     if source_sha256:
         builder["builderDependencies"] = [{"name": "builder", "digest": {"sha256": source_sha256}}]
     inputs = [_upstream(build, upstream)]

@@ -5,10 +5,18 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 NAME = "sbom.cdx.json"
+
+#: The classifiers of licences that stand for one SPDX identifier alone.
+LICENSES = {
+    "Apache Software License": "Apache-2.0",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+}
 
 
 def sbom(
@@ -18,11 +26,13 @@ def sbom(
     upstream: str,
     upstream_tree: str,
     requirements: Sequence[str],
+    license_id: str | None = None,
 ) -> bytes:
     """CycloneDX of the distribution: itself, the upstream tree it comes from, and what it requires.
 
     `upstream` is upstream's repository URL; `requirements` are those of METADATA. Only a requirement
-    that names one version has one here: nothing is resolved, so nothing is invented.
+    that names one version has one here: nothing is resolved, so nothing is invented. `license_id`: an SPDX
+    identifier, where upstream states one.
     """
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
@@ -56,7 +66,7 @@ def sbom(
                 "name": name,
                 "version": version,
                 "purl": own,
-                "licenses": [{"license": {"id": "Apache-2.0"}}],
+                **({"licenses": [{"license": {"id": license_id}}]} if license_id else {}),
                 "pedigree": {
                     "ancestors": [
                         {
@@ -75,6 +85,23 @@ def sbom(
         "dependencies": [{"ref": own, "dependsOn": sorted(parts)}],
     }
     return (json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def with_extra(requirement: str, extra: str) -> str:
+    """A requirement as METADATA states it: one of an extra has it in its marker."""
+    if not extra:
+        return requirement
+    what, _, marker = (part.strip() for part in requirement.partition(";"))
+    return f'{what}; ({marker}) and extra == "{extra}"' if marker else f'{what}; extra == "{extra}"'
+
+
+def license_of(project: Mapping[str, Any]) -> str | None:
+    """The SPDX identifier that [project] of a pyproject.toml states, itself or by a classifier."""
+    stated = project.get("license")
+    if isinstance(stated, str) and re.fullmatch(r"[A-Za-z0-9.+-]+", stated):
+        return stated
+    names = (LICENSES.get(str(text).rpartition(" :: ")[2]) for text in project.get("classifiers", ()))
+    return next((name for name in names if name), None)
 
 
 def requirements(metadata: bytes) -> list[str]:

@@ -23,13 +23,14 @@ def check(
     another distribution brings along, and what the user installs for an optional part.
     """
     uses = externals(after, project, manifest)
-    problems = list(_unused(project, uses, manifest))
+    problems = [_problem(project, row) for row in unused(project, uses, manifest)]
     if upstream is not None:
         problems += _uncovered(project, upstream, externals(before, upstream, manifest), uses)
     return problems
 
 
-def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Problem]:
+def unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Requirement]:
+    """The requirements of a project that nothing imports and that the manifest does not account for."""
     used = {name for module in uses for name in provided_by(module)}
     kept_names = {requirement_name(item.name) for item in manifest.guarantees.dependencies}
     for row in project.requirements:
@@ -37,13 +38,17 @@ def _unused(project: Project, uses: Uses, manifest: Manifest) -> Iterator[Proble
             continue
         if any(_removes(edit, row, project) for edit in manifest.toml_given_back):
             continue
-        extra = f" (extra {row.extra})" if row.extra else ""
-        yield Problem(
-            "G008",
-            f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere",
-            upstream=Mark(project.path),
-            hint="remove it by a TOML edit, or say under guarantees.dependencies why it stays",
-        )
+        yield row
+
+
+def _problem(project: Project, row: Requirement) -> Problem:
+    extra = f" (extra {row.extra})" if row.extra else ""
+    return Problem(
+        "G008",
+        f"{project.path}: the dependency {row.text!r}{extra} is imported nowhere",
+        upstream=Mark(project.path),
+        hint="remove it by a TOML edit, or say under guarantees.dependencies why it stays",
+    )
 
 
 def _removes(edit: TomlEdit, row: Requirement, project: Project) -> bool:

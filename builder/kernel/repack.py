@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from builder.adapter import GENERATOR
 from builder.emit.archive import Member as Text
 from builder.emit.archive import Packed, deflate, join
 from builder.emit.wheel import content_digest_of, record_of
@@ -120,7 +121,7 @@ def _about(
     texts[about] = names.with_tags(wheel.members[about].data(), new.expanded())
     notice = {
         "schema_version": SCHEMA_VERSION,
-        "what": f"{origin.name}, changed by sglang-deepseek-builder",
+        "what": f"{origin.name}, changed by {GENERATOR}",
         "from": {"name": origin.name, "sha256": origin.sha256},
         "upstream": origin.upstream,
         "removed": [{key: row[key] for key in ("path", "why")} for row in removed],

@@ -9,6 +9,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from builder.adapter import PROGRAM
 from builder.errors import fail
 from builder.kernel.repack import Repacked
 
@@ -39,7 +40,7 @@ def write(folder: Path, wheel: Repacked) -> tuple[Path, str, int]:
     part: str | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(prefix=".sglang-deepseek.", dir=folder)
+        handle, part = tempfile.mkstemp(prefix=f".{PROGRAM}.", dir=folder)
         hashed, size = hashlib.sha256(), 0
         with os.fdopen(handle, "wb") as file:
             for piece in wheel.pieces():

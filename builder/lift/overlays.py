@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from builder.adapter import PROGRAM
 from builder.emit.diff import upstream_diff
 from builder.errors import fail
 from builder.lift.history import Commit, History
@@ -114,7 +115,7 @@ def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes
 
 def merge(ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, int]:
     """(`git merge-file` of three texts with conflicts marked, how many conflicts)."""
-    with tempfile.TemporaryDirectory(prefix="sglang-deepseek-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-") as folder:
         names = []
         for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
             (Path(folder) / name).write_bytes(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from builder.adapter import MIRROR
 from builder.errors import GATE_FAILED, RULE_BROKEN, Problem
 from builder.lift.arrivals import Group, New
 from builder.lift.history import SHORT, Commit
@@ -53,7 +54,7 @@ def summary(survey: Survey) -> list[str]:
     else:
         lines.append(
             "No repository here has the history between the two upstreams, so no commit is named: "
-            "set `SGLANG_MIRROR` to a full clone."
+            f"set `{MIRROR}` to a full clone."
         )
     broken = [item for item in survey.lost if item.problem]
     verb = "matches" if len(broken) == 1 else "match"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
+from builder.adapter import SERVER_PARSER
 from builder.errors import Mark
 from builder.manifest import scope
 from builder.manifest.documents import Documents
@@ -73,7 +74,7 @@ def build(documents: Documents, findings: Findings) -> Manifest:
         label=root.text("label"),
         upstream=_upstream(root.at("upstream"), packages),
         packages=packages,
-        roots=_roots(root.at("roots")),
+        roots=_roots(root.at("roots"), next(iter(packages), "")),
         batches=(base, *(_batch(view, findings) for view in documents.batches())),
         guarantees=_guarantees(root.at("guarantees"), findings),
         marks=documents.manifest.values,
@@ -82,6 +83,7 @@ def build(documents: Documents, findings: Findings) -> Manifest:
         kernel=_kernel(root.at("kernel"), reasons, findings) if root.has("kernel") else None,
         scope=tuple(scope.items(documents.scope)) if documents.scope else (),
         scopes={one.name: one for one in named_scopes(root.at("scopes").alone(), findings)},
+        wheel=root.at("wheel").data is not False,
     )
 
 
@@ -115,7 +117,8 @@ def _project(view: View, packages: Mapping[str, str]) -> Project:
     )
 
 
-def _roots(view: View) -> Roots:
+def _roots(view: View, package: str) -> Roots:
+    """The roots; `package` is the first package, in which the adapter has defaults."""
     models = view.at("models")
     edges = (
         DynamicEdge(
@@ -136,6 +139,8 @@ def _roots(view: View) -> Roots:
         models.text("package"),
         tuple(edges),
         view.texts("programs"),
+        view.optional_text("command_line") or f"{package}.{SERVER_PARSER}",
+        models.texts("tables"),
     )
 
 

@@ -6,11 +6,13 @@ import contextlib
 import json
 import os
 import stat
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from builder.adapter import PROGRAM
 from builder.errors import BuildError, Mark, fail
 from builder.manifest import checks, digests, named_scopes, spans, switches
 from builder.manifest import scope as items
@@ -115,9 +117,9 @@ def read_texts(path: Path) -> dict[str, str]:
 
 
 def read_schema(root: Path) -> Mapping[str, Any]:
-    """The schema beside the manifest, or else the one of the builder's own checkout."""
+    """The schema beside the manifest, or else the one of the builder's own checkout or installation."""
     own = Path(__file__).resolve().parents[2]
-    for folder in (root, own):
+    for folder in (root, own, Path(sys.prefix) / "share" / PROGRAM):
         try:
             schema = json.loads((folder / SCHEMA).read_bytes())
         except FileNotFoundError:

@@ -137,7 +137,10 @@ class Root:
 class Roots:
     """What must work: modules, and the kept models (module names inside `model_package`).
 
-    `programs`: patterns of modules that are started by their name where they can be.
+    `programs`: patterns of modules that are started by their name where they can be. `command_line`: the
+    module whose parser reads the command line of the main program. Without a package of models,
+    `model_package` is empty. `tables`: names of tables in upstream's code, from architecture to (module of
+    that package, class); without them, each of its modules states its architectures itself.
     """
 
     modules: tuple[Root, ...]
@@ -145,6 +148,8 @@ class Roots:
     model_package: str
     dynamic: tuple[DynamicEdge, ...] = ()
     programs: tuple[str, ...] = ()
+    command_line: str = ""
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,6 +597,7 @@ class Manifest:
     toml_given_back: tuple[TomlEdit, ...] = ()  # TOML edits of batches that are switched off
     scopes: Mapping[str, NamedScope] = field(default_factory=dict)
     scope_name: str = DEFAULT_SCOPE  # the scope that this manifest is in
+    wheel: bool = True  # the builder makes a wheel of the tree
 
     @property
     def named_scope(self) -> NamedScope | None:

@@ -65,7 +65,7 @@ def _drop(binding: Binding) -> Hit:
         at = target.elts.index(name)
         return Hit(name, (DropItem(target, "elts", at), DropItem(value, "elts", at)))
     message = "One name of this assignment cannot be removed without the others."
-    hint = "Use `drop-statement` for the whole statement."
+    hint = "Use `drop_statement` for the whole statement."
     raise Wrong("R008", message, statement, hint)
 
 

@@ -1,4 +1,4 @@
-"""What a predicate over architectures answers for a model: `is_hybrid_swa_model(["DeepseekV3ForCausalLM"])`.
+"""What a predicate over architectures answers for a model: `is_hybrid_swa_model(["LlamaForCausalLM"])`.
 
 Only code that asks which names are in which lists is understood; about any other the answer is unknown.
 """

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterable
 from dataclasses import replace
 
+from builder.adapter import ENTRY
 from builder.manifest.model import Manifest
 from builder.memo import remembered
+from builder.pipeline.architecture_tables import rows
 from builder.pipeline.prune import Pruned
 from builder.select.rules import package_folder
 from builder.source.parse import parse
@@ -32,11 +34,15 @@ def facts_of(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Facts:
 
 
 def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> frozenset[str]:
-    """The names that the model files among `paths` register as `EntryClass`."""
+    """The names of the architectures of the model files among `paths`, as the manifest's tables say, or as
+    the files do under the adapter's `ENTRY`. Raises BuildError R009 for a table that cannot be read."""
+    if manifest.roots.tables:
+        chosen = set(paths)
+        return frozenset(name for name, path in rows(upstream, manifest) if path in chosen)
     folder = f"{package_folder(manifest, manifest.roots.model_package)}/"
     found: set[str] = set()
     for path in paths:
-        if path.startswith(folder) and path.endswith(".py") and b"EntryClass" in upstream[path]:
+        if path.startswith(folder) and path.endswith(".py") and ENTRY.encode() in upstream[path]:
             found |= _entries(upstream[path], path)
     return frozenset(found)
 
@@ -51,8 +57,6 @@ def _entries(data: bytes, path: str) -> set[str]:
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)
-        if isinstance(value, ast.expr) and any(
-            isinstance(t, ast.Name) and t.id == "EntryClass" for t in targets
-        ):
+        if isinstance(value, ast.expr) and any(isinstance(t, ast.Name) and t.id == ENTRY for t in targets):
             found |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
     return found

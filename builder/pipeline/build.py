@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from builder import __version__
+from builder.analysis.projects import projects
 from builder.emit import build_json, checksums, figures, ledger, lock, removed, removed_features, report_html
 from builder.emit.about import About
 from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
 from builder.emit.metadata import distribution_version, metadata
 from builder.emit.provenance import provenance
-from builder.emit.sbom import requirements, sbom
+from builder.emit.sbom import license_of, requirements, sbom, with_extra
 from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
@@ -27,8 +28,8 @@ from builder.pipeline.measure import Figures
 from builder.pipeline.outcome import Outcome
 from builder.pipeline.report_page import data as report_data
 from builder.pipeline.request_key import own_digest
-from builder.pipeline.surfaces import server_parser
 from builder.pipeline.uncertain import NAME, uncertain
+from builder.upstream.commits import project_table
 from builder.upstream.model import Upstream
 
 LEDGER, BUILD, DIFF, REMOVED = "ledger.jsonl", "build.json", "upstream.diff", "REMOVED.md"
@@ -73,19 +74,13 @@ def assemble(
         _small_enough(upstream, manifest, measured)
     version = version_of(upstream, manifest)
     project = manifest.upstream.project
-    pyproject = read_pyproject(cut.output, project)
-    bill = sbom(
-        str(pyproject["project"]["name"]),
-        version,
-        cut.output.tree.id,
-        manifest.upstream.repository,
-        cut.upstream.tree.id,
-        requirements(metadata(cut.output, pyproject, version, [], project)),
-    )
-    about = about_wheel(outcome, upstream, manifest, without, version)
-    wheel = build_wheel(
-        cut.output, version, upstream.commit, project=project, sboms={SBOM: bill}, about=about
-    )
+    bill = _bill(outcome, manifest, version)
+    wheel = None
+    if manifest.wheel:
+        about = about_wheel(outcome, upstream, manifest, without, version)
+        wheel = build_wheel(
+            cut.output, version, upstream.commit, project=project, sboms={SBOM: bill}, about=about
+        )
     facts = build_json.UpstreamFacts(
         upstream.spec,
         upstream.commit,
@@ -116,7 +111,7 @@ def assemble(
     )
     doubts = uncertain(cut, after, manifest)
     context = Context.of(cut, after, measured, manifest)
-    shown = report_data.Build(upstream, wheel.name, version, without)
+    shown = report_data.Build(upstream, wheel.name if wheel else "", version, without)
     files = {
         LEDGER: ledger.to_bytes(measured.rows),
         BUILD: build_json.build_json(build),
@@ -126,7 +121,7 @@ def assemble(
             measured.rows,
             {b.id: b.why for b in manifest.batches},
             measured.lines,
-            lost_names(cut.surfaces, server_parser(manifest), [b.id for b in manifest.batches]),
+            lost_names(cut.surfaces, manifest.roots.command_line, [b.id for b in manifest.batches]),
         ),
         report_html.NAME: report_html.report_html(
             report_data.report_data(shown, context, measured, doubts, manifest)
@@ -134,12 +129,28 @@ def assemble(
         SURFACE: surface_json(cut.surfaces),
         SBOM: bill,
         NAME: doubts.to_bytes(),
-        wheel.name: wheel.data,
+        **({wheel.name: wheel.data} if wheel else {}),
     }
     files[PROVENANCE] = provenance(build, _materials(manifest), manifest.upstream, files, own_digest())
     files[checksums.NAME] = checksums.sha256sums(files)
     proof = _proof(build, wheel)
     return Output(cut.output, files, key(upstream, manifest, without, tools)), proof
+
+
+def _bill(outcome: Outcome, manifest: Manifest, version: str) -> bytes:
+    """The SBOM of the output. Without a wheel of ours it has the requirements that pyproject.toml states, and
+    none that only a build backend knows. Raises BuildError (G008)."""
+    cut, project = outcome.cut, manifest.upstream.project
+    trees = cut.output.tree.id, manifest.upstream.repository, cut.upstream.tree.id
+    if not manifest.wheel:
+        table = project_table(cut.output.get(project.pyproject, b"")).get("project", {})
+        rows = [row for one in projects(cut.output, manifest.packages) for row in one.requirements]
+        required = [with_extra(row.text, row.extra) for row in rows]
+        return sbom(project.name, version, *trees, required, license_of(table))
+    pyproject = read_pyproject(cut.output, project)
+    required = requirements(metadata(cut.output, pyproject, version, [], project))
+    table = pyproject["project"]
+    return sbom(str(table["name"]), version, *trees, required, license_of(table))
 
 
 def about_wheel(
@@ -205,14 +216,14 @@ def _materials(manifest: Manifest) -> dict[str, str]:
     return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
 
 
-def _proof(build: build_json.Build, wheel: Wheel) -> lock.Proof:
+def _proof(build: build_json.Build, wheel: Wheel | None) -> lock.Proof:
     return lock.Proof(
         commit=build.upstream.commit,
         upstream_tree=build.upstream.tree,
         manifest=build.manifest_statements,
         verdicts=build.verdicts,
         output_tree=build.output_tree,
-        wheel_content_sha256=wheel.content_sha256,
+        wheel_content_sha256=wheel.content_sha256 if wheel else None,
         families=build.families,
         tools=build.tools,
         figures=lock.figures_of(build_json.as_record(build)),
@@ -245,11 +256,11 @@ def summary(output: Output, measured: Figures, out: object) -> list[str]:
     """The build in a few lines, every figure from the trees."""
     code = measured.lines[figures.CODE]
     counts = figures.verdict_counts(measured.rows)
-    wheel = next(name for name in output.files if name.endswith(".whl"))
+    wheels = [name for name in output.files if name.endswith(".whl")]
     share = 100 * code["after"] / code["before"] if code["before"] else 0
     return [
         f"tree    {output.tree.tree.id}  {len(output.tree):,} files "
         f"({counts['removed']:,} removed, {counts['edited']:,} edited, {counts['added']:,} added)",
         f"lines   {code['before']:,} -> {code['after']:,} ({share:.1f}%) of {' '.join(figures.EXTENSIONS)}",
-        f"wheel   {out}/{wheel}  {len(output.files[wheel]):,} bytes",
+        *(f"wheel   {out}/{name}  {len(output.files[name]):,} bytes" for name in wheels),
     ]

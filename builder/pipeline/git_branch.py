@@ -30,7 +30,7 @@ def write_branch(
         raise fail(
             "E003",
             f"'{repository}' does not have the upstream commit {upstream.commit}.",
-            hint="name a clone of SGLang; a release from the package index has no commit to build on",
+            hint="name a clone of upstream; a release from the package index has no commit to build on",
         )
     try:
         git.run(folder, "check-ref-format", f"refs/heads/{name}")

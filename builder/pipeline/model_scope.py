@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
+from builder.adapter import ENTRY
 from builder.errors import Problem
 from builder.graph.names import module_of, path_of
 from builder.manifest.model import Absent, Batch, Edit, Fact, Manifest, Models, Option, TomlEdit
@@ -115,7 +116,10 @@ class _Scope:
             yield replace(option, values=(*option.values, *absent))
 
     def _mentioned(self, part: str) -> bool:
-        paths = (p for p in self.upstream if self._name(p) and b"EntryClass" in self.upstream[p])
+        if self.manifest.roots.tables:
+            every = architectures(self.upstream, self.upstream, self.manifest)
+            return any(part in name for name in every)
+        paths = (p for p in self.upstream if self._name(p) and ENTRY.encode() in self.upstream[p])
         return any(part.encode() in self.upstream[path] for path in paths)
 
     def contradicts(self, models: Iterable[Models]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from builder.adapter import MIRROR
 from builder.errors import fail
 from builder.manifest.model import Manifest
 
@@ -20,5 +21,5 @@ def require_project(paths: Iterable[str], manifest: Manifest) -> None:
             "R001",
             f"This is not the project of the manifest: none of its packages ({names}) is in upstream's tree.",
             manifest.mark("packages"),
-            hint="look at UPSTREAM, at --mirror (or SGLANG_MIRROR) and at upstream.repository",
+            hint=f"look at UPSTREAM, at --mirror (or {MIRROR}) and at upstream.repository",
         )

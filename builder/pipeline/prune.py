@@ -13,6 +13,7 @@ from builder.graph.names import module_of
 from builder.graph.reach import import_targets
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
+from builder.pipeline.architecture_tables import rows
 from builder.pipeline.follow import followed
 from builder.pipeline.named_files import unnamed
 from builder.pipeline.starts import Starts, edges_of, entrances, programs, registers_models
@@ -83,8 +84,9 @@ def prune(
     """
     selection = selection.narrowed(_defining(staying), reach_rule(manifest))
     verdict = {path: decision.verdict for path, decision in selection.decisions.items()}
-    models = _models(manifest, index, verdict)
-    needed = _needed(manifest, {*selection.prunable, *models}, index)
+    registering = _registering(manifest, upstream, index)
+    models = {path for path in registering if verdict.get(path) == "reach"}
+    needed = _needed(manifest, {*selection.prunable, *models}, index, registering)
     unneeded = {path for path in (*selection.prunable, *models) if path not in needed}
     there = {path: summary for path, summary in staying.items() if path not in unneeded}
     here = Index(there, manifest.packages)
@@ -156,17 +158,19 @@ def _defining(summaries: Mapping[str, Summary]) -> Callable[[str, str], bool]:
     return defines
 
 
-def _models(manifest: Manifest, index: Index, verdict: Mapping[str, str]) -> set[str]:
-    """The modules of the models' package that register architectures, and that no rule decides about."""
+def _registering(manifest: Manifest, upstream: Snapshot, index: Index) -> set[str]:
+    """The paths of the modules of the models' package that register architectures, or that a table names."""
+    if manifest.roots.tables:
+        return {path for _, path in rows(upstream, manifest)}
     package = f"{manifest.roots.model_package}."
     return {
         summary.path
         for module, summary in index.modules.items()
-        if module.startswith(package) and registers_models(summary) and verdict.get(summary.path) == "reach"
+        if module.startswith(package) and registers_models(summary)
     }
 
 
-def _needed(manifest: Manifest, open_: set[str], index: Index) -> dict[str, str]:
+def _needed(manifest: Manifest, open_: set[str], index: Index, registering: set[str]) -> dict[str, str]:
     """Those of the `open_` paths that kept models import, directly or through others of them or of the
     models' package, and those that are called like such a model: its configuration."""
     where = {module: summary.path for module, summary in index.modules.items()}
@@ -183,7 +187,7 @@ def _needed(manifest: Manifest, open_: set[str], index: Index) -> dict[str, str]
         if module in seen or module not in index.modules:
             continue
         seen.add(module)
-        is_model = module.startswith(f"{package}.") and registers_models(index.modules[module])
+        is_model = where[module] in registering
         alike = called.get(_stem(module), ()) if is_model else ()
         for target in (*_targets(index, module), *alike):
             path = where.get(target, "")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from builder.adapter import ENTRY
 from builder.analysis.projects import projects
 from builder.graph.modules import Reference, Summary, summarise
 from builder.graph.names import module_of
@@ -86,17 +87,19 @@ def edges_of(index: Index, manifest: Manifest) -> dict[str, tuple[Edge, ...]]:
     declared: list[DynamicEdge] = []
     for edge in manifest.roots.dynamic:
         if edge.of_kept_models:
-            declared += (replace(edge, target=module) for module in _of_models(edge, index, package))
+            tables = bool(manifest.roots.tables)
+            declared += (replace(edge, target=module) for module in _of_models(edge, index, package, tables))
         elif not edge.target.startswith(package):
             declared.append(edge)
     return graph(index, declared, mentioned=True)
 
 
-def _of_models(edge: DynamicEdge, index: Index, package: str) -> Iterator[str]:
-    """The modules of an edge that import a model in `index`."""
+def _of_models(edge: DynamicEdge, index: Index, package: str, tables: bool) -> Iterator[str]:
+    """The modules of an edge that import a model in `index`; where `tables` say which modules are models, any
+    module of their package counts as one."""
     for module, summary in index.modules.items():
         if fnmatchcase(module, edge.target) and any(
-            target.startswith(package) and registers_models(index.modules.get(target))
+            target.startswith(package) and (tables or registers_models(index.modules.get(target)))
             for item in summary.imports
             for target in import_targets(item, index)
         ):
@@ -105,7 +108,7 @@ def _of_models(edge: DynamicEdge, index: Index, package: str) -> Iterator[str]:
 
 def registers_models(summary: Summary | None) -> bool:
     """Whether a module of the models' package registers architectures, and is no helper of such modules."""
-    return summary is not None and "EntryClass" in summary.names
+    return summary is not None and ENTRY in summary.names
 
 
 def programs(candidates: Iterable[Summary], index: Index, manifest: Manifest) -> list[str]:

@@ -12,9 +12,6 @@ from builder.select.rules import Selection
 from builder.surface.model import Surface
 from builder.tree import Snapshot
 
-#: The module whose parser the server's command line is read by, below the first package.
-_PARSER = "srt.server_args"
-
 
 def surface_files(upstream: Snapshot, selection: Selection, manifest: Manifest) -> Snapshot:
     """The files of upstream that have a surface to compare: the packages, other Python that may stay, and
@@ -40,11 +37,6 @@ def surfaces(
     return compare(before, old, output, manifest, removals)
 
 
-def server_parser(manifest: Manifest) -> str:
-    """The module whose parser reads the server's command line; every other parser is a tool's."""
-    return f"{manifest.roots.model_package.partition('.')[0]}.{_PARSER}"
-
-
 def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapshot:
     """The output with the tables of what left in the files of ours that ask for them.
 
@@ -60,5 +52,5 @@ def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapsh
     ]
     if problems:
         raise BuildError(problems)
-    values = removed_features.tables(found, manifest, server_parser(manifest))
+    values = removed_features.tables(found, manifest, manifest.roots.command_line)
     return output.replace({f.path: removed_features.filled(output[f.path], values) for f in wanted})

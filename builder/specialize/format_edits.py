@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from builder import ruff
+from builder.adapter import PROGRAM
 from builder.source.encoding import BOM
 from builder.source.textdiff import runs
 
@@ -73,7 +74,7 @@ def format_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
     if not files:
         return {}
     found: dict[str, bytes] = {}
-    with tempfile.TemporaryDirectory(prefix="sglang-deepseek-") as name:
+    with tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-") as name:
         folder = Path(name)
         places = {path: folder / f"f{index}.py" for index, path in enumerate(sorted(files))}
         for path, place in places.items():

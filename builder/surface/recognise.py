@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from builder.adapter import ENTRY
 from builder.surface.fields import field_flag
 from builder.surface.model import Expression, Item, Key, Value
 from builder.surface.scan import Around, Sight, place
@@ -223,7 +224,7 @@ def models(sight: Sight, reader: Reader) -> Found:
     node = sight.node
     if not isinstance(node, ast.Assign) or sight.around.scope:
         return
-    if not any(isinstance(t, ast.Name) and t.id == "EntryClass" for t in node.targets):
+    if not any(isinstance(t, ast.Name) and t.id == ENTRY for t in node.targets):
         return
     package = _home(reader).rpartition(".")[0]
     for name in node.value.elts if isinstance(node.value, (ast.List, ast.Tuple)) else [node.value]:

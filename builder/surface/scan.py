@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from builder.adapter import ENTRY
 from builder.source.parse import Module
 from builder.surface.model import Condition, Place
 
@@ -21,7 +22,7 @@ _WORDS: tuple[tuple[bytes, re.Pattern[bytes] | None], ...] = (
     (b"environ", None),
     (b"env_var", None),
     (b"getenv", None),
-    (b"EntryClass", None),
+    (ENTRY.encode(), None),
     (b"Enum)", None),
     (b"Flag)", None),
     (b"_route(", None),

@@ -1,9 +1,11 @@
 """A release's sdist as a tree: read in memory, member by member, with git's own view of it restored.
 
-    NAME-VERSION/README.md, LICENSE   -> README.md, LICENSE    (upstream copies them from there)
-    NAME-VERSION/*                    -> the same in the folder of the project
-    what the build made               -> dropped: PKG-INFO, egg-info, setuptools' setup.cfg, the version
-                                         file of setuptools-scm, *_pb2* next to its .proto
+    ROOT/README.md, LICENSE   -> README.md, LICENSE    (upstream copies them from there)
+    ROOT/*                    -> the same in the folder of the project
+    what the build made       -> dropped: PKG-INFO, egg-info, setuptools' setup.cfg, the version
+                                 file of setuptools-scm, *_pb2* next to its .proto
+
+ROOT is NAME-VERSION in any spelling of the name, or the one folder that the archive has.
 
 So the blobs equal those of git, but for what the release process itself changes in files.
 """
@@ -18,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 
+from builder.adapter import GENERATOR
 from builder.manifest.model import Project
 from builder.manifest.paths import reserved_by_git
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
@@ -31,7 +34,7 @@ MAX_BYTES = 512 * 1024 * 1024  # unpacked
 MAX_MEMBERS = 100_000
 MAX_NAME = 4096
 
-_AUTHOR = "sglang-deepseek-builder <builder@localhost>"
+_AUTHOR = f"{GENERATOR} <builder@localhost>"
 _SETUPTOOLS_CFG = b"[egg_info]\ntag_build = \ntag_date = 0\n\n"
 _FROM_ROOT = ("README.md", "LICENSE")
 
@@ -59,7 +62,7 @@ class _Member:
 
 def read(data: bytes, project: Project, version: str, sha256: str) -> Imported:
     """An sdist as a tree with blobs, and the commit id computed for it. Raises ArchiveError."""
-    members = _members(_unpack(data), f"{project.name}-{version}")
+    members = _members(_unpack(data), project.name, version)
     entries: dict[str, Entry] = {}
     contents: dict[str, bytes] = {}
     generated = _generated(members)
@@ -98,18 +101,21 @@ def _unpack(data: bytes) -> bytes:
     return raw
 
 
-def _members(raw: bytes, root: str) -> dict[str, _Member]:
-    """Path below `root` -> member; only plain files and links that stay inside."""
+def _members(raw: bytes, name: str, version: str) -> dict[str, _Member]:
+    """Path below the root -> member; only plain files and links that stay inside."""
     members: dict[str, _Member] = {}
     hard: dict[str, str] = {}
     reasons: list[str] = []
-    count = 0
+    infos: list[tarfile.TarInfo] = []
+    root = f"{name}-{version}"
     try:
         with tarfile.open(fileobj=BytesIO(raw), mode="r:") as archive:
             for info in archive:
-                count += 1
-                if count > MAX_MEMBERS:
+                infos.append(info)
+                if len(infos) > MAX_MEMBERS:
                     raise ArchiveError([f"it has more than {MAX_MEMBERS} members"])
+            root = _root((info.name for info in infos), name, version)
+            for info in infos:
                 path, why = _inside(info.name, root)
                 if why is None and not info.isdir():
                     seen = path in members or path in hard
@@ -133,6 +139,22 @@ def _members(raw: bytes, root: str) -> dict[str, _Member]:
     if reasons:
         raise ArchiveError(reasons)
     return members
+
+
+def _root(names: Iterable[str], project: str, version: str) -> str:
+    """The folder in which everything should be: the one that is called like the release, or else the only
+    one; the usual name where there is none."""
+    tops = dict.fromkeys(name.split("/")[0] for name in names)
+    usual = f"{project}-{version}"
+    alike = [top for top in tops if _spelling(top) == _spelling(usual)]
+    only = [top for top in tops if top.strip(".")]
+    if usual in tops or not (alike or len(only) == len(tops) == 1):
+        return usual
+    return (alike or only)[0]
+
+
+def _spelling(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
@@ -199,7 +221,8 @@ def _stays(path: str, target: str) -> bool:
 
 def _generated(members: Mapping[str, _Member]) -> set[str]:
     """The files that the build made: they are in the archive and not in git."""
-    drop = {"PKG-INFO"} | {path for path in members if path.split("/")[0].endswith(".egg-info")}
+    eggs = tuple(path.removesuffix("PKG-INFO") for path in members if path.endswith(".egg-info/PKG-INFO"))
+    drop = {"PKG-INFO"} | {p for p in members if p.split("/")[0].endswith(".egg-info") or p.startswith(eggs)}
     if "setup.cfg" in members and members["setup.cfg"].data == _SETUPTOOLS_CFG:
         drop.add("setup.cfg")
     drop.add(_version_file(members))

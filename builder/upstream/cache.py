@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from builder.adapter import PROGRAM
 from builder.errors import fail
 
 #: Seconds to wait for another builder that is downloading.
@@ -35,7 +36,7 @@ def default_cache() -> Path:
         return Path(given)
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("sglang-deepseek", appauthor=False))
+    return Path(platformdirs.user_cache_dir(PROGRAM, appauthor=False))
 
 
 @contextmanager
@@ -106,6 +107,6 @@ def store(folder: Path, name: str, data: bytes) -> Path:
 
 
 def _temporary() -> Path:
-    path = Path(tempfile.mkdtemp(prefix="sglang-deepseek-"))
+    path = Path(tempfile.mkdtemp(prefix=f"{PROGRAM}-"))
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path

@@ -12,12 +12,14 @@ from collections.abc import Iterable
 from email.message import Message
 from typing import Any
 
-#: The table of the file, and its key, that hold the tags of upstream's wheel.
-TOOL, TAGS = "sglang-deepseek-builder", "wheel-tags"
+from builder.adapter import GENERATOR
 
-_HEAD = """\
-# Written by sglang-deepseek-builder from METADATA, WHEEL and entry_points.txt of the wheel of
-# {name} {version}. The wheel does not hold upstream's own file.
+#: The table of the file, and its key, that hold the tags of upstream's wheel.
+TOOL, TAGS = GENERATOR, "wheel-tags"
+
+_HEAD = f"""\
+# Written by {GENERATOR} from METADATA, WHEEL and entry_points.txt of the wheel of
+# {{name}} {{version}}. The wheel does not hold upstream's own file.
 """
 _EXTRA = re.compile(r"""(?:(?P<rest>.*) and )?extra == (?P<quote>["'])(?P<extra>[^"']+)(?P=quote)""", re.S)
 

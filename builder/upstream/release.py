@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
+from builder.adapter import MIRROR
 from builder.errors import BuildError, Problem, fail
 from builder.upstream import archive, cache, download, release_cache, spec, wheel
 from builder.upstream.model import MemoryBlobs, ReleaseArchive, Sources, Upstream
@@ -160,8 +161,6 @@ def _unavailable(wanted: Wanted, where: Sources, tried: list[str]) -> BuildError
     if where.mirror is not None:
         hints.append("or build a commit of the mirror, `make dist UPSTREAM=<sha>`")
     else:
-        hints.append(
-            "or build a commit of a clone, `SGLANG_MIRROR=/path/to/sglang.git make dist UPSTREAM=<sha>`"
-        )
+        hints.append(f"or build a commit of a clone, `{MIRROR}=/path/to/clone.git make dist UPSTREAM=<sha>`")
     message = f"Release {wanted.value} of {where.project.name} is unavailable: {'; '.join(tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints))

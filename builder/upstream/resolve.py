@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from builder.adapter import MIRROR
 from builder.errors import BuildError, fail
 from builder.manifest.model import Project
 from builder.upstream import clone, commits, git, release
@@ -73,7 +74,7 @@ def _search(wanted: Wanted, where: Sources) -> Upstream:
 
 def _in_mirror(wanted: Wanted, where: Sources, search: _Search) -> Upstream | None:
     if where.mirror is None:
-        search.tried.append("mirror: none given (SGLANG_MIRROR or --mirror)")
+        search.tried.append(f"mirror: none given ({MIRROR} or --mirror)")
         return None
     git_dir = _opened(where.mirror, wanted, "mirror")
     try:
@@ -160,7 +161,7 @@ def _unavailable(wanted: Wanted, where: Sources, search: _Search) -> BuildError:
     if re.fullmatch(f"[0-9a-fA-F]{{4,{specs.MINIMUM_DIGITS - 1}}}", wanted.value):
         hints.append(f"a short commit has at least {specs.MINIMUM_DIGITS} digits")
     if where.mirror is None:
-        hints.append(f"`SGLANG_MIRROR=/path/to/sglang.git make dist UPSTREAM={wanted.spec}` works offline")
+        hints.append(f"`{MIRROR}=/path/to/clone.git make dist UPSTREAM={wanted.spec}` works offline")
     for version in release.kept(where.project.name, where.cache)[-1:]:
         hints.append(f"`make dist UPSTREAM=pypi:{version}` works offline: it is in the cache")
     releases = [pin for pin in where.pins.values() if pin.release is not None]

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from manifest_text import HEAD, schema
 
+from builder.errors import BuildError
+from builder.manifest.load import parse
+from builder.manifest.model import Manifest
 from builder.pipeline import architectures
+from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 
 @pytest.mark.parametrize(
@@ -26,3 +31,43 @@ from builder.pipeline import architectures
 )
 def test_the_names_of_entry_class(text: str, names: set[str]) -> None:
     assert architectures._entries(text.encode(), "m.py") == names
+
+
+REGISTRY = """\
+TEXT = {
+    "One": ("one", "One"),
+    "OneMore": ("one", "One"),
+    "Two": ("two", "Two"),
+    **{k: v for k, v in OTHER.items()},
+}
+DRAFT: dict = {"Draft": ("pkg.models.two", "Draft"), "Missing": ("three", "Three"), 4: ("one", "X")}
+LIST = ["One"]
+"""
+
+
+def with_tables(*names: str) -> Manifest:
+    stated = f"keep: [one], tables: [{', '.join(names)}]"
+    text = HEAD.replace("keep: [one]", stated) + "batches: []\n"
+    return parse(text.encode(), "manifest.yaml", {}, schema())
+
+
+def upstream() -> Snapshot:
+    models = {f"python/pkg/models/{name}.py": f"# {name}\n" for name in ("one", "two")}
+    files = {"python/pkg/registry.py": REGISTRY, **models}
+    contents = {blob_id(text.encode()): text.encode() for text in files.values()}
+    return Snapshot(Tree({p: Entry(FILE, blob_id(text.encode())) for p, text in files.items()}), contents)
+
+
+def test_a_table_says_which_architectures_a_module_has() -> None:
+    manifest, tree = with_tables("pkg.registry.TEXT", "pkg.registry.DRAFT"), upstream()
+    one = architectures.architectures(tree, ["python/pkg/models/one.py"], manifest)
+    two = architectures.architectures(tree, ["python/pkg/models/two.py"], manifest)
+    assert (one, two) == ({"One", "OneMore"}, {"Two", "Draft"})
+
+
+@pytest.mark.parametrize("name", ["pkg.registry.LIST", "pkg.registry.NONE", "pkg.nowhere.TEXT"])
+def test_a_table_that_cannot_be_read_is_named_with_its_place(name: str) -> None:
+    with pytest.raises(BuildError) as raised:
+        architectures.architectures(upstream(), [], with_tables("pkg.registry.TEXT", name))
+    (problem,) = raised.value.problems
+    assert problem.code == "R009" and name in problem.message and problem.mark is not None

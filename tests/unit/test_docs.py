@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from small_world import ROOT, small_world
 
@@ -237,3 +239,61 @@ def test_the_page_on_the_output_names_every_file_of_out(tmp_path: Path) -> None:
         "*.whl" if p.suffix == ".whl" else p.name + "/" * p.is_dir() for p in (world.home / "dist").iterdir()
     }
     assert rows == there
+
+
+#: What a page says before commands that no test reads: they need another program, a GPU or a registry.
+NOT_RUN = "ot run by the tests"
+
+
+def shell_blocks(page: Path) -> list[tuple[str, list[str]]]:
+    """The paragraph before each block of shell commands, and its commands without comments."""
+    text = page.read_text("utf-8")
+    found = []
+    for match in re.finditer(r"^```sh\n(.*?)^```$", text, re.M | re.S):
+        before = text[: match.start()].rstrip().rpartition("\n\n")[2]
+        lines = match[1].replace("\\\n", " ").splitlines()
+        stripped = (re.sub(r"(^|\s+)#.*$", "", line).strip() for line in lines)
+        found.append((before, [line for line in stripped if line]))
+    return found
+
+
+# the wrong commands on the page of errors are tried by tests/unit/test_examples.py
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "errors.md"], ids=lambda page: page.name)
+def test_every_command_of_a_page_is_one_or_the_page_says_that_it_is_not_tried(page: Path) -> None:
+    variables = set(re.findall(r"\b([A-Z][A-Z_]+)\b", read("Makefile")))
+    for before, commands in shell_blocks(page):
+        if NOT_RUN in before:
+            continue
+        for command in commands:
+            words = shlex.split(command)
+            if words[0] == "make":
+                given = {word.partition("=")[0] for word in words[2:]}
+                assert given <= variables, command
+            elif words[0] == "mkdir":
+                continue
+            else:
+                program, *rest = words[:3]
+                assert program in ("python", ".venv/bin/python") and rest == ["-m", "builder"], command
+                verb = cli.get_command(click.Context(cli), words[3])
+                assert verb is not None, command
+                verb.make_context(words[3], words[4:])  # raises for an option that there is not
+
+
+def test_the_command_that_checks_the_manifest_finds_it_in_order() -> None:
+    assert ["python -m builder check", "python -m builder check seed"] in [
+        commands for _, commands in shell_blocks(ROOT / "docs/how-to.md")
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "builder", "check"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+MANIFESTS = [path for path in sorted((ROOT / "docs/examples").glob("*.yaml")) if ".batch" not in path.name]
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.name)
+def test_an_example_is_a_manifest_and_names_its_schema(path: Path) -> None:
+    assert load(path).packages
+    named = re.match(r"# yaml-language-server: \$schema=(\S+)\n", path.read_text("utf-8"))
+    assert named is not None and (path.parent / named[1]).is_file()

@@ -6,9 +6,11 @@ import hashlib
 import json
 from dataclasses import replace
 
+import pytest
+
 from builder.emit.build_json import Build, UpstreamFacts
 from builder.emit.provenance import provenance
-from builder.emit.sbom import requirements, sbom
+from builder.emit.sbom import license_of, requirements, sbom, with_extra
 from builder.emit.wheel import Wheel
 from builder.manifest.model import Project, Upstream
 
@@ -98,3 +100,26 @@ def test_every_file_is_a_subject_and_the_builder_a_dependency_of_the_build() -> 
     assert found["predicate"]["runDetails"]["builder"]["builderDependencies"] == [
         {"name": "builder", "digest": {"sha256": "9" * 64}}
     ]
+
+
+@pytest.mark.parametrize(
+    ("project", "licence"),
+    [
+        ({"license": "BSD-3-Clause"}, "BSD-3-Clause"),
+        ({"license": "MIT OR Apache-2.0"}, None),
+        (
+            {"license": {}, "classifiers": ["License :: OSI Approved :: Apache Software License"]},
+            "Apache-2.0",
+        ),
+        ({"classifiers": ["License :: OSI Approved :: BSD License"]}, None),
+        ({}, None),
+    ],
+)
+def test_the_licence_is_the_one_that_upstream_states(project: dict[str, object], licence: str | None) -> None:
+    assert license_of(project) == licence
+
+
+def test_a_requirement_of_an_extra_has_it_in_its_marker() -> None:
+    assert with_extra("a>=1", "") == "a>=1"
+    assert with_extra("a>=1", "x") == 'a>=1; extra == "x"'
+    assert with_extra("a; python_version < '3.9'", "x") == "a; (python_version < '3.9') and extra == \"x\""

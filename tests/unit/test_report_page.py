@@ -185,7 +185,8 @@ def opened(
     shown: tuple[Context, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Browser]:
     if executable() is None:
-        pytest.skip("no Chromium is installed (Debian: apt-get install chromium)")
+        how = "Debian, Ubuntu: apt-get install --no-install-recommends chromium"
+        pytest.skip(f"no Chromium is installed ({how})")
     folder = tmp_path_factory.mktemp("browser")
     page = folder / "report.html"
     page.write_bytes(report_html(shown[1]))

@@ -426,3 +426,14 @@ def test_nothing_but_the_file_and_the_lock_is_left_in_the_cache(index: Path, whe
     assert set(files) <= {"sdist", "lock"}
     (kept,) = (where.cache / "sdist").iterdir()
     assert stat.S_ISREG(kept.stat().st_mode)
+
+
+def test_the_root_may_spell_the_name_in_another_way_or_be_any_single_folder() -> None:
+    for root in ("SGLang-1.0", "anything", ROOT):
+        assert list(read(pack(member(f"{root}/sglang/a", b"1"), member(f"{root}/b", b"2"))).tree)
+    assert "outside" in refusal(pack(member("one/a", b"1"), member("two/b", b"2")))
+
+
+def test_egg_info_leaves_wherever_the_build_put_it() -> None:
+    files = {"src/x.egg-info/PKG-INFO": b"", "src/x.egg-info/SOURCES.txt": b"", "src/y.egg-info/mine": b"1"}
+    assert list(read(sdist(files)).tree) == ["python/src/y.egg-info/mine"]

@@ -15,7 +15,6 @@ from builder.pipeline.measure import Figures
 from builder.pipeline.report_page.files import STATES, definitions, diffs, file_rows, ways
 from builder.pipeline.report_page.surface import requirement_rows, surface_rows
 from builder.pipeline.report_page.tables import Tables
-from builder.pipeline.surfaces import server_parser
 from builder.pipeline.uncertain import Uncertain
 from builder.upstream.model import Upstream
 
@@ -48,7 +47,7 @@ def report_data(
         "batches": _batches(figures, manifest),
         "diffs": diffs(context, figures.rows, figures.blocks, tables),
         "definitions": definitions(context, numbers, tables),
-        "server": server_parser(manifest),
+        "server": manifest.roots.command_line,
         "surface": surface_rows(context, tables),
         "requirements": requirement_rows(context, tables),
         "uncertain": {

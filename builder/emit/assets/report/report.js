@@ -425,7 +425,7 @@
     }
     function showTotals() {
       const build = data.build, lines = data.lines[data.code];
-      byId("identity").append(make("code", {}, build.wheel), ` from ${build.spec}`,
+      byId("identity").append(make("code", {}, build.wheel || build.version), ` from ${build.spec}`,
         build.commit && build.commit !== build.spec ? `, commit ${build.commit}` : "",
         `; tree ${build.tree}; scope ${build.scope}`, build.without.length ? `, without ${build.without.join(", ")}` : "");
       const number = (state) => files.filter((file) => file.state === state).length;

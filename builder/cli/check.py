@@ -1,0 +1,52 @@
+"""check: say what is wrong with the manifest and the files beside it, in a second and without a build."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from builder.cli import options, output
+from builder.errors import BuildError, Problem
+
+
+@click.command("check")
+@options.upstream_options
+def command(**shared: Any) -> None:
+    """Check the manifest with its overlays and its lock: what is written, what it names, whether Python and
+    patches of ours can be read. With UPSTREAM, also that every path rule matches a path of it and every path
+    has a rule. Nothing is cut; `plan` finds the rest.
+    """
+    from builder.overlay import sound
+    from builder.pipeline import lockfile
+
+    request = options.ask(**shared)
+    manifest = request.manifest
+    lockfile.every_scope(request.root)
+    found = list(sound.problems(manifest))
+    rules = sum(len(batch.rules) for batch in manifest.batches)
+    edits = sum(len(batch.edits) + len(batch.files) + len(batch.patches) for batch in manifest.batches)
+    if shared["upstream"]:
+        found += _paths(request)
+    if found:
+        raise BuildError(found)
+    batches = len(manifest.batches) - 1
+    if output.form() == "json":
+        output.data({"problems": [], "batches": batches, "rules": rules, "edits": edits})
+    output.note(f"{manifest.file}: {batches} batches, {rules:,} path rules and {edits:,} edits are in order")
+
+
+def _paths(request: options.Request) -> list[Problem]:
+    """The problems of the path rules at an upstream, of which only the names are read."""
+    from builder.pipeline.project import require_project
+    from builder.pipeline.prune import partial_paths
+    from builder.pipeline.ranges import about, excused, mistakes
+    from builder.select.families import with_paths
+    from builder.select.rules import select
+
+    upstream = options.resolve(request, quiet=True)
+    require_project(upstream.tree, request.manifest)
+    known = about(upstream, request.manifest, request.off)
+    within = partial_paths(upstream.tree, request.manifest.upstream.project.folder, known.kind)
+    asked = excused(request.manifest, known, within)
+    return mistakes(select(upstream.tree, with_paths(asked, upstream.tree), within=within).problems, asked)

@@ -1,0 +1,148 @@
+"""init: write a first manifest for a project, one that keeps everything, and build it once."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from builder.cli import internal_error, options, output, stages
+from builder.errors import BuildError, fail
+
+
+@click.command("init")
+@click.argument("source", default=".", metavar="[SOURCE]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="manifest.yaml", show_default=True, metavar="FILE",
+    help="The manifest to write; a file that is there is never replaced.",
+)  # fmt: skip
+@click.option("--no-build", is_flag=True, help="Write the manifest without building it.")
+@click.option(
+    "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",
+    help="The builder's cache folder (or BUILDER_CACHE).",
+)  # fmt: skip
+@click.option("--offline", is_flag=True, help="Use no network.")
+@click.option(
+    "--python", metavar="3.N", callback=options.check_python,
+    help="The version of Python for which a release's wheel is taken (default: the newest).",
+)  # fmt: skip
+@click.option(
+    "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
+    help="How problems and data are printed.",
+)  # fmt: skip
+def command(
+    source: str, out: Path, no_build: bool, cache: Path | None, offline: bool, python: str | None, form: str
+) -> None:
+    """Write a manifest for the project in SOURCE (a repository PATH or PATH@REF, by default the current
+    folder, or pypi:NAME==VERSION) that keeps everything, and build it once with every gate.
+
+    The manifest names packages, roots from entry points and imports by value; comments list what its
+    conditions ask most and its registries.
+    """
+    gc.disable()
+    internal_error.settings.cache = cache
+    output.choose(form)
+    from builder.analysis.indexed_tree import world
+    from builder.manifest.load import load, parse
+    from builder.scaffold import project
+    from builder.scaffold import source as sources
+    from builder.scaffold.survey import survey, unimported
+    from builder.scaffold.text import NO_REPOSITORY, manifest_text
+    from builder.upstream.cache import default_cache
+    from builder.upstream.model import snapshot
+
+    if out.exists() or out.is_symlink():
+        raise _taken(out)
+    output.stage(f"looking for {source}")
+    upstream, origin, name, mirror = sources.find(source, cache or default_cache(), offline, python)
+    output.note(f"upstream {source}: {upstream.origin}")
+    output.stage("reading")
+    files = snapshot(upstream)
+    found = project.find(files, name)
+    if origin.repository == NO_REPOSITORY and found.repository:
+        origin = replace(origin, repository=found.repository)
+    tree = world(files, found.packages)
+    seen = survey(tree, found.packages)
+    first = manifest_text(found, seen, files, origin)
+    beside = out.resolve().parent
+    # what lies beside the manifest is part of it: it is told before anything is written
+    manifest = parse(first.encode(), out.name, *_parts(beside))
+    text = manifest_text(found, seen, files, origin, unimported(tree, manifest))
+    _write(out, text)
+    output.note(f"manifest {out}: {len(found.packages)} packages, {len(files):,} files, all kept")
+    request = options.Request(load(out), (), origin.pin, mirror, cache, offline, python, beside)
+    same = None if no_build else _build(request)
+    if form == "json":
+        packages = dict(found.packages)
+        output.data({"manifest": str(out), "packages": packages, "tree": upstream.tree.id, "same": same})
+        return
+    for line in _next_steps(out, mirror):
+        output.note(line)
+
+
+def _parts(folder: Path) -> tuple[Any, ...]:
+    """The files that a manifest in this folder has beside it, as `parse` takes them."""
+    from builder.manifest.load import read_overlays, read_schema
+
+    overlays, others = read_overlays(folder)
+    return overlays, read_schema(folder), others
+
+
+def _taken(out: Path) -> BuildError:
+    hint = "name another file with --out"
+    return fail("C001", f"{out} is there already, and init replaces no file.", hint=hint)
+
+
+def _write(out: Path, text: str) -> None:
+    """Write the file whole, unless one is there. Raises BuildError C001, E002."""
+    part = out.with_name(f".{out.name}.{os.getpid()}.new")
+    try:
+        part.write_text(text, "utf-8")
+        try:
+            os.link(part, out)  # unlike a renaming, it never replaces
+        except FileExistsError:
+            raise _taken(out) from None
+    except OSError as error:
+        raise fail("E002", f"{out} cannot be written: {error.strerror or error}.") from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+def _build(request: options.Request) -> bool:
+    """Build the manifest once: whether the output is upstream's tree. Raises BuildError."""
+    from builder.pipeline import build, tools
+
+    output.stage("building it once")
+    upstream = options.resolve(request, quiet=True)
+    done = stages.recalled_outcome(request, upstream)
+    build.assemble(done, upstream, request.manifest, (), tools.versions())
+    same = done.cut.output.tree.id == upstream.tree.id
+    verdict = "is upstream's tree" if same else f"is not upstream's tree {upstream.tree.id}"
+    output.note(f"build: every gate accepts it; its tree {done.cut.output.tree.id} {verdict}")
+    return same
+
+
+def _next_steps(out: Path, mirror: Path | None) -> list[str]:
+    """What to do next, as a person types it."""
+    more = "" if out == Path("manifest.yaml") else f" --manifest {shlex.quote(str(out))}"
+    more += f" --mirror {shlex.quote(str(mirror))}" if mirror is not None else ""
+    return [
+        "",
+        "Next:",
+        f"  1. python -m builder dist{more}",
+        "     builds it: dist/tree, and a report of everything in dist/report.html",
+        f"  2. Add a batch to {out}, such as one that removes the tests; then",
+        f"     python -m builder plan{more}",
+        "     shows what leaves, and names each use of it that is left",
+        f"  3. In {out}, say what each import under `dynamic` loads, and take the package out of `keep`:",
+        "     then only what the roots reach stays, and",
+        f"     python -m builder why{more} NAME",
+        "     says why something stays",
+    ]

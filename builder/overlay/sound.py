@@ -1,0 +1,51 @@
+"""What is wrong with the overlay files by themselves, before any upstream is at hand."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+from builder.errors import Mark, Problem
+from builder.manifest.model import Manifest
+from builder.overlay import patchfile
+from builder.source.parse import parse
+
+
+def problems(manifest: Manifest) -> list[Problem]:
+    """At most one for a file: G001 for Python that does not parse, R007 for a patch that cannot be read."""
+    return [*_files(manifest), *_bodies(manifest), *_patches(manifest)]
+
+
+def _files(manifest: Manifest) -> Iterator[Problem]:
+    for file in (file for batch in manifest.batches for file in batch.files):
+        if file.path.endswith(".py"):
+            try:
+                parse(manifest.overlays.get(file.overlay, b""), file.overlay)
+            except (SyntaxError, ValueError) as error:
+                yield _unparsed(file.overlay, file.mark, error, 0)
+
+
+def _bodies(manifest: Manifest) -> Iterator[Problem]:
+    for edit in (edit for batch in manifest.batches for edit in batch.edits if edit.kind == "body"):
+        text = manifest.overlays.get(edit.by or "", b"").decode("utf-8", "replace")
+        try:
+            ast.parse(f"async def body():\n{textwrap.indent(text, '    ')}\n    return")
+        except (SyntaxError, ValueError) as error:
+            yield _unparsed(edit.by or "", edit.mark, error, 1)
+
+
+def _unparsed(overlay: str, mark: Mark, error: Exception, lines_before: int) -> Problem:
+    line = max((getattr(error, "lineno", None) or 0) - lines_before, 0)
+    said = getattr(error, "msg", None) or str(error)
+    return Problem("G001", f"{overlay} does not parse: {said}.", mark, overlay=Mark(overlay, line))
+
+
+def _patches(manifest: Manifest) -> Iterator[Problem]:
+    for patch in (patch for batch in manifest.batches for patch in batch.patches):
+        try:
+            patchfile.read(manifest.overlays.get(patch.overlay, b""))
+        except patchfile.Broken as error:
+            message = f"{patch.overlay} cannot be read: {error}."
+            hint = error.hint or f"The manifest names the patch at {patch.mark}."
+            yield Problem("R007", message, Mark(patch.overlay, error.line), hint=hint)

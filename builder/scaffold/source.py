@@ -1,0 +1,77 @@
+"""Finds the upstream that a first manifest is for: a commit of a repository, or a release."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from builder.errors import BuildError, fail
+from builder.manifest.model import Project
+from builder.scaffold.text import NO_REPOSITORY, Source
+from builder.upstream import git, release, spec
+from builder.upstream.model import Sources, Upstream
+from builder.upstream.resolve import resolve
+
+_RELEASE = re.compile(r"pypi:(?P<name>[A-Za-z0-9][\w.-]*)(?:==(?P<version>[\w.!+-]+))?")
+_ADDRESS = re.compile(r"(?:https|ssh|file)://\S+")
+_SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)\S+")
+
+
+def find(
+    asked: str, cache: Path, offline: bool, python: str | None
+) -> tuple[Upstream, Source, str, Path | None]:
+    """The upstream, how a manifest names it, the project's name if that is known, and the repository.
+
+    `asked`: the folder of a repository (`PATH` or `PATH@REF`), or `pypi:NAME==VERSION`.
+    Raises BuildError U001, U002, U003.
+    """
+    if asked.startswith("pypi:"):
+        upstream, source, name = _release(asked, cache, offline, python)
+        return upstream, source, name, None
+    path = asked if asked.startswith(("/", "./", "../", "~")) else f"./{asked}"
+    wanted = spec.parse(path, {})
+    repository = wanted.repository or Path(path)
+    upstream = resolve(path, Sources(None, cache, "", True, {}))
+    fields = {"commit": str(upstream.commit)}
+    return upstream, Source("seed", fields, _address(repository)), "", repository
+
+
+def _release(asked: str, cache: Path, offline: bool, python: str | None) -> tuple[Upstream, Source, str]:
+    match = _RELEASE.fullmatch(asked)
+    if match is None:
+        raise fail("U002", f"{asked!r} does not name a release.", hint="write pypi:NAME==VERSION")
+    name = match["name"]
+    where = Sources(None, cache, "", offline, {}, python, Project(name))
+    if match["version"] is None:
+        raise _without_version(asked, name, where)
+    upstream = release.resolve(spec.parse(f"pypi:{match['version']}", {}), where)
+    assert upstream.archive is not None
+    fields = {upstream.kind: upstream.version or "", "sha256": upstream.archive.sha256}
+    if python is not None and upstream.kind == "wheel":
+        fields["python"] = python
+    return replace(upstream, spec="release"), Source("release", fields, NO_REPOSITORY), name
+
+
+def _without_version(asked: str, name: str, where: Sources) -> BuildError:
+    from packaging.version import Version
+
+    known = [Version(text) for text in release.versions(where)]
+    final = [version for version in known if not version.is_prerelease] or known
+    hint = f"write pypi:{name}=={max(final)}" if final else "write pypi:NAME==VERSION"
+    return fail("U002", f"{asked!r} names no version.", hint=hint)
+
+
+def _address(repository: Path) -> str:
+    """Where others find a repository: its `origin`, or itself."""
+    git_dir = git.git_dir_of(repository)
+    try:
+        said = git.run(git_dir, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
+    except git.GitError:
+        said = ""
+    if _ADDRESS.fullmatch(said):
+        return said
+    if _SCP.fullmatch(said):
+        host, _, path = said.partition(":")
+        return f"ssh://{host}/{path.lstrip('/')}"
+    return repository.expanduser().resolve().as_uri()

@@ -56,7 +56,7 @@ class ProbeRunner:
     work: Path  # logs, questions and answers of this run
     kept: Path  # upstream's answers of earlier runs
     harness: str  # digest_of_answers()
-    seconds: int = 600  # for one probe
+    seconds: int = 600  # for one probe, or for one part of one that says when a part is done
     passed: frozenset[str] = frozenset()  # variables that probes get of this environment, besides the usual
 
     def ask(

@@ -83,11 +83,11 @@ def test_every_place_of_one_cause_is_moved(manifest: Manifest) -> None:
 def test_a_build_keeps_the_files_of_the_output_that_its_findings_are_about(world: World) -> None:
     world.change(
         '{replace: "sys.argv[1:]", by: "checked(sys.argv[1:])", in: acme.launch}',
-        '{replace: "sys.argv[1:]", by: "cheked(sys.argv[1:])", in: acme.launch}',
+        '{replace: "sys.argv[1:]", by: "checked(sys.argv[1:], cheked)", in: acme.launch}',
     )
     done = world.run("dist")
     assert (done.returncode, codes(done.stderr)) == (1, ["G003"])
     assert "a line that upstream does not have" in done.stderr
     assert place('{replace: "sys.argv[1:]"') in done.stderr  # the edit that wrote the line
     (kept,) = (world.home.parent / "cache/rejected").rglob("launch.py")
-    assert b"cheked(" in kept.read_bytes() and str(kept.parents[2]) in done.stderr
+    assert b"cheked)" in kept.read_bytes() and str(kept.parents[2]) in done.stderr

@@ -13,6 +13,7 @@ import select
 import signal
 import time
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from verification.machine import setup
@@ -33,8 +34,9 @@ def main() -> None:
     for name in [] if asked["fresh"] else asked["hubs"]:
         # a hub that fails must not take the others along
         results[name] = _attempt(name, str(request.tree))
+        request.alive()
     rest = [name for name in asked["modules"] if name not in results]
-    results.update(_in_children(rest, str(request.tree)))
+    results.update(_in_children(rest, str(request.tree), request.alive))
     # a busy machine decides what takes too long: such an answer is not kept
     unsettled = any(each[0] in ("timeout", "crash") for each in results.values())
     answer = {"modules": dict(sorted(results.items())), "registry": _registry(), "unsettled": unsettled}
@@ -55,7 +57,8 @@ def _attempt(name: str, tree: str) -> list[str]:
         return ["fail", message[:300], places[-1] if places else ""]
 
 
-def _in_children(names: list[str], tree: str) -> dict[str, list[str]]:
+def _in_children(names: list[str], tree: str, alive: Callable[[], None]) -> dict[str, list[str]]:
+    """[verdict, message, place] of each module; says after each that the sweep is `alive`."""
     waiting, results = list(names), {}
     running: dict[int, tuple[str, int, float]] = {}  # by pipe: module, process, start
     killed: set[str] = set()
@@ -72,6 +75,7 @@ def _in_children(names: list[str], tree: str) -> dict[str, list[str]]:
             status = os.waitpid(process, 0)[1]
             late = ["timeout", f"{_PATIENCE} s", ""] if name in killed else ["crash", f"status {status}", ""]
             results[name] = json.loads(data) if data else late
+            alive()
         for name, process, start in running.values():
             if time.monotonic() - start > _PATIENCE:
                 os.kill(process, signal.SIGKILL)  # its pipe ends, and it is counted above

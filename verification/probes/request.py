@@ -18,6 +18,13 @@ class Request:
     tree: Path
     out: Path
     question: dict[str, Any]
+    seconds: int = 0  # without an answer or a sign of life before the probe gives up; 0: never
+
+    def alive(self) -> None:
+        """Begin the seconds anew: a part of the work is done, however slow the machine is."""
+        if self.seconds:
+            # the tracebacks of all threads are worth more than a silent kill
+            faulthandler.dump_traceback_later(self.seconds, exit=True)
 
     def answer(self, values: dict[str, Any]) -> None:
         """Write the answer, whole or not at all."""
@@ -36,7 +43,6 @@ def received() -> Request:
     given = parser.parse_args()
     # classes that models bring are copied there before they are imported
     os.environ["HF_MODULES_CACHE"] = str(given.out.parent.resolve() / "modules")
-    if given.seconds:
-        # the tracebacks of all threads are worth more than a silent kill
-        faulthandler.dump_traceback_later(given.seconds, exit=True)
-    return Request(given.tree.resolve(), given.out, json.loads(given.question.read_text()))
+    request = Request(given.tree.resolve(), given.out, json.loads(given.question.read_text()), given.seconds)
+    request.alive()
+    return request

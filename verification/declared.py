@@ -61,6 +61,11 @@ class Declared:
     lost_choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     lost_variables: frozenset[str] = frozenset()  # of the environment: nothing here reads them
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    upstream_flags: frozenset[str] = frozenset()  # of its server; none: unknown
+
+    def spelled(self, command: Command) -> Command:
+        """The command with its flags by the names that this upstream has for them."""
+        return replace(command, words=tuple(_spelled(word, self.upstream_flags) for word in command.words))
 
     def for_upstream(self, command: Command, machine: str) -> tuple[str, ...]:
         """The command's words, with the flags that upstream gets."""
@@ -79,6 +84,9 @@ class Declared:
         """These declarations, for the output that has this surface.json."""
         fills = {each["name"]: each.get("details", {}).get("dest") for each in surface["before"]}
         flags, choices, defaults = {}, defaultdict[str, set[str]](set), {}
+        flags_before = frozenset(
+            each["name"] for each in surface["before"] if (each["kind"], each["group"]) == ("flag", _PARSER)
+        )
         variables = {
             each["name"]
             for each in surface["differences"]
@@ -95,18 +103,47 @@ class Declared:
             elif detail == "default":
                 defaults[name] = each.get("after")
 
+        def here(where: Where) -> Where:
+            """Where a declaration holds, in the words of this upstream."""
+            return replace(
+                where,
+                given=_spelled(where.given, flags_before),
+                unless=tuple(_spelled(flag, flags_before) for flag in where.unless),
+                changed=_spelled(where.changed, flags_before),
+            )
+
         def holds(where: Where) -> bool:
-            return not where.changed or where.changed in defaults
+            return not where.changed or here(where).changed in defaults
 
         return replace(
             self,
-            upstream_gets=tuple(each for each in self.upstream_gets if holds(each.where)),
-            fields=tuple(each for each in self.fields if holds(each.where)),
+            upstream_gets=tuple(
+                Gets(tuple(_spelled(word, flags_before) for word in each.flags), here(each.where))
+                for each in self.upstream_gets
+                if holds(each.where)
+            ),
+            fields=tuple(
+                replace(each, field=_field(each.field, flags_before), where=here(each.where))
+                for each in self.fields
+                if holds(each.where)
+            ),
+            upstream_flags=flags_before,
             lost_flags=flags,
             lost_choices={name: frozenset(values) for name, values in choices.items()},
             defaults=defaults,
             lost_variables=frozenset(variables),
         )
+
+
+def _spelled(word: str, flags: frozenset[str]) -> str:
+    """A flag by the name that it has among `flags`: NSA became DSA, and lost its former name later."""
+    later = word.replace("nsa", "dsa", 1)
+    return later if word.startswith("--") and word not in flags and later in flags else word
+
+
+def _field(name: str, flags: frozenset[str]) -> str:
+    """A field of ServerArgs likewise."""
+    return destination(_spelled(f"--{name.replace('_', '-')}", flags))
 
 
 def _where(said: Mapping[str, Any]) -> Where:

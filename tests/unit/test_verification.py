@@ -129,6 +129,18 @@ class TestDeclared:
         assert stated.of(surface()).allowed(V3, "sm90") == {}
         assert stated.of(surface(defaults={"--b": 2})).allowed(V3, "sm90") == {"b": 2, "f": 1}
 
+    def test_flags_go_by_the_names_that_upstream_has_for_them(self) -> None:
+        gets = {"flags": ["--nsa-x", "t"], "unless": ["--nsa-x"], "why": "w"}
+        differs = {"field": "nsa_x", "ours": "t", "changed": "--nsa-x", "why": "w"}
+        stated = declarations(upstream_gets=[gets], fields=[differs])
+        before = [{"kind": "flag", "group": "sglang.srt.server_args", "name": "--dsa-x"}]
+        later = stated.of({**surface(defaults={"--dsa-x": "t"}), "before": before})
+        assert later.for_upstream(V3, "sm90") == (*V3.words, "--dsa-x", "t")
+        assert later.allowed(V3, "sm90") == {"dsa_x": "t"}
+        given = Command("v3", (*V3.words, "--nsa-x", "y"))
+        assert later.spelled(given).words == (*V3.words, "--dsa-x", "y")
+        assert stated.spelled(given) == given
+
 
 class TestArguments:
     def test_equal_arguments_pass_and_another_value_fails(self) -> None:
@@ -149,6 +161,14 @@ class TestArguments:
 
     def test_a_field_that_is_gone_is_no_field_that_is_none(self) -> None:
         assert arguments.compare(V3, "sm90", parsed(a=None), parsed(), {}).verdict == FAILED
+
+    def test_a_field_that_no_flag_fills_may_be_gone(self) -> None:
+        def verdict(mine: dict[str, object]) -> str:
+            return arguments.compare(V3, "sm90", parsed(a=1), mine, {}, filled=frozenset({"b"})).verdict
+
+        assert (verdict(parsed()), verdict(parsed(a=2))) == (PASSED, FAILED)
+        filled = arguments.compare(V3, "sm90", parsed(a=1), parsed(), {}, filled=frozenset({"a"}))
+        assert filled.verdict == FAILED
 
     def test_what_only_ours_refuses_fails_and_what_both_refuse_alike_has_not_run(self) -> None:
         error = {"error": "ValueError: no", "place": "x.py:1"}

@@ -20,6 +20,7 @@ def check(
     asker: ProbeRunner, upstream: Subject, ours: Subject, commands: Sequence[Command], declared: Declared
 ) -> Check:
     """Parse every command with both trees on every machine that it is for."""
+    commands = [declared.spelled(command) for command in commands]
     cases: list[Case] = []
     lines: list[str] = []
     met: set[str] = set()  # fields whose declared difference occurred
@@ -45,6 +46,7 @@ def check(
                 mine["commands"][command.name],
                 allowed,
                 declared.lost_variables,
+                frozenset(flag["dest"] for flag in theirs["flags"].values()),
             )
             held |= set(theirs["commands"][command.name].get("arguments", ()))
             met |= set(one.figures.get("declared", ()))
@@ -77,8 +79,11 @@ def compare(
     mine: Mapping[str, Any],
     allowed: Mapping[str, Any],
     lost_variables: frozenset[str] = frozenset(),
+    filled: frozenset[str] | None = None,
 ) -> Case:
-    """Compare what one command gives. Of the environment, ours need not set what nothing in it reads."""
+    """Compare what one command gives. Of the environment, ours need not set what nothing in it reads; of the
+    fields, ours need not have what no flag fills. `filled`: the fields that a flag of upstream fills.
+    """
     name = f"{command.name}@{machine}"
     if command.refused:
         refused = "refused" in mine
@@ -98,6 +103,8 @@ def compare(
                 continue
             if part == "arguments" and field in allowed and two.get(field) == allowed[field]:
                 used.append(field)
+                continue
+            if part == "arguments" and field not in two and filled is not None and field not in filled:
                 continue
             if part == "environment" and field in lost_variables and field not in two:
                 continue

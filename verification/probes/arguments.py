@@ -61,6 +61,8 @@ def _parsed(command: list[str], tree: str) -> dict[str, Any]:
     before = dict(os.environ)
     try:
         args = prepare_server_args([*command, "--random-seed", str(_SEED)])
+        if hasattr(args, "resolve_once"):
+            args.resolve_once()  # later versions leave it to whoever launches
         args.check_server_args()
     except SystemExit as stop:
         return {"refused": f"exit status {stop.code}"}
@@ -69,9 +71,27 @@ def _parsed(command: list[str], tree: str) -> dict[str, Any]:
         place = f"{frames[-1].filename[len(tree) + 1 :]}:{frames[-1].lineno}" if frames else ""
         return {"error": f"{type(error).__name__}: {error}"[:400], "place": place}
     changed = {key: value for key, value in os.environ.items() if before.get(key) != value}
-    fields = {field.name: _plain(getattr(args, field.name)) for field in dataclasses.fields(args)}
-    backends = [_plain(each) for each in args.get_attention_backends()]
-    return {"arguments": fields, "attention": backends, "environment": dict(sorted(changed.items()))}
+    fields = _fields(args)
+    environment = dict(sorted(changed.items()))
+    return {"arguments": fields, "attention": _attention(args, fields), "environment": environment}
+
+
+def _fields(args: Any) -> dict[str, Any]:
+    """What the server has made of each argument."""
+    if hasattr(args, "resolved_dict"):  # later versions keep what was given, and this beside it
+        made = args.resolved_dict()
+    else:
+        made = {field.name: getattr(args, field.name) for field in dataclasses.fields(args)}
+    return {name: _plain(value) for name, value in made.items()}
+
+
+def _attention(args: Any, fields: dict[str, Any]) -> list[Any]:
+    """The attention backends of prefill and decode."""
+    if hasattr(args, "get_attention_backends"):
+        return [_plain(each) for each in args.get_attention_backends()]
+    return [
+        fields[f"{phase}_attention_backend"] or fields["attention_backend"] for phase in ("prefill", "decode")
+    ]
 
 
 def _plain(value: Any) -> Any:

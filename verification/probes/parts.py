@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
 from typing import Any
 
@@ -38,7 +39,9 @@ def _attempt(part: Any, tree: str) -> dict[str, Any]:
     except Exception as error:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(tree)]
         place = f"{frames[-1].filename[len(tree) + 1 :]}:{frames[-1].lineno}" if frames else ""
-        return {"error": f"{type(error).__name__}: {error}"[:300].replace(tree, "<tree>"), "place": place}
+        # a folder that is made to compile in has a name of its own each time
+        message = re.sub(r"\.staging-[0-9a-f]+", ".staging", str(error)).replace(tree, "<tree>")
+        return {"error": f"{type(error).__name__}: {message}"[:300], "place": place}
     return {"facts": said.facts, "values": said.values}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 from small_world import ROOT, small_world
 
 from builder import errors
@@ -187,10 +188,12 @@ def test_the_page_on_speed_is_that_of_its_figures() -> None:
 
 
 @pytest.mark.skipif(not (ROOT / "manifest.lock").exists(), reason="no pin is proven yet")
-def test_the_transcript_of_the_readme_is_of_the_proven_pin() -> None:
-    pin = json.loads(read("manifest.lock"))["pins"]["seed"]
-    transcript = read("README.md").split("<!-- transcript: seed -->")[1].split("```")[1]
-    assert pin["commit"] in transcript and pin["output_tree"] in transcript
+def test_the_transcript_of_the_readme_is_of_the_default_pin_as_it_is_proven() -> None:
+    upstream = yaml.safe_load(read("manifest.yaml"))["upstream"]
+    stated, pin = upstream["pins"][upstream["default"]], json.loads(read("manifest.lock"))["pins"]
+    pin = pin[upstream["default"]]
+    transcript = read("README.md").split("<!-- transcript -->")[1].split("```")[1]
+    assert stated["sha256"] in transcript and pin["output_tree"] in transcript
     verdicts = pin["verdicts"]
     files = verdicts["kept"] + verdicts["edited"] + verdicts["added"]
     assert (

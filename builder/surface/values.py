@@ -196,7 +196,21 @@ class Reader:
             return self._value(node.args[0], depth + 1)
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "copy") and not node.args:
             return self._value(node.func.value, depth + 1)
-        return None
+        read = [reader.value(returned, depth + 1) for reader, returned in self._returns(node, depth)]
+        known = [value for value in read if not isinstance(value, Expression)]
+        return (known[0],) if len(known) == 1 else None
+
+    def _returns(self, node: ast.Call, depth: int) -> Iterator[tuple[Reader, ast.expr]]:
+        """What a function of the tree returns that is called without arguments, each with its reader."""
+        if node.args or node.keywords or not isinstance(node.func, ast.Name):
+            return
+        reader, function = self.find(node.func, depth + 1) or (self, None)
+        if not isinstance(function, ast.FunctionDef):
+            return
+        inside = Reader(reader.sources, reader.path, reader.name, reader.file, function)
+        for statement in own_statements(function.body):
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                yield inside, statement.value
 
     def _members_of_enum(self, node: ast.ListComp, depth: int) -> tuple[Value] | None:
         """`[e.value for e in Kind]`."""
@@ -228,7 +242,11 @@ class Reader:
                 names += reader.origins(bound, depth + 1)
             return names
         below = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-        return [name for child in below for name in self.origins(child, depth + 1)]
+        names = [name for child in below for name in self.origins(child, depth + 1)]
+        if isinstance(node, ast.Call):
+            for reader, returned in self._returns(node, depth):
+                names += reader.origins(returned, depth + 1)
+        return names
 
     def qualified(self, node: ast.expr) -> str | None:
         """The dotted name of the definition or assignment that a name or attribute chain stands for."""
@@ -238,9 +256,12 @@ class Reader:
                 base = self.qualified(node.value)
                 return f"{base}.{node.attr}" if base else None
             return None
-        if not isinstance(node, ast.Name) or (self.function and node.id in self.bindings(self.function)):
+        if not isinstance(node, ast.Name):
             return None
-        target = self.global_name(node.id)
+        local = self.bindings(self.function) if self.function is not None else {}
+        if node.id in local and not isinstance(local[node.id], ast.ImportFrom):
+            return None
+        target = self.find(node)
         if target is None:
             return f"{self.name or self.path}.{node.id}"
         reader, bound = target
@@ -271,6 +292,8 @@ class Reader:
         if isinstance(node, ast.Name):
             if self.function is not None and node.id in (local := self.bindings(self.function)):
                 bound = local[node.id]
+                if isinstance(bound, ast.ImportFrom):
+                    return self._imported_as(bound, node.id, depth)
                 return (self, bound) if isinstance(bound, ast.expr) else None
             return self.global_name(node.id, depth)
         if isinstance(node, ast.Attribute):
@@ -291,8 +314,7 @@ class Reader:
         bindings = self.bindings(whole.tree)
         bound = bindings.get(name)
         if isinstance(bound, ast.ImportFrom):
-            alias = next(a for a in bound.names if (a.asname or a.name) == name)
-            return self._imported(bound, alias.name, depth)
+            return self._imported_as(bound, name, depth)
         if bound is not None:
             return Reader(self.sources, self.path, self.name, whole), bound
         if name in bindings:
@@ -303,6 +325,11 @@ class Reader:
             if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"
         )
         return next((f for star in stars if (f := self._imported(star, name, depth))), None)
+
+    def _imported_as(self, stmt: ast.ImportFrom, name: str, depth: int) -> Bound | None:
+        """What a name stands for that the statement binds."""
+        alias = next(a for a in stmt.names if (a.asname or a.name) == name)
+        return self._imported(stmt, alias.name, depth)
 
     def _imported(self, stmt: ast.ImportFrom, name: str, depth: int) -> Bound | None:
         module = self._target(stmt)

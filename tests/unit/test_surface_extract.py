@@ -129,6 +129,9 @@ def test_positional_arguments_and_those_of_groups_are_flags() -> None:
         ("local", ("a", "b")),
         ("range(3)", Expression("range(3)")),
         ("f()", Expression("f()")),
+        ("['auto'] + shorter()", ("auto", "a", "b")),
+        ("either()", Expression("either()")),
+        ("shorter(1)", Expression("shorter(1)")),
         ("AMBIGUOUS", Expression("AMBIGUOUS")),
         ("there.CHOICES", Expression("there.CHOICES")),
         ("[CHOICES[0], CHOICES[5]]", ("a", Expression("CHOICES[5]"))),
@@ -147,6 +150,16 @@ def test_choices_are_followed_to_their_values(choices: str, expected: object) ->
         class Kind(Enum):
             ONE = "one"
             TWO = "two"
+
+        def shorter():
+            module = loaded.get("pkg.names")
+            if module is not None:
+                return list(module.CHOICES)
+            from pkg.names import CHOICES as choices
+            return list(choices)
+
+        def either():
+            return ["a"] if one() else ["b"]
 
         def add(parser):
             local = list(CHOICES)
@@ -190,6 +203,17 @@ def test_names_in_the_middle_of_the_way_are_remembered() -> None:
         "n.py": "B = ['v']\nA = B\n",
     }
     assert found(files, "flag")["--x"].origins == {"choices": ("pkg.n.A", "pkg.n.B")}
+
+
+def test_names_that_a_function_returns_are_remembered() -> None:
+    files = {
+        "args.py": "def known():\n    from pkg.n import A\n    return list(A)\n"
+        "parser.add_argument('--x', choices=known())\n",
+        "n.py": "A = ['v']\n",
+    }
+    item = found(files, "flag")["--x"]
+    assert item.details["choices"] == ("v",)
+    assert item.origins == {"choices": ("pkg.args.known", "pkg.n.A")}
 
 
 # -- routes -----------------------------------------------------------------------------------------

@@ -36,20 +36,27 @@ def rows(upstream: Snapshot, manifest: Manifest) -> Iterator[tuple[str, str]]:
 @remembered
 def _table(data: bytes, path: str, name: str) -> list[tuple[str, str]] | None:
     """(key, module) of each row `key: (module, class)` of a table at the top of a file; None without one."""
-    try:
-        tree = parse(data, path).tree
-    except SyntaxError:
-        return None
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        value = getattr(node, "value", None)
-        if isinstance(value, ast.Dict) and any(isinstance(t, ast.Name) and t.id == name for t in targets):
+    for value in values_of(data, path, name):
+        if isinstance(value, ast.Dict):
             return [
                 (key.value, texts[0])
                 for key, row in zip(value.keys, value.values, strict=True)
                 if isinstance(key, ast.Constant) and isinstance(key.value, str) and (texts := _texts(row))
             ]
     return None
+
+
+def values_of(data: bytes, path: str, name: str) -> Iterator[ast.expr]:
+    """What the statements at the top of a file assign to a name; nothing for a file that is no Python."""
+    try:
+        tree = parse(data, path).tree
+    except SyntaxError:
+        return
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = getattr(node, "value", None)
+        if isinstance(value, ast.expr) and any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            yield value
 
 
 def _texts(node: ast.expr) -> list[str]:

@@ -9,10 +9,9 @@ from dataclasses import replace
 from builder.adapter import ENTRY
 from builder.manifest.model import Manifest
 from builder.memo import remembered
-from builder.pipeline.architecture_tables import rows
+from builder.pipeline.architecture_tables import rows, values_of
 from builder.pipeline.prune import Pruned
 from builder.select.rules import package_folder
-from builder.source.parse import parse
 from builder.specialize.evaluating.facts import Facts
 from builder.tree import Snapshot
 
@@ -49,14 +48,5 @@ def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) 
 
 @remembered
 def _entries(data: bytes, path: str) -> set[str]:
-    try:
-        tree = parse(data, path).tree
-    except SyntaxError:
-        return set()
-    found: set[str] = set()
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        value = getattr(node, "value", None)
-        if isinstance(value, ast.expr) and any(isinstance(t, ast.Name) and t.id == ENTRY for t in targets):
-            found |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
-    return found
+    values = values_of(data, path, ENTRY)
+    return {node.id for value in values for node in ast.walk(value) if isinstance(node, ast.Name)}

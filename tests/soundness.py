@@ -13,10 +13,13 @@ from __future__ import annotations
 import argparse
 import gc
 import multiprocessing
+import signal
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
+from types import FrameType
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "unit")]
@@ -28,16 +31,31 @@ from program_parts import BATCH  # noqa: E402
 #: (python/cpython#118513): there a program can fail that should not, before it is specialized.
 _UNBINDS = ((3, 12), (3, 12, 4))
 
+#: What a batch may take, in seconds; most take a tenth of a second.
+_LIMIT = 120
+
 #: The batches that a process gets at a time, and its share of those after which the clock is read.
 _CHUNK, _SHARE = 10, 40
 
 
+class TooLong(BaseException):
+    """No error that a program may catch."""
+
+
 def check(seed: int) -> tuple[int, list[str]]:
-    """The seed of a batch, and what differs in it."""
+    """The seed of a batch, and what differs in it, or that it takes too long."""
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.alarm(_LIMIT)
     try:
         return seed, differences(programs(seed))
-    except Exception as error:
+    except (Exception, TooLong) as error:
         return seed, [f"{type(error).__name__}: {error}"]
+    finally:
+        signal.alarm(0)
+
+
+def _too_long(number: int, frame: FrameType | None) -> None:
+    raise TooLong(f"takes longer than {_LIMIT} s\n{''.join(traceback.format_stack(frame)[-12:])}")
 
 
 def collect_rarely() -> None:
@@ -80,7 +98,7 @@ def main() -> int:
             for each, different in pool.imap_unordered(check, seeds, _CHUNK):
                 if different:
                     failed.append(each)
-                    print(f"seed {each} fails", file=sys.stderr, flush=True)
+                    print(f"seed {each} fails: {different[0].splitlines()[0]}", file=sys.stderr, flush=True)
             seed = seeds.stop
     ran = (seed - asked.seed) * BATCH
     print(

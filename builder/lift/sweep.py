@@ -218,7 +218,8 @@ def run(job: Job, commits: Sequence[Commit], jobs: int, backend: str) -> Iterabl
     """
     from joblib import Parallel, delayed, parallel_config
 
-    handful = min(_TOGETHER, max(1, len(commits) // jobs))
+    # a release takes minutes, and has little in common with the one before it
+    handful = 1 if job.releases is not None else min(_TOGETHER, max(1, len(commits) // jobs))
     parts = [commits[start : start + handful] for start in range(0, len(commits), handful)]
     with _backend(backend), parallel_config(backend=backend, n_jobs=jobs):
         for start in range(0, len(parts), jobs):

@@ -51,15 +51,26 @@ def _missing(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> tupl
         # a partial upstream does not have every package
         return (name.partition(".")[0], name) if any(path.startswith(folder) for path in upstream) else None
     path, module, rest = located
-    first = rest.partition(".")[0]
+    first, _, below = rest.partition(".")
+    folder = posixpath.dirname(path)
+    # a folder may be a package without an __init__.py
+    while path.endswith("__init__.py") and below and _is_folder(f"{folder}/{first}/", upstream):
+        folder, module = f"{folder}/{first}", f"{module}.{first}"
+        first, _, below = below.partition(".")
     if not first or "**" in first:
         return None
+    if folder != posixpath.dirname(path):
+        return None if "*" in first else (module, first)
     holds = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(first).replace(r"\*", r"\w*").encode()).search
     texts = [upstream[path]]
     if b"import *" in texts[0]:
         beside = f"{posixpath.dirname(path)}/"
         texts += (upstream[one] for one in upstream if one.startswith(beside) and one.endswith(".py"))
     return None if any(map(holds, texts)) else (module, first)
+
+
+def _is_folder(start: str, upstream: Snapshot) -> bool:
+    return any(path.startswith(start) for path in upstream)
 
 
 def _elsewhere(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> str:

@@ -1,0 +1,32 @@
+"""A fact says something only where the module that it names is there and holds the name."""
+
+from __future__ import annotations
+
+import pytest
+from gate_worlds import snapshot
+from manifest_text import manifest
+
+from builder.pipeline.misplaced_names import misplaced_names
+
+# `pkg.deep` and `pkg.deep.down` are packages without an `__init__.py`
+FILES = {
+    "python/pkg/__init__.py": "deep = 1\n",
+    "python/pkg/deep/down/flags.py": "def warm(): ...\n",
+    "python/pkg/other/__init__.py": "from pkg.deep.down.flags import warm\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pkg.deep.down.flags.warm", None),
+        ("pkg.deep.down.flags.cold", "`pkg.deep.down.flags` has no `cold`."),
+        ("pkg.deep.down.gone.warm", "`pkg.deep.down` has no `gone`."),
+        ("pkg.deep.gone.warm", "`pkg.deep` has no `gone`."),
+        ("pkg.other.warm", None),
+    ],
+)
+def test_a_fact_of_a_module_that_is_not_there_is_told(name: str, said: str | None) -> None:
+    facts = f"batches:\n  - id: one\n    why: they are off\n    facts:\n      predicates: {{{name}: false}}\n"
+    told = [p.message for p in misplaced_names(snapshot(FILES), manifest(facts))]
+    assert told == ([f"The predicate `{name}` names nothing: {said}"] if said else [])

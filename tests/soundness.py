@@ -31,7 +31,7 @@ from program_parts import BATCH  # noqa: E402
 #: (python/cpython#118513): there a program can fail that should not, before it is specialized.
 _UNBINDS = ((3, 12), (3, 12, 4))
 
-#: What a batch may take, in seconds; most take a tenth of a second.
+#: What a batch may take, in seconds of processor time; most take a tenth of a second.
 _LIMIT = 120
 
 #: The batches that a process gets at a time, and its share of those after which the clock is read.
@@ -44,14 +44,14 @@ class TooLong(BaseException):
 
 def check(seed: int) -> tuple[int, list[str]]:
     """The seed of a batch, and what differs in it, or that it takes too long."""
-    signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(_LIMIT)
+    signal.signal(signal.SIGPROF, _too_long)
+    signal.setitimer(signal.ITIMER_PROF, _LIMIT)
     try:
         return seed, differences(programs(seed))
     except (Exception, TooLong) as error:
         return seed, [f"{type(error).__name__}: {error}"]
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _too_long(number: int, frame: FrameType | None) -> None:

@@ -108,7 +108,7 @@ def _hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byt
         return kinds.in_scope(edit, target, [module.tree])
     definitions, scopes = find(module.tree, target.path)
     if not definitions:
-        message = f"{target.file} defines no `{'.'.join(target.path)}`."
+        message = f"`{target.module}` has no `{'.'.join(target.path)}`."
         # an optional edit that does not match is not reported, and the search for a similar name is slow
         hint = None if edit.optional else _near(target.path[-1], scopes)
         raise Wrong("R005", message, hint=hint, absent=True)

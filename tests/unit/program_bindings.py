@@ -162,7 +162,7 @@ def hidden_globals(p: Writer, depth: int) -> None:
             "v = [i for i in (1, 2) if {dead} and (shared := i)]",
             "v = {{'k': {dead} and (shared := 3)}}",
             "backend_list = ['triton', ('fa3', (shared := 1))]",
-            "while {dead} and (shared := 3): pass",
+            "while {dead} and (shared := 3): break",
         ]
     )
     p.write(depth + 1, binding.format(dead=p.dead(), sure=p.sure()))

@@ -43,7 +43,8 @@ def expand(
     manifest, unmatched = expand_patterns(manifest, index)
     nowhere = unused_facts(run.upstream, manifest)
     told = {problem.mark for problem in nowhere}
-    elsewhere = [p for p in misplaced_names(run.upstream, manifest) if p.mark not in told]
+    misplaced = misplaced_names(run.upstream, manifest, run.about.pin is not None)
+    elsewhere = [problem for problem in misplaced if problem.mark not in told]
     roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
     files = unused_named_files(run.upstream, asked)
     unused = [*scoped.problems, *unused_words, *unmatched, *nowhere, *elsewhere, *roots, *files]

@@ -16,12 +16,16 @@ from builder.tree import Snapshot
 _OF_NO_MODULE = ("environment", "quiet-import")
 
 
-def misplaced_names(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
+def misplaced_names(upstream: Snapshot, manifest: Manifest, is_pin: bool = True) -> list[Problem]:
     """R009 for each fact and absent symbol that names something in a package of upstream whose module does
-    not hold this name. A pattern of modules (`pkg.**.Class`) is left to its expansion."""
+    not hold this name. A pattern of modules (`pkg.**.Class`) is left to its expansion.
+
+    `is_pin`: whether upstream is a pin of the manifest. Any other may lack a module without an error where
+    its package has no `__init__.py`: what is said of that module has no effect there.
+    """
     problems = []
     for what, name, one in _qualified(manifest):
-        if found := _missing(name, upstream, manifest.packages):
+        if found := _missing(name, upstream, manifest.packages, is_pin):
             module, first = found
             message = f"{what} `{name}` names nothing: `{module}` has no `{first}`."
             # every module is read for the hint: nobody sees that of a statement that may match nothing
@@ -43,7 +47,9 @@ def _qualified(manifest: Manifest) -> Iterator[tuple[str, str, Fact | Absent]]:
                 yield "The absent symbol", absent.name, absent
 
 
-def _missing(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> tuple[str, str] | None:
+def _missing(
+    name: str, upstream: Snapshot, packages: Mapping[str, str], is_pin: bool
+) -> tuple[str, str] | None:
     """The module whose text does not hold the next part of the name, and this part; None if it does."""
     located = locate(name, packages, upstream)
     if located is None:
@@ -60,7 +66,7 @@ def _missing(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> tupl
     if not first or "**" in first:
         return None
     if folder != posixpath.dirname(path):
-        return None if "*" in first else (module, first)
+        return (module, first) if is_pin and "*" not in first else None
     holds = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(first).replace(r"\*", r"\w*").encode()).search
     texts = [upstream[path]]
     if b"import *" in texts[0]:

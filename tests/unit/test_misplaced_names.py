@@ -30,3 +30,10 @@ def test_a_fact_of_a_module_that_is_not_there_is_told(name: str, said: str | Non
     facts = f"batches:\n  - id: one\n    why: they are off\n    facts:\n      predicates: {{{name}: false}}\n"
     told = [p.message for p in misplaced_names(snapshot(FILES), manifest(facts))]
     assert told == ([f"The predicate `{name}` names nothing: {said}"] if said else [])
+
+
+def test_an_upstream_that_is_no_pin_may_lack_the_module() -> None:
+    facts = "batches:\n  - id: one\n    why: they are off\n    facts:\n      predicates: {%s: false}\n"
+    gone, other = (manifest(facts % name) for name in ("pkg.deep.gone.warm", "pkg.deep.down.flags.cold"))
+    assert misplaced_names(snapshot(FILES), gone, is_pin=False) == []
+    assert len(misplaced_names(snapshot(FILES), other, is_pin=False)) == 1

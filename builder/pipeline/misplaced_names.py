@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from builder.errors import Problem
 from builder.graph.names import folder_of, locate, module_of
@@ -24,8 +24,9 @@ def misplaced_names(upstream: Snapshot, manifest: Manifest, is_pin: bool = True)
     its package has no `__init__.py`: what is said of that module has no effect there.
     """
     problems = []
+    folders = _folders(upstream)
     for what, name, one in _qualified(manifest):
-        if found := _missing(name, upstream, manifest.packages, is_pin):
+        if found := _missing(name, upstream, manifest.packages, folders, is_pin):
             module, first = found
             message = f"{what} `{name}` names nothing: `{module}` has no `{first}`."
             # every module is read for the hint: nobody sees that of a statement that may match nothing
@@ -48,7 +49,7 @@ def _qualified(manifest: Manifest) -> Iterator[tuple[str, str, Fact | Absent]]:
 
 
 def _missing(
-    name: str, upstream: Snapshot, packages: Mapping[str, str], is_pin: bool
+    name: str, upstream: Snapshot, packages: Mapping[str, str], folders: Set[str], is_pin: bool
 ) -> tuple[str, str] | None:
     """The module whose text does not hold the next part of the name, and this part; None if it does."""
     located = locate(name, packages, upstream)
@@ -60,7 +61,7 @@ def _missing(
     first, _, below = rest.partition(".")
     folder = posixpath.dirname(path)
     # a folder may be a package without an __init__.py
-    while path.endswith("__init__.py") and below and _is_folder(f"{folder}/{first}/", upstream):
+    while path.endswith("__init__.py") and below and f"{folder}/{first}" in folders:
         folder, module = f"{folder}/{first}", f"{module}.{first}"
         first, _, below = below.partition(".")
     if not first or "**" in first:
@@ -75,8 +76,12 @@ def _missing(
     return None if any(map(holds, texts)) else (module, first)
 
 
-def _is_folder(start: str, upstream: Snapshot) -> bool:
-    return any(path.startswith(start) for path in upstream)
+def _folders(upstream: Snapshot) -> Set[str]:
+    folders: set[str] = set()
+    for path in upstream:
+        while (path := posixpath.dirname(path)) and path not in folders:
+            folders.add(path)
+    return folders
 
 
 def _elsewhere(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ import keyword
 import re
 
 from builder.source.ops import DropAnnotation, DropGuard, Operands, Replace, by_itself
-from builder.source.parse import Module, own_parentheses
+from builder.source.parse import Module, own_parentheses, parse
 from builder.source.precedence import binds, wanted
 from builder.source.spans import Span
 
@@ -37,7 +37,7 @@ def _by_text(module: Module, node: ast.expr, by: str) -> list[Span]:
     grouped = _grouping(module, node, start, end)
     if _is_only_argument(module, node):
         return [(start, end, b"(" + text + b")")]
-    own = own_parentheses(Module("", text), new) or (new.col_offset > 0 and not isinstance(new, ast.Tuple))
+    own = own_parentheses(parse(text, ""), new) or (new.col_offset > 0 and not isinstance(new, ast.Tuple))
     loose = not own and _needs_parentheses(module, node, new)
     if isinstance(new, _ATOM) and not loose:
         return [_spaced(module, *grouped, text)]

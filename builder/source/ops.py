@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import lru_cache
 
 #: Their first statement is a docstring when it is a string. When what stands before another string leaves,
 #: that string leaves too: it would become one.
@@ -121,8 +122,12 @@ def line_of(node: ast.AST) -> int:
     return node.lineno  # type: ignore[attr-defined, no-any-return]
 
 
+@lru_cache(4096)
 def by_itself(source: str) -> ast.expr:
-    """The expression that new source is; strings side by side may stand on lines of their own."""
+    """The expression that new source is; strings side by side may stand on lines of their own.
+
+    Nobody writes to it.
+    """
     try:
         return ast.parse(source, mode="eval").body
     except SyntaxError:

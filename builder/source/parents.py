@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 
+from builder.source.fields import inner_fields
+
 
 class Parents:
     """Looks up parents as a mapping does; the module itself has none.
@@ -67,7 +69,8 @@ class Parents:
         stack = [top]
         while stack:
             node = stack.pop()
-            for value in vars(node).values():
+            for name in inner_fields(node.__class__):
+                value = getattr(node, name, None)
                 if isinstance(value, ast.AST):
                     found[value] = node
                     stack.append(value)

@@ -7,6 +7,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from builder.source.fields import inner_fields
+
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -129,7 +131,7 @@ class _Builder:
         visitor(self, node, scope)
 
     def visit_children(self, node: ast.AST, scope: Scope) -> None:
-        for name in node._fields:
+        for name in inner_fields(node.__class__):
             value = getattr(node, name, None)
             if isinstance(value, ast.AST):
                 self.visit(value, scope)

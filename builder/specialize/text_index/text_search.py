@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from builder.source.fields import inner_fields
 from builder.specialize.world import Unit
 
 Lines = Sequence[int]  # 1-based, sorted
@@ -83,7 +84,7 @@ def children(node: ast.AST, lines: Lines) -> Iterator[ast.AST]:
             if inner is not node:
                 yield inner
         return
-    for name in node._fields:
+    for name in inner_fields(node.__class__):
         value = getattr(node, name, None)
         if isinstance(value, list):
             if len(value) > _MIN_SUITE and isinstance(value[0], ast.stmt):

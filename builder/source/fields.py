@@ -6,9 +6,10 @@ import ast
 from functools import cache
 
 #: Texts and numbers, and the contexts and operators, which are shared and have no place of their own.
-_WITHOUT_NODES = frozenset(
-    "arg asname attr conversion ctx id is_async kind level lineno module op ops rest simple tag type_comment".split()
-)
+_WITHOUT_NODES = frozenset({
+    "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "lineno", "module", "op",
+    "ops", "rest", "simple", "tag", "type_comment",
+})  # fmt: skip
 
 
 @cache

@@ -66,7 +66,7 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
 
 
 def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
-    """Does a call in a file get the module itself together with a text that is the name?"""
+    """Does a call in a file get what may be the module together with a text that is the name?"""
     if name.encode() not in world.outline(path).quoted:
         return False
     unit = _parsed(world, path)
@@ -78,11 +78,14 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
             continue
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         if any(text(one) == name for one in given):
-            for one in given:
-                loaded = isinstance(one, ast.Subscript) and names_of(one.value)[:1] == ("modules",)
-                if owner(one, unit.scope_of(node)) in ((module, ANY) if loaded else (module,)):
-                    return True
+            if any(owner(one, unit.scope_of(node)) in (module, ANY) for one in given if _may_be_object(one)):
+                return True
     return False
+
+
+def _may_be_object(node: ast.expr) -> bool:
+    """May an expression be a module? What is written out is none."""
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Starred))
 
 
 @question

@@ -225,6 +225,24 @@ def test_a_variable_read_only_where_a_fact_forbids_may_leave(source: str, remova
     assert batches_of(found) == (["rocm"] if removals else [])
 
 
+TWICE = """\
+from pkg.api import is_hip
+TABLE = {}
+if is_hip():
+    TABLE["gptq"] = First
+if cpu():
+    TABLE["gptq"] = Second
+"""
+
+
+def test_an_entry_that_is_stated_twice_is_what_the_place_that_is_left_says() -> None:
+    before = {"reg.py": TWICE, **PLATFORM}
+    after = TWICE.replace('if is_hip():\n    TABLE["gptq"] = First\n', "")
+    found = one(before, {"reg.py": after}, batch("rocm", facts=(PREDICATE,)))
+    assert (found.detail, found.before, found.after, batches_of(found)) == ("value", "First", "Second", ["rocm"])
+    assert batches_of(one(before, {"reg.py": after})) == []
+
+
 def test_one_unexplained_place_of_several_is_enough() -> None:
     before = {
         "a.py": "import os\nx = os.getenv('A')\n",

@@ -182,7 +182,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--kernel", type=Path, action="append", default=[], help="a summary of kernel-wheel")
     parser.add_argument("--out", type=Path, default=ROOT / "docs/gains.md")
-    parser.add_argument("--render", action="store_true", help="only make the page again, from the figures")
+    parser.add_argument("--render", action="store_true", help="keep the figures, but for those of --kernel")
     given = parser.parse_args()
     figures = given.out.with_suffix(".json")
     if not given.render:
@@ -199,7 +199,12 @@ def main() -> int:
             "pins": [measure(pin, given.python, given.path, given.runs) for pin in given.pins],
             "kernels": [kernel(json.loads(path.read_bytes())) for path in given.kernel],
         }
-        figures.write_text(json.dumps(record, indent=1) + "\n")
+    else:
+        record = json.loads(figures.read_bytes())
+        more = [kernel(json.loads(path.read_bytes())) for path in given.kernel]
+        again = {one["wheel"]["name"] for one in more}
+        record["kernels"] = [one for one in record["kernels"] if one["wheel"]["name"] not in again] + more
+    figures.write_text(json.dumps(record, indent=1) + "\n")
     given.out.write_text(page(json.loads(figures.read_bytes())))
     print(given.out)
     return 0

@@ -1,0 +1,44 @@
+"""The fields that a walk of a syntax tree may leave out hold no node with a text of its own."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from builder.source.fields import inner_fields
+
+_WITHOUT_TEXT = {"identifier", "int", "string", "expr_context", "operator", "boolop", "unaryop", "cmpop"}
+
+
+def kinds() -> list[type[ast.AST]]:
+    every = [kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)]
+    return [kind for kind in every if kind._fields and re.match(rf"{kind.__name__}\(", kind.__doc__ or "")]
+
+
+def test_a_field_that_is_left_out_holds_a_word_a_number_or_an_operator() -> None:
+    left_out = set()
+    for kind in kinds():
+        types = dict(reversed(pair.split()) for pair in re.findall(r"[\w?*]+ \w+", kind.__doc__ or ""))
+        for name in set(kind._fields) - set(inner_fields(kind)):
+            assert types[name].rstrip("?*") in _WITHOUT_TEXT, (kind, name)
+            left_out.add(types[name].rstrip("?*"))
+    assert left_out == _WITHOUT_TEXT
+
+
+def test_every_place_of_a_program_is_reached() -> None:
+    source = (
+        "@d(1)\nclass A(B, k=c):\n x: int = -y[0:1]\n def f(self, *a, b=2): return [i for i in a if i > b]\n"
+    )
+    tree = ast.parse(source)
+    stack: list[ast.AST] = [tree]
+    found = set()
+    while stack:
+        node = stack.pop()
+        found.add(node)
+        for name in inner_fields(type(node)):
+            value = getattr(node, name, None)
+            stack += [
+                one for one in (value if isinstance(value, list) else [value]) if isinstance(one, ast.AST)
+            ]
+    shared = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
+    assert found == {node for node in ast.walk(tree) if not isinstance(node, shared)}

@@ -221,7 +221,8 @@ class Causes:
             or self.path(place.path)
             or self.script(item.key)
             or self.edit(place, item.key.name, str(old))
-            or (self.conditions.impossible(place) if len(item.places) > 1 else None)  # another place tells now
+            # Another place tells now.
+            or (self.conditions.impossible(place) if len(item.places) > 1 else None)
         )
 
     def _file_of(self, name: str) -> str | None:

@@ -77,15 +77,17 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
         if not isinstance(node, ast.Call) or names_of(node.func)[:1] in (("getattr",), ("hasattr",)):
             continue
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if any(text(one) == name for one in given):
-            if any(owner(one, unit.scope_of(node)) in (module, ANY) for one in given if _may_be_object(one)):
-                return True
+        if not any(text(one) == name for one in given):
+            continue
+        if any(owner(one, unit.scope_of(node)) in (module, ANY) for one in given if _may_be_object(one)):
+            return True
     return False
 
 
 def _may_be_object(node: ast.expr) -> bool:
     """May an expression be a module? What is written out is none."""
-    return isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Starred))
+    objects = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Starred)
+    return isinstance(node, objects)
 
 
 @question

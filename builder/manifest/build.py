@@ -141,6 +141,7 @@ def _roots(view: View, package: str) -> Roots:
         view.texts("programs"),
         view.optional_text("command_line") or f"{package}.{SERVER_PARSER}",
         models.texts("tables"),
+        tuple(_root(item) for item in models.items("used_by")),
     )
 
 

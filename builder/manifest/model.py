@@ -140,7 +140,8 @@ class Roots:
     `programs`: patterns of modules that are started by their name where they can be. `command_line`: the
     module whose parser reads the command line of the main program. Without a package of models,
     `model_package` is empty. `tables`: names of tables in upstream's code, from architecture to (module of
-    that package, class); without them, each of its modules states its architectures itself.
+    that package, class); without them, each of its modules states its architectures itself. `made_of_models`:
+    modules whose models stay with them.
     """
 
     modules: tuple[Root, ...]
@@ -150,6 +151,7 @@ class Roots:
     programs: tuple[str, ...] = ()
     command_line: str = ""
     tables: tuple[str, ...] = ()
+    made_of_models: tuple[Root, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

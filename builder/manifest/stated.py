@@ -108,7 +108,10 @@ def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:
     return replace(
         manifest,
         roots=replace(
-            manifest.roots, modules=each(manifest.roots.modules), dynamic=each(manifest.roots.dynamic)
+            manifest.roots,
+            modules=each(manifest.roots.modules),
+            made_of_models=each(manifest.roots.made_of_models),
+            dynamic=each(manifest.roots.dynamic),
         ),
         batches=tuple(batches),
         named_files=each(manifest.named_files),

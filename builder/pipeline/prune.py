@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from builder.graph.modules import Summary
 from builder.graph.names import module_of
-from builder.graph.reach import import_targets
+from builder.graph.reach import expand, import_targets
 from builder.graph.resolve import Index
 from builder.manifest.model import BASE, Manifest, Rule
 from builder.pipeline.architecture_tables import rows
@@ -171,8 +171,9 @@ def _registering(manifest: Manifest, upstream: Snapshot, index: Index) -> set[st
 
 
 def _needed(manifest: Manifest, open_: set[str], index: Index, registering: set[str]) -> dict[str, str]:
-    """Those of the `open_` paths that kept models import, directly or through others of them or of the
-    models' package, and those that are called like such a model: its configuration."""
+    """Those of the `open_` paths that kept models and modules made of models import, directly or through
+    others of them or of the models' package, and those that are called like such a model: its configuration.
+    """
     where = {module: summary.path for module, summary in index.modules.items()}
     package = manifest.roots.model_package
     called: dict[str, list[str]] = {}
@@ -180,6 +181,8 @@ def _needed(manifest: Manifest, open_: set[str], index: Index, registering: set[
         if path in open_ and not module.startswith(f"{package}."):
             called.setdefault(_stem(module), []).append(module)
     todo = [(f"{package}.{name}", f"{package}.{name}") for name in manifest.roots.models]
+    users = expand(index, (root.name for root in manifest.roots.made_of_models))
+    todo += ((module, module) for modules in users.values() for module in modules)
     found: dict[str, str] = {}
     seen: set[str] = set()
     while todo:

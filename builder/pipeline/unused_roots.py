@@ -31,12 +31,13 @@ def unused_roots(
     names = {name for module in modules.values() for name in _with_parents(module)}
     paths = {module: path for path, module in modules.items()}
     problems: list[Problem] = []
-    marked = [(root.name, root.mark) for root in manifest.roots.modules]
+    roots = (*manifest.roots.modules, *manifest.roots.made_of_models)
+    marked = [(root.name, root.mark) for root in roots]
     marked += [
         (pattern, manifest.mark("roots", "programs", number))
         for number, pattern in enumerate(manifest.roots.programs)
     ]
-    ranged = {root.mark for root in manifest.roots.modules if root.span}
+    ranged = {root.mark for root in roots if root.span}
     for pattern, mark in marked:
         if not any(fnmatchcase(name, pattern) for name in names):
             # one without a range that resembles nothing is taken for a module of another version

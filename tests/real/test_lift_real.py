@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from builder.lift import versions
 from builder.lift.history import between
 from builder.lift.survey import Survey, survey
+from builder.lift.trial import Trial, trial
 from builder.manifest.documents import SCOPE
 from builder.manifest.load import load, parse, read_schema
 from builder.manifest.model import Manifest
@@ -78,31 +80,39 @@ def lifted() -> Survey:
     return survey(old, new, manifest, between(old[0], new[0]), read_schema(ROOT))
 
 
+@pytest.fixture(scope="module")
+def tried(lifted: Survey) -> Trial:
+    """What the manifest of the lift gives of PR #17353."""
+    old, new = upstream(SEED), upstream(PR17353)
+    known = versions.known(new[0], lifted.manifest, versions.step(old[0], new[0], lifted.manifest))
+    return trial(new[1], lifted.manifest, about=known)
+
+
 def test_all_first_parent_commits_are_on_the_way(lifted: Survey) -> None:
     assert [c.id for c in lifted.history.commits] == git(
         "rev-list", "--first-parent", "--reverse", f"{SEED}..{PR17353}"
     )
 
 
-def test_what_the_pull_request_vendors_does_not_come_in_unseen(lifted: Survey) -> None:
+def test_what_the_pull_request_vendors_does_not_come_in_unseen(lifted: Survey, tried: Trial) -> None:
     added = git(
         "diff", "--diff-filter=A", "--name-only", f"{PR17353}^", PR17353, "--", "python/sglang/jit_kernel"
     )
     vendored = [path for path in added if "flash_attention" in path and "/tests/" not in path]
     assert len(vendored) > 30
-    assert stays(lifted, vendored) == []
+    assert stays(lifted, tried, vendored) == []
 
 
-def test_a_removed_file_that_moved_into_a_kept_folder_stays_away(lifted: Survey) -> None:
-    moved = [path for path in lifted.trial.selection.decisions if "modelslim" in path]
-    assert moved and stays(lifted, moved) == []
+def test_a_removed_file_that_moved_into_a_kept_folder_stays_away(lifted: Survey, tried: Trial) -> None:
+    moved = [path for path in tried.selection.decisions if "modelslim" in path]
+    assert moved and stays(lifted, tried, moved) == []
 
 
-def stays(found: Survey, paths: Sequence[str]) -> list[str]:
+def stays(found: Survey, tried: Trial, paths: Sequence[str]) -> list[str]:
     """Those of the paths that the distribution would hold without that anybody is asked about them."""
-    assert found.trial.cut is not None
+    assert tried.cut is not None
     asked = {path for group in found.arrivals.groups for path in group.paths}
-    return [path for path in paths if path in found.trial.cut.output and path not in asked]
+    return [path for path in paths if path in tried.cut.output and path not in asked]
 
 
 def test_a_platform_that_came_is_asked_about(lifted: Survey) -> None:
@@ -128,7 +138,7 @@ def test_the_proposal_is_a_manifest_and_breaks_nothing(lifted: Survey) -> None:
     # what is inserted moves the lines below it
     before, after = (
         {(p.code, p.message) for p in problems}
-        for problems in (lifted.trial.problems, lifted.proposed.problems)
+        for problems in (lifted.build_problems, lifted.proposed.problems)
     )
     assert after <= before
     text = lifted.proposed.files["manifest.yaml"].decode()
@@ -149,5 +159,5 @@ def test_the_manifest_as_it_is_lifts_to_its_pins_without_a_broken_rule() -> None
         pytest.skip("pr17353 is no proven pin yet")
     old, new = upstream(SEED), upstream(PR17353)
     found = survey(old, new, manifest, between(old[0], new[0]), read_schema(ROOT))
-    assert found.trial.problems == ()
+    assert found.build_problems == ()
     assert found.arrivals.covered["fa3-fa4"] > 30

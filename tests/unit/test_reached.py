@@ -309,6 +309,36 @@ def test_a_root_may_have_a_range_of_versions(root: str, said: str | None) -> Non
     assert len(found) == (said is not None) and all((said or "") in p.message for p in found), found
 
 
+USED = {
+    "models/one.py": "class One:\n    pass\n\n\nEntryClass = One\n",
+    "models/two.py": "from pkg.models.three import Three\n\n\nclass Two(Three): ...\n\n\nEntryClass = Two\n",
+    "models/three.py": "class Three:\n    pass\n\n\nEntryClass = Three\n",
+    "models/four.py": "class Four:\n    pass\n\n\nEntryClass = Four\n",
+    "images/__init__.py": "",
+    "images/encoder.py": "from pkg.models.two import Two\n\n\nclass Encoder(Two):\n    pass\n",
+}
+
+
+@pytest.mark.parametrize("off", [(), ("images",)])
+def test_a_model_stays_with_a_module_that_is_made_of_it(off: tuple[str, ...]) -> None:
+    rest = "batches:\n  - {id: images, why: w, remove: [python/pkg/images/]}\n"
+    used = "used_by: [{name: pkg.images.*, why: w, without: images}]"
+    head = HEAD.replace("keep: [one]", f"keep: [one], {used}")
+    whole = stated(rest, head=head.replace("[pkg.main]", "[pkg.main, pkg.images.*]"))
+    decided = cut(upstream({**BASIC, **USED}), without(whole, off), lambda _: None).decided
+    kept = [
+        name for name in ("one", "two", "three", "four") if f"python/pkg/models/{name}.py" in decided.kept
+    ]
+    assert kept == (["one", "two", "three"] if off else ["one"])
+
+
+def test_a_module_that_is_made_of_models_is_there() -> None:
+    head = HEAD.replace("keep: [one]", "keep: [one], used_by: [{name: pkg.imags.*, why: w}]")
+    found: list[Problem] = []
+    cut(upstream({**BASIC, **USED}), stated("batches: []\n", head=head), found.extend)
+    assert [p.message for p in found] == ["The root `pkg.imags.*` names no module of upstream."]
+
+
 def test_the_former_ways_to_say_it_are_told_how_to_say_it_now() -> None:
     batch = "batches: [{id: a, why: w, unreached: [python/pkg/a.py]}]\n"
     (problem,) = problems(HEAD + batch)

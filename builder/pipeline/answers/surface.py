@@ -157,8 +157,7 @@ def _kept_model(context: Context, module: str) -> tuple[Reason, ...]:
     name = module.removeprefix(f"{roots.model_package}.")
     if name not in roots.models:
         return ()
-    mark = context.manifest.mark("roots", "models", "keep", roots.models.index(name))
-    return (Reason("root", f"roots.models keeps {name}", mark),)
+    return (Reason("root", f"roots.models keeps {name}", context.manifest.model_mark(name)),)
 
 
 def _changes(changes: tuple[Difference, ...]) -> str:

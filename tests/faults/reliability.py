@@ -34,11 +34,11 @@ _HEAD = """\
 <!-- Made by tests/faults/reliability.py from docs/reliability.json: run it again, do not edit. -->
 
 Each group of faults is tried by tests; `tests/faults/groups.py` says by which. A case is one fault that was
-tried, or one test: a random test counts once. Run with HYPOTHESIS_PROFILE={profile}, Python {python},
-{system}.
+tried, or one test: a random test counts once. A group was run with HYPOTHESIS_PROFILE `default` or, where it
+tries hundreds of faults, `long`. Run with Python {python}, {system}.
 
-| group | faults | what must come of them | tests | cases | result |
-| --- | --- | --- | ---: | ---: | --- |
+| group | faults | what must come of them | tests | cases | profile | result |
+| --- | --- | --- | ---: | ---: | --- | --- |
 """
 
 
@@ -77,10 +77,10 @@ class Recorder:
             if report.skipped:
                 self.reasons.setdefault(group, set()).add(str(report.longrepr[2]).removeprefix("Skipped: "))
 
-    def groups(self) -> dict[str, Any]:
+    def groups(self, profile: str) -> dict[str, Any]:
         return {
             name: {key: counts[key] for key in ("tests", "cases", *_RESULTS)}
-            | {"reasons": sorted(self.reasons.get(name, ()))}
+            | {"profile": profile, "reasons": sorted(self.reasons.get(name, ()))}
             for name, counts in self.counts.items()
         }
 
@@ -91,12 +91,13 @@ def page(figures: Mapping[str, Any]) -> str:
     for name, group in GROUPS.items():
         counts = figures["groups"].get(name)
         if counts is None:
-            rows.append(f"| {name} | {group.title} | {group.holds} | 0 | 0 | not run |")
+            rows.append(f"| {name} | {group.title} | {group.holds} | 0 | 0 | | not run |")
             continue
         total.update({key: counts[key] for key in ("tests", "cases", *_RESULTS)})
         tests, cases = f"{counts['tests']:,}", f"{counts['cases']:,}"
-        rows.append(f"| {name} | {group.title} | {group.holds} | {tests} | {cases} | {_result(counts)} |")
-    rows.append(f"| | **all** | | {total['tests']:,} | {total['cases']:,} | {_result(total)} |")
+        run = f"{tests} | {cases} | {counts['profile']} | {_result(counts)}"
+        rows.append(f"| {name} | {group.title} | {group.holds} | {run} |")
+    rows.append(f"| | **all** | | {total['tests']:,} | {total['cases']:,} | | {_result(total)} |")
     parts = [_HEAD.format(**figures) + "\n".join(rows) + "\n"]
     skipped = [
         f"- {name}: {reason}"
@@ -129,9 +130,9 @@ def main() -> int:
         recorder = Recorder()
         status = int(pytest.main(["--rootdir", str(ROOT), *more, *tests], plugins=[recorder]))
         before = json.loads(FIGURES.read_bytes())["groups"] if given.group and FIGURES.exists() else {}
-        fresh = {name: counts for name, counts in recorder.groups().items() if name in chosen}
+        profile = os.environ.get("HYPOTHESIS_PROFILE", "default")
+        fresh = {name: counts for name, counts in recorder.groups(profile).items() if name in chosen}
         record = {
-            "profile": os.environ.get("HYPOTHESIS_PROFILE", "default"),
             "python": platform.python_version(),
             "system": f"{platform.system()} {platform.machine()}",
             "groups": before | fresh,

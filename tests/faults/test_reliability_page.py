@@ -40,8 +40,10 @@ def test_failures_skips_and_cases_are_counted() -> None:
                 passed=outcome == "passed", failed=outcome == "failed", skipped=outcome == "skipped",
             )
         )  # fmt: skip
-    assert recorder.groups()["kill"] == {
-        "tests": 3, "cases": 9, "passed": 1, "failed": 1, "skipped": 1, "reasons": ["no mounts here"],
+    assert recorder.groups("long")["kill"] == {
+        "tests": 3, "cases": 9, "passed": 1, "failed": 1, "skipped": 1, "profile": "long",
+        "reasons": ["no mounts here"],
     }  # fmt: skip
-    text = page({"profile": "p", "python": "3", "system": "s", "groups": recorder.groups()})
+    text = page({"python": "3", "system": "s", "groups": recorder.groups("long")})
+    assert "| 3 | 9 | long | 1 failed" in text
     assert "1 failed, 1 skipped" in text and "- kill: no mounts here" in text and "not run" in text

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from verification.probes import executed
 from verification.subjects import Subject
 
 _ROOT = Path(__file__).parent
@@ -58,6 +59,7 @@ class ProbeRunner:
     harness: str  # digest_of_answers()
     seconds: int = 600  # for one probe, or for one part of one that says when a part is done
     passed: frozenset[str] = frozenset()  # variables that probes get of this environment, besides the usual
+    coverage: Path | None = None  # where the lines go that probes execute of the output
 
     def ask(
         self, probe: str, subject: Subject, name: str, question: Mapping[str, Any], again: bool = False
@@ -96,7 +98,7 @@ class ProbeRunner:
         with log.open("wb") as lines:
             done = subprocess.run(
                 command, cwd=_ROOT.parent, stdin=subprocess.DEVNULL, stdout=lines, stderr=subprocess.STDOUT,
-                env=self._environment(),
+                env=self._environment(subject),
             )  # fmt: skip
         spent = round(time.monotonic() - start, 1)
         if done.returncode == 0 and said.exists():
@@ -105,10 +107,12 @@ class ProbeRunner:
         text = text.replace(str(self.python.parents[1]), "<environment>")
         return Answer(None, tuple(text.splitlines()[-_LINES:]), spent)
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, subject: Subject) -> dict[str, str]:
         """Nothing of the caller's that upstream reads, one thread, and no bytecode beside the trees."""
         passed = {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR"} | self.passed
+        recorded = self.coverage is not None and subject.role != "upstream"
         return {
+            **({executed.VARIABLE: str(self.coverage)} if recorded else {}),
             **{key: value for key, value in os.environ.items() if key in passed},
             "OMP_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",

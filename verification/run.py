@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from verification import corpus, declared, environment, matrix, mutation, probe_runner, suite
+from builder.errors import fail
+from verification import corpus, coverage, declared, environment, matrix, mutation, probe_runner, suite
 from verification.checks import arguments, forward, imports, launch, mutations, parts
 from verification.checks import suite as suites
 from verification.results import FAILED, PASSED, Case, Check
@@ -40,6 +42,7 @@ class Plan:
     cache: Path
     work: Path | None  # where logs stay; None: a folder that is removed
     python: str
+    coverage: bool = False  # record what the checks execute of the output
 
 
 def left_out(plan: Plan) -> dict[str, str]:
@@ -54,10 +57,11 @@ def left_out(plan: Plan) -> dict[str, str]:
 
 def run(
     plan: Plan, output: Output, upstream: Subject, ours: Subject, tell: Callable[[Check], None]
-) -> tuple[list[Check], dict[str, str]]:
-    """The checks' results, each told as soon as it is there, and what is to be known of the harness.
+) -> tuple[list[Check], dict[str, str], dict[str, Any] | None]:
+    """The checks' results, each told as soon as it is there, what is to be known of the harness, and what the
+    checks executed of the output, where that is asked.
 
-    Raises BuildError E003 when the harness's environment cannot be made.
+    Raises BuildError E003 when the harness's environment cannot be made, or its recordings cannot be read.
     """
     pins = environment.requirements(upstream.folder)
     python = environment.prepare(plan.cache, pins, plan.python)
@@ -65,18 +69,33 @@ def run(
     requirements = hashlib.sha256(pins.read_bytes()).hexdigest()
     with tempfile.TemporaryDirectory(prefix="verification-") as temporary:
         work = plan.work or Path(temporary)
+        recorded = Path(temporary).resolve() / "executed" if plan.coverage else None
+        if recorded:
+            recorded.mkdir()
         asker = probe_runner.ProbeRunner(
             python,
             work.resolve(),
             plan.cache / "answers" / requirements[:16],
             probe_runner.digest_of_answers(),
+            coverage=recorded,
         )
         results = []
         for name in CHECKS:
             if name in plan.checks:
                 results.append(_one(name, plan, asker, output, upstream, ours, tell))
                 tell(results[-1])
-    return results, {"digest": harness, "requirements": requirements, **machine()}
+        ran = _executed(asker, ours, recorded) if recorded else None
+    return results, {"digest": harness, "requirements": requirements, **machine()}, ran
+
+
+def _executed(asker: probe_runner.ProbeRunner, ours: Subject, folder: Path) -> dict[str, Any]:
+    question = {"folder": str(folder), "package": coverage.PACKAGE}
+    answer = replace(asker, coverage=None).ask("lines", ours, "lines", question)
+    if answer.values is None:
+        last = answer.lines[-1] if answer.lines else "it says nothing"
+        raise fail("E003", f"What the checks executed cannot be read: {last}")
+    sources = {path: (ours.folder / path).read_text("utf-8") for path in answer.values["files"]}
+    return coverage.statement(answer.values, sources, coverage.reasons())
 
 
 def _one(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,10 @@ _SHOWN = 12  # lines of a failed check, for people
     "--evidence", type=click.Path(path_type=Path), metavar="FILE",
     help="Where the result is written (by default verification.json beside DIR).",
 )  # fmt: skip
+@click.option(
+    "--coverage", is_flag=True,
+    help="Also write coverage.json and coverage.md beside the result: what the checks execute of the output.",
+)  # fmt: skip
 def command(
     out: Path,
     checks: tuple[str, ...],
@@ -57,6 +62,7 @@ def command(
     interpreter: str,
     work: Path | None,
     evidence: Path | None,
+    coverage: bool,
     **shared: Any,
 ) -> None:
     """Import, start and run an output beside the upstream that it was made from; exit status 1 when they
@@ -85,12 +91,14 @@ def command(
     ours = subjects.ours(out)
     plan = run.Plan(
         checks or tuple(name for name in run.CHECKS if name not in run.SLOW),
-        configurations, jobs or os.cpu_count() or 1, cache, work, interpreter,
+        configurations, jobs or os.cpu_count() or 1, cache, work, interpreter, coverage,
     )  # fmt: skip
     output.stage("verifying")
-    results, harness = run.run(plan, built, upstream, ours, _tell)
+    results, harness, executed = run.run(plan, built, upstream, ours, _tell)
     left_out = run.left_out(plan)
     place = evidence or out.resolve().parent / NAME
+    if executed is not None:
+        _write_coverage({"upstream": built.upstream, "tree": built.tree, **executed}, place.parent)
     data = statement(built, upstream, ours, results, left_out, harness)
     place.write_bytes(data)
     place.with_suffix(".md").write_text(
@@ -103,6 +111,15 @@ def command(
         output.show([Problem("G013", line) for line in run.problems(results)])
     if any(check.verdict == FAILED for check in results):
         sys.exit(GATE_FAILED)
+
+
+def _write_coverage(known: Mapping[str, Any], folder: Path) -> None:
+    from verification import coverage
+
+    place = folder / coverage.NAME
+    place.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
+    place.with_suffix(".md").write_text(coverage.page(known), "utf-8")
+    output.note(f"coverage: {place}, as a page: {place.with_suffix('.md').name}")
 
 
 def _find_harness() -> None:

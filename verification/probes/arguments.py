@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from verification.machine import setup
+from verification.probes import executed
 from verification.probes.request import received
 
 _SEED = 1  # a seed that is not given is drawn
@@ -52,6 +53,7 @@ def _in_child(command: list[str], tree: str) -> dict[str, Any]:
     os.close(pipe)
     with os.fdopen(end, "wb") as answer:
         answer.write(json.dumps(_parsed(command, tree)).encode())
+    executed.end()
     os._exit(0)
 
 

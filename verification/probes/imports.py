@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from verification.machine import setup
+from verification.probes import executed
 from verification.probes.request import received
 
 _LIBRARIES = ("torch", "transformers", "triton", "numpy", "fastapi", "pydantic", "zmq", "openai", "xgrammar")
@@ -94,6 +95,7 @@ def _start(name: str, tree: str) -> tuple[int, int]:
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     os.write(end, json.dumps(_attempt(name, tree)).encode())
+    executed.end()
     os._exit(0)
 
 

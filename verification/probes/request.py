@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from verification.probes import executed
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -45,4 +47,5 @@ def received() -> Request:
     os.environ["HF_MODULES_CACHE"] = str(given.out.parent.resolve() / "modules")
     request = Request(given.tree.resolve(), given.out, json.loads(given.question.read_text()), given.seconds)
     request.alive()
+    executed.begin(request.tree)
     return request

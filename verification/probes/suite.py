@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from verification.machine import world
+from verification.probes import executed
 from verification.probes.request import received
 
 _PATIENCE = 120  # seconds for one file
@@ -215,6 +216,7 @@ def _run(root: Path, file: dict[str, str], said: Path, log: Path) -> None:
     with Placed("cpu"):
         pytest.main([*words, file["path"]], plugins=[outcomes])
     said.write_text(json.dumps(outcomes.found))
+    executed.end()
     os._exit(0)
 
 

@@ -364,6 +364,7 @@ def _requirements(pin: str) -> _Wanted:
     from builder.emit.members import read_pyproject
     from builder.manifest.load import load
     from builder.pipeline.cut import cut
+    from builder.pipeline.ranges import about
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources, snapshot
     from builder.upstream.resolve import resolve as find
@@ -373,10 +374,13 @@ def _requirements(pin: str) -> _Wanted:
     place = Path(mirror) if mirror else None
     sources = Sources.of(manifest, place, default_cache(), False)
     upstream = find(pin, sources)
-    done = cut(snapshot(upstream), manifest)
+    done = cut(snapshot(upstream), manifest, about=about(upstream, manifest))
     after = world(done.output, manifest.packages)
     project = next(p for p in projects(done.output, manifest.packages) if "sglang" in p.packages)
-    tables = [read_pyproject(tree)["project"]["dependencies"] for tree in (done.upstream, done.output)]
+    stated = manifest.upstream.project
+    tables = [
+        read_pyproject(tree, stated)["project"]["dependencies"] for tree in (done.upstream, done.output)
+    ]
     commit = (
         upstream.commit[:9] if upstream.commit and not upstream.spec.startswith("pypi:") else upstream.spec
     )

@@ -15,7 +15,7 @@ import click
 from builder import __version__, progress
 from builder.adapter import PROGRAM
 from builder.cli import internal_error
-from builder.cli.signals import Ended, ignore_signals, listen
+from builder.cli.signals import Ended, ignore_signals, listen, request_behind
 from builder.errors import ENVIRONMENT, INTERNAL, INTERRUPTED, USAGE, BuildError, Problem
 
 #: What a shell reports for a program that wrote to a closed pipe: 128 + SIGPIPE.
@@ -188,10 +188,12 @@ def _run() -> None:
     except (_ReaderGone, BrokenPipeError):
         _silence()
         sys.exit(READER_GONE)
-    except BuildError as error:
-        show(error.problems)
-        sys.exit(error.exit_status)
     except Exception as error:
+        if stop := request_behind(error):
+            raise stop from None
+        if isinstance(error, BuildError):
+            show(error.problems)
+            sys.exit(error.exit_status)
         if isinstance(error, OSError) and error.errno in _EXHAUSTED:
             _silence()
             where = f" ({error.filename})" if error.filename else ""

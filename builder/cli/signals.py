@@ -30,6 +30,17 @@ def listen() -> None:
     sys.unraisablehook = _unraisable
 
 
+def request_behind(error: BaseException | None) -> Ended | None:
+    """The request to stop during whose clean-up an error was raised, if there was one.
+
+    Python's own clean-up may fail where a signal came in the middle of it: `shutil.rmtree` closes a folder
+    twice.
+    """
+    while error is not None and not isinstance(error, Ended):
+        error = error.__context__
+    return error
+
+
 def ignore_signals() -> None:
     """Ignore these signals while Python shuts down."""
     for number in (*_requests(), signal.SIGALRM):

@@ -1,6 +1,7 @@
 """Which paths stay: rules decide, and where they say nothing, whether a root reaches a module.
 
-A pruned module, and a model that the roots do not keep, stays after all where a kept model needs it.
+A pruned module, and a model that the roots do not keep, stays after all where a kept model needs it, or a
+module that is made of models.
 """
 
 from __future__ import annotations

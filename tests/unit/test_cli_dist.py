@@ -73,11 +73,12 @@ def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
     walk(yaml.safe_load(world.manifest.read_text("utf-8")))
     # a release pin needs a package index; a count above one and `reword` are tested where edits are, closed
     # sets of values where facts are, definitions with the files that replace them, words where families are,
-    # named scopes with the verbs that know them, walks for kept models where models return, files that are
-    # opened by name with their rules, and the rows of the scope with the page that they make
+    # named scopes with the verbs that know them, walks for kept models where models return, modules that
+    # are made of models where reach decides, files that are opened by name with their rules, and the rows of
+    # the scope with the page that they make
     scope = {"decisions", "removed", "kept", "what", "decision", "statements", "keeps", "gates"}
     scope |= {"tests", "lines", "definitions", "word", "words", "scopes", "of_kept_models", "command_line"}
-    scope |= {"named_files"}
+    scope |= {"named_files", "used_by"}
     assert known - used == {"sdist", "wheel", "python", "sha256", "count", "reword", "among"} | scope
 
 

@@ -56,3 +56,22 @@ def test_without_a_place_for_the_file_debug_is_the_remedy(world: World) -> None:
     (world.home.parent / "cache").write_text("no folder")
     done = broken(world, "dist")
     assert done.returncode == 70 and "`--debug`" in done.stderr
+
+
+@pytest.mark.parametrize("error", ["OSError(9, 'closed twice')", "fail('E003', 'The tool was ended.')"])
+def test_an_error_of_the_clean_up_after_a_signal_is_an_interruption(world: World, error: str) -> None:
+    program = BROKEN.replace(
+        'raise KeyError("a bug")',
+        f"""import os, signal
+    from builder.errors import fail
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+    finally:
+        raise {error}""",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "dist"],
+        cwd=world.home, env=world.environment(), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 143 and "interrupted" in done.stderr and "error" not in done.stderr, done.stderr

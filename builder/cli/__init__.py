@@ -189,8 +189,8 @@ def _run() -> None:
         _silence()
         sys.exit(READER_GONE)
     except Exception as error:
-        if stop := request_behind(error):
-            raise stop from None
+        if (request := request_behind(error)) is not None:
+            raise request from None
         if isinstance(error, BuildError):
             show(error.problems)
             sys.exit(error.exit_status)

@@ -180,7 +180,7 @@ def kinds(p: Writer, depth: int) -> None:
             "if {dead}: yield 1",
             "{dead} and (yield 1)",
             "v = 1 if {sure} else (yield 1)",
-            "while {dead}: yield 1",
+            "while {dead}:\n    yield 1\n    break",
             "if {sure}: return 1\nelif (yield 1): return 2",
             "for i in (1,):\n    if {dead}: yield from ()",
             "try: pass\nfinally:\n    if {dead}: yield 1",

@@ -110,7 +110,7 @@ def used_up(p: Writer, depth: int) -> None:
                 f"if {p.sure()} or {use}: {p.tag()}",
                 f"record(bool({use} and {p.dead()}))",
                 f"if ({use} or {p.sure()}): {p.tag()}",
-                f"while {use} and {p.dead()}: pass",
+                f"while {use} and {p.dead()}: break",
                 f"assert {use} or {p.sure()}",
                 f"record(1 if {use} and {p.dead()} else 2)",
                 f"record([v for v in (1, 2) if {use} and {p.dead()}])",

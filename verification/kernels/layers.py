@@ -33,7 +33,7 @@ def silu_and_mul(out: Tensor, x: Tensor) -> None:
     out.copy_((torch.nn.functional.silu(gate) * up).to(out.dtype))
 
 
-def _turn(source: Tensor, target: Tensor, cache: Tensor, positions: Tensor, interleave: bool) -> None:
+def turn(source: Tensor, target: Tensor, cache: Tensor, positions: Tensor, interleave: bool) -> None:
     width = cache.shape[-1]
     angles = cache[positions][:, None].float()
     cos, sin = angles[..., : width // 2], angles[..., width // 2 :]
@@ -51,7 +51,7 @@ def rotate(
     pdl: bool, v: Tensor | None, k_buffer: Tensor | None, v_buffer: Tensor | None, places: Tensor | None,
 ) -> None:  # fmt: skip
     for source, target in ((q, q_out), (k, k_out)):
-        _turn(source, target, cache, positions, interleave)
+        turn(source, target, cache, positions, interleave)
     if k_buffer is not None and v_buffer is not None and v is not None:
         k_buffer[places] = k_out
         v_buffer[places] = v
@@ -64,7 +64,7 @@ def rotary_embedding(
     for states in (query, key):
         if states is not None:
             heads = states.view(positions.numel(), -1, head)
-            _turn(heads, heads, cache, positions.flatten(), not neox)
+            turn(heads, heads, cache, positions.flatten(), not neox)
 
 
 @reference("concat_mla_k")

@@ -13,7 +13,7 @@ from verification.machine.absent import implement
 VERSION = "2.1.1"
 _WRITES_ITS_ARGUMENT = (
     "fp8_gemm_nt", "bf16_gemm_nt", "m_grouped_fp8_gemm_nt_masked", "m_grouped_fp8_gemm_nt_contiguous",
-    "fp8_m_grouped_gemm_nt_masked", "set_num_sms", "set_compile_mode", "set_tc_util",
+    "fp8_m_grouped_gemm_nt_masked", "set_num_sms", "set_compile_mode", "set_tc_util", "set_pdl",
 )  # fmt: skip
 
 
@@ -61,6 +61,7 @@ def install(numbers: bool) -> None:
         implement("deep_gemm.m_grouped_fp8_gemm_nt_contiguous", _grouped)
     implement("deep_gemm.get_num_sms", lambda: 132)
     implement("deep_gemm.get_compile_mode", lambda: 0)
+    implement("deep_gemm.get_mk_alignment_for_contiguous_layout", lambda: 128)
     implement("deep_gemm.fp8_mqa_logits", _logits)
     implement("deep_gemm.fp8_paged_mqa_logits", _paged_logits)
     implement(

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from verification.kernels import routing
 from verification.machine.absent import implement
 from verification.machine.trace import TRACE
 
@@ -77,8 +78,19 @@ def _mm_fp4(a: Tensor, b: Tensor, *rest: Any, **named: Any) -> Tensor:
     return out if out is not None else a.new_empty((a.shape[0], b.shape[1]), dtype=torch.bfloat16)
 
 
-def install() -> None:
-    """Implement what DeepSeek's paths call."""
+def _gate(
+    logits: Tensor, bias: Tensor, groups: int, kept_groups: int, count: int, scale: float, weights: Tensor,
+    ids: Tensor, *rest: Any,
+) -> None:  # fmt: skip
+    made = routing.moe_fused_gate(logits, bias, groups, kept_groups, count, 0, scale, True)
+    for target, values in zip((weights, ids), made, strict=True):
+        target.copy_(values)
+
+
+def install(numbers: bool) -> None:
+    """Implement what DeepSeek's paths call; with `numbers`, the gate calculates."""
+    if numbers:
+        implement("flashinfer.fused_moe.fused_topk_deepseek", _gate)
     for name in _WRAPPERS:
         implement(name, _wrapper(name))
     implement("flashinfer.norm.layernorm", _layernorm)

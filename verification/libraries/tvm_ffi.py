@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from verification.kernels import quantization
+from verification.kernels.compiled import CALCULATES
 from verification.machine.absent import implement
 from verification.machine.trace import TRACE
 
+#: A source in a build file: `build NAME.o: compile_cuda FILE`.
+_UNIT = re.compile(r"^build \S+: compile_\w+ (\S+)$", re.MULTILINE)
 _INCLUDE = re.compile(r'#include "([^"]+)"')
-
-
-def _per_tensor_quant(name: str) -> Callable[..., None]:
-    # whether the scale is given is an argument of the template, and so of the module's name
-    static = name.endswith("true")
-    return lambda x, out, scale: quantization.per_tensor_quant(x, out, scale, static)
-
-
-def _store_cache(name: str) -> Callable[..., None]:
-    def store(k: Any, v: Any, k_cache: Any, v_cache: Any, places: Any, splits: int) -> None:
-        k_cache[places] = k
-        v_cache[places] = v
-
-    return store
-
-
-#: What calculates, by function: given the module's name, a function in torch.
-_CALCULATES = {"per_tensor_quant_fp8": _per_tensor_quant, "store_cache": _store_cache}
 
 
 class _Compiled:
@@ -46,9 +31,9 @@ class _Compiled:
         def call(*args: Any, **kwargs: Any) -> None:
             TRACE.add("compiled", f"{self._name}.{function}", args, kwargs)
             if self._numbers:
-                if function not in _CALCULATES:
+                if function not in CALCULATES:
                     raise NotImplementedError(f"{self._name}.{function} has no reference")
-                _CALCULATES[function](self._name)(*args, **kwargs)
+                CALCULATES[function](self._name)(*args, **kwargs)
 
         return call
 
@@ -62,4 +47,21 @@ def install(numbers: bool) -> None:
                 TRACE.add("source", Path(file).name, [hashlib.sha256(Path(file).read_bytes()).hexdigest()])
         return _Compiled(name, numbers)
 
+    def load_module(path: str) -> _Compiled:
+        library = Path(path)
+        for source in _sources(library.parent):
+            TRACE.add("source", source.name, [hashlib.sha256(source.read_bytes()).hexdigest()])
+        return _Compiled(library.stem, numbers)
+
     implement("tvm_ffi.cpp.load_inline", load_inline)
+    implement("tvm_ffi.load_module", load_module)
+    if importlib.util.find_spec("tvm_ffi") is not None:
+        importlib.import_module("tvm_ffi").load_module = load_module  # type: ignore[attr-defined]
+
+
+def _sources(folder: Path) -> Iterator[Path]:
+    """The files that a build in `folder` compiles, and those that its own wrappers include."""
+    for unit in _UNIT.findall((folder / "build.ninja").read_text()):
+        file = folder / unit
+        included = _INCLUDE.findall(file.read_text()) if file.parent == folder else []
+        yield from map(Path, included) if included else (file,)

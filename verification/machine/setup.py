@@ -87,7 +87,7 @@ def _packages(
     tree: Path, kernel: Path, keys: tuple[str, ...], numbers: bool, missing: Mapping[str, str]
 ) -> None:
     from verification.kernels import registry
-    from verification.libraries import deep_ep, deep_gemm, flashinfer, tilelang, tvm_ffi
+    from verification.libraries import deep_ep, deep_gemm, flashinfer, sgl_kernel, tilelang, tvm_ffi
     from verification.machine import absent, native
     from verification.machine.trace import TRACE
 
@@ -102,7 +102,8 @@ def _packages(
     native.install(kernel, keys)
     absent.listen(TRACE.add)
     absent.install(missing, {name: version for name, version in missing.items() if version})
-    flashinfer.install()
+    sgl_kernel.install(numbers)
+    flashinfer.install(numbers)
     deep_gemm.install(numbers)
     deep_ep.install()
     tilelang.install()

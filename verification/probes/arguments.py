@@ -5,7 +5,6 @@ The model's folders with their config.json are made in the working folder under 
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import json
 import os
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from verification.machine import setup
-from verification.probes import executed
+from verification.probes import executed, server_args
 from verification.probes.request import received
 
 _SEED = 1  # a seed that is not given is drawn
@@ -63,8 +62,7 @@ def _parsed(command: list[str], tree: str) -> dict[str, Any]:
     before = dict(os.environ)
     try:
         args = prepare_server_args([*command, "--random-seed", str(_SEED)])
-        if hasattr(args, "resolve_once"):
-            args.resolve_once()  # later versions leave it to whoever launches
+        server_args.resolve(args)
         args.check_server_args()
     except SystemExit as stop:
         return {"refused": f"exit status {stop.code}"}
@@ -73,27 +71,11 @@ def _parsed(command: list[str], tree: str) -> dict[str, Any]:
         place = f"{frames[-1].filename[len(tree) + 1 :]}:{frames[-1].lineno}" if frames else ""
         return {"error": f"{type(error).__name__}: {error}"[:400], "place": place}
     changed = {key: value for key, value in os.environ.items() if before.get(key) != value}
-    fields = _fields(args)
-    environment = dict(sorted(changed.items()))
-    return {"arguments": fields, "attention": _attention(args, fields), "environment": environment}
-
-
-def _fields(args: Any) -> dict[str, Any]:
-    """What the server has made of each argument."""
-    if hasattr(args, "resolved_dict"):  # later versions keep what was given, and this beside it
-        made = args.resolved_dict()
-    else:
-        made = {field.name: getattr(args, field.name) for field in dataclasses.fields(args)}
-    return {name: _plain(value) for name, value in made.items()}
-
-
-def _attention(args: Any, fields: dict[str, Any]) -> list[Any]:
-    """The attention backends of prefill and decode."""
-    if hasattr(args, "get_attention_backends"):
-        return [_plain(each) for each in args.get_attention_backends()]
-    return [
-        fields[f"{phase}_attention_backend"] or fields["attention_backend"] for phase in ("prefill", "decode")
-    ]
+    return {
+        "arguments": _plain(server_args.resolved(args)),
+        "attention": _plain(server_args.attention(args)),
+        "environment": dict(sorted(changed.items())),
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -4,12 +4,46 @@ from __future__ import annotations
 
 import types
 from collections import Counter
+from types import ModuleType
 from typing import Any
 
 
 def run(args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool) -> dict[str, Any]:
     """Requests of random tokens of the given lengths, `steps` forward passes. Results of each pass."""
     import torch
+
+    from verification.probes import one_batch
+
+    draws = torch.Generator().manual_seed(0)
+    prompts = [torch.randint(0, 500, (length,), generator=draws).tolist() for length in lengths]
+    module = one_batch.benchmark()
+    if module is not None:
+        return _benchmarked(module, args, ports, prompts, steps, numbers)
+    return _driven(args, ports, prompts, steps, numbers)
+
+
+def _benchmarked(
+    module: ModuleType, args: Any, ports: Any, prompts: list[list[int]], steps: int, numbers: bool
+) -> dict[str, Any]:
+    """With the tree's own benchmark between requests and logits."""
+    from verification.machine.trace import TRACE
+    from verification.probes import one_batch
+
+    runner = one_batch.start(module, args, ports)
+    started = len(TRACE.events)
+    tokens, logits, batch = runner.extend(one_batch.requests(module, prompts, steps + 4))
+    passes = [_outcome(logits, tokens, numbers)]
+    for _ in range(steps - 1):
+        tokens, logits = runner.decode(tokens, batch)
+        passes.append(_outcome(logits, tokens, numbers))
+    model = runner.torch_runner
+    return {"started": started, "outcome": _summary(model, passes, numbers)}
+
+
+def _driven(
+    args: Any, ports: Any, prompts: list[list[int]], steps: int, numbers: bool
+) -> dict[str, Any]:
+    """Step by step, for trees whose benchmark has no runner."""
     from sglang.srt.configs.model_config import ModelConfig
     from sglang.srt.layers.moe import initialize_moe_config
     from sglang.srt.layers.quantization.fp8_utils import initialize_fp8_gemm_config
@@ -30,10 +64,8 @@ def run(args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool) ->
         pp_rank=0, pp_size=1, nccl_port=ports.nccl_port, server_args=args,
     )  # fmt: skip
     started = len(TRACE.events)
-    draws = torch.Generator().manual_seed(0)
     requests = []
-    for index, length in enumerate(lengths):
-        tokens = torch.randint(0, 500, (length,), generator=draws).tolist()
+    for index, tokens in enumerate(prompts):
         sampling = SamplingParams(temperature=0, max_new_tokens=steps + 4)
         request = Req(rid=str(index), origin_input_text="", origin_input_ids=tokens, sampling_params=sampling)
         request.fill_ids = request.origin_input_ids
@@ -61,8 +93,11 @@ def run(args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool) ->
         if step + 1 < steps:
             batch.output_ids = tokens
             batch.prepare_for_decode()
-    outcome = {"passes": passes, "cache": _cache(runner, numbers), "layers": _layers(runner.model)}
-    return {"started": started, "outcome": outcome}
+    return {"started": started, "outcome": _summary(runner, passes, numbers)}
+
+
+def _summary(runner: Any, passes: list[dict[str, Any]], numbers: bool) -> dict[str, Any]:
+    return {"passes": passes, "cache": _cache(runner, numbers), "layers": _layers(runner.model)}
 
 
 def _layers(model: Any) -> dict[str, int]:

@@ -65,10 +65,10 @@ def _model(asked: dict[str, Any], folder: Path) -> Path:
 
 def _drive(asked: dict[str, Any], model: Path, numbers: bool) -> dict[str, Any]:
     import torch
-    from sglang.srt.server_args import PortArgs, ServerArgs
+    from sglang.srt.server_args import PortArgs
 
     from verification.machine.trace import TRACE
-    from verification.probes import batches, schedule
+    from verification.probes import batches, schedule, server_args
 
     defaults = {
         "model_path": str(model), "load_format": "auto" if asked["checkpoint"] else "dummy", "device": "cuda",
@@ -78,16 +78,17 @@ def _drive(asked: dict[str, Any], model: Path, numbers: bool) -> dict[str, Any]:
         "random_seed": _SEED, "disable_custom_all_reduce": True, "cuda_graph_max_bs": 8,
         "chunked_prefill_size": 2048, "disable_flashinfer_autotune": True,
     }  # fmt: skip
-    args = ServerArgs(**{**defaults, **asked["arguments"]})
+    args = server_args.make({**defaults, **asked["arguments"]})
     ports = PortArgs.init_new(args)
     torch.manual_seed(_SEED)
     if asked["driver"] == "scheduler":
         results = schedule.run(args, ports, asked["lengths"], asked["steps"], numbers)
     else:
         results = batches.run(args, ports, asked["lengths"], asked["steps"], numbers)
+    made = server_args.resolved(args)
     return {
-        "attention": [args.attention_backend, *args.get_attention_backends()],
-        "arguments": TRACE.describe({k: v for k, v in vars(args).items() if not k.startswith("_")}),
+        "attention": [made["attention_backend"], *server_args.attention(args)],
+        "arguments": TRACE.describe(made),
         **results,
     }
 

@@ -45,6 +45,7 @@ def received() -> Request:
     given = parser.parse_args()
     # classes that models bring are copied there before they are imported
     os.environ["HF_MODULES_CACHE"] = str(given.out.parent.resolve() / "modules")
+    os.environ["SGLANG_JIT_CACHE_DIR"] = str(given.out.parent.resolve() / "kernels")
     request = Request(given.tree.resolve(), given.out, json.loads(given.question.read_text()), given.seconds)
     request.alive()
     executed.begin(request.tree)

@@ -1,0 +1,44 @@
+"""Prefill and decode through upstream's own benchmark of one batch, which follows ModelRunner's interface.
+
+Releases from 0.5.17 have it as a module whose runner takes requests: what it does between requests and
+logits is the tree's own, and need not be repeated here for each release.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from types import ModuleType
+from typing import Any
+
+_PLACES = ("sglang.benchmark.one_batch", "sglang.bench_one_batch")
+_RUNNER = "_TorchBenchRunner"
+
+
+def benchmark() -> ModuleType | None:
+    """The benchmark of the tree that is imported; None where it has no runner of its own."""
+    for name in _PLACES:
+        if importlib.util.find_spec(name) is not None:
+            module = importlib.import_module(name)
+            return module if hasattr(module, _RUNNER) else None
+    return None
+
+
+def start(module: ModuleType, args: Any, ports: Any) -> Any:
+    """The benchmark's runner, with the model loaded and no tokenizer."""
+    if hasattr(module, "publish"):
+        place = module.SpawnRanks(
+            world_rank=module.spawn_world_rank(args, tp_rank=0, pp_rank=0), gpu_id=0
+        )
+        module.publish(args, role="scheduler", ranks=place)
+    if hasattr(module, "_init_process_global_configs"):
+        module._init_process_global_configs()
+    module.get_tokenizer = lambda *args, **kwargs: None
+    return module.load_model(args, ports, 0, 0)[0]
+
+
+def requests(module: ModuleType, tokens: list[list[int]], steps: int) -> list[Any]:
+    """A request for each list of tokens, which ends after `steps` more."""
+    made = module.prepare_synthetic_inputs_for_latency_test(len(tokens), 0, tokens)
+    for each in made:
+        each.sampling_params.max_new_tokens = steps
+    return list(made)

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from verification.kernels import layers, quantization
+from verification.kernels import layers, quantization, speculation
 
 _SILU = "silu"
+_LARGEST = 448.0  # of float8_e4m3fn
 
 
 def _per_tensor_quant(name: str) -> Callable[..., None]:
@@ -23,9 +24,12 @@ def _per_tensor_quant(name: str) -> Callable[..., None]:
 
 
 def _store_cache(name: str) -> Callable[..., None]:
-    def store(k: Tensor, v: Tensor, k_cache: Tensor, v_cache: Tensor, places: Tensor, splits: int) -> None:
-        k_cache[places] = k
-        v_cache[places] = v
+    def store(
+        k: Tensor, v: Tensor, k_cache: Tensor, v_cache: Tensor, places: Tensor, size: int, skipped: int = -1
+    ) -> None:
+        written = places != skipped
+        k_cache[places[written]] = k[written]
+        v_cache[places[written]] = v[written]
 
     return store
 
@@ -56,12 +60,51 @@ def _activation(name: str) -> Callable[..., None]:
     return activate
 
 
+def _activation_of_experts(name: str) -> Callable[..., None]:
+    activate = _activation(name)
+
+    def filtered(x: Tensor, out: Tensor, experts: Tensor, step: int, kind: str) -> None:
+        # rows of experts that are elsewhere stay as they are
+        here = experts.repeat_interleave(step)[: len(x)] >= 0
+        made = torch.empty_like(out[here])
+        activate(x[here], made, kind)
+        out[here] = made
+
+    return filtered
+
+
 def _clamp_position(name: str) -> Callable[..., None]:
     return lambda out, lengths: out.copy_((lengths - 1).clamp(min=0))
 
 
 def _fused_a(name: str) -> Callable[..., None]:
     return lambda a, b, out: layers.dsv3_fused_a_gemm(out, a, b)
+
+
+def _run(name: str) -> Callable[..., None]:
+    if "tiny_n_gemm" not in name:
+        raise NotImplementedError(f"{name} has no reference")
+    return lambda a, b, out: layers.dsv3_router_gemm(out, a, b)
+
+
+def _per_token_group_quant(name: str) -> Callable[..., None]:
+    # input, output, group, powers of two, rows first, aligned, with the activation, PDL, layout
+    kinds, _, rest = name.partition("per_token_group_quant_")[2].partition("_t_fp8_e4m3_t_")
+    group, powers, _, _, activates, *_, layout = rest.split("_")
+
+    def quantize(x: Tensor, out: Tensor, scales: Tensor) -> None:
+        if not kinds or layout != "flat" or "true" in (powers, activates):
+            raise NotImplementedError(f"{name} has no reference")
+        quantization.per_token_group_quant(x, out, scales, int(group), 1e-10, -_LARGEST, _LARGEST, False)
+
+    return quantize
+
+
+def _fused_eh_norm(name: str) -> Callable[..., None]:
+    def normalize(x: Tensor, hidden: Tensor, weight: Tensor, other: Tensor, out: Tensor, eps: float) -> None:
+        out.copy_(torch.cat((layers.normalized(x, weight, eps), layers.normalized(hidden, other, eps)), -1))
+
+    return normalize
 
 
 #: Functions of compiled modules. Given the module's name, each gives a function in torch.
@@ -71,6 +114,16 @@ CALCULATES: dict[str, Callable[[str], Callable[..., None]]] = {
     "run_rope": _rope,
     "set_mla_kv_buffer": _set_latent,
     "run_activation": _activation,
+    "run_activation_filtered": _activation_of_experts,
     "clamp_position": _clamp_position,
     "dsv3_fused_a_gemm": _fused_a,
+    "rotary_embedding": lambda name: layers.rotary_embedding,
+    "run": _run,
+    "per_token_quant_fp8": lambda name: quantization.per_token_quant,
+    "fused_eh_norm": _fused_eh_norm,
+    "per_token_group_quant": _per_token_group_quant,
+    "build_tree_kernel_efficient": lambda name: speculation.build_tree,
+    "verify_tree_greedy": lambda name: speculation.verify_tree_greedy,
 }
+#: What functions answer that ask the device and calculate nothing.
+ANSWERS: dict[str, Any] = {"get_max_active_clusters": 16}

@@ -10,7 +10,7 @@ from torch import Tensor
 from verification.kernels.registry import reference, shape
 
 
-def _normalized(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+def normalized(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     wide = x.float()
     scale = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)
     return (wide * scale * weight.float()).to(x.dtype)
@@ -18,13 +18,13 @@ def _normalized(x: Tensor, weight: Tensor, eps: float) -> Tensor:
 
 @reference("rmsnorm")
 def rmsnorm(out: Tensor, x: Tensor, weight: Tensor, eps: float, pdl: bool) -> None:
-    out.copy_(_normalized(x, weight, eps))
+    out.copy_(normalized(x, weight, eps))
 
 
 @reference("fused_add_rmsnorm")
 def fused_add_rmsnorm(x: Tensor, residual: Tensor, weight: Tensor, eps: float, pdl: bool) -> None:
     residual.add_(x)
-    x.copy_(_normalized(residual, weight, eps))
+    x.copy_(normalized(residual, weight, eps))
 
 
 @reference("silu_and_mul")

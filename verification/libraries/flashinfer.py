@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from verification.kernels import routing
+from verification.kernels import routing, speculation
 from verification.machine.absent import implement
 from verification.machine.trace import TRACE
 
@@ -87,9 +87,24 @@ def _gate(
         target.copy_(values)
 
 
+def _sample(probabilities: Tensor, ks: Any, ps: Any, *rest: Any, **named: Any) -> Tensor:
+    out = torch.empty(probabilities.shape[0], dtype=torch.int32, device=probabilities.device)
+    many, shares = isinstance(ks, Tensor), isinstance(ps, Tensor)
+    speculation.sample(
+        probabilities, out, named.get("indices"), ks if many else None, 0 if many else ks,
+        ps if shares else None, 0 if shares else ps, True, None,
+    )  # fmt: skip
+    return out
+
+
 def install(numbers: bool) -> None:
-    """Implement what DeepSeek's paths call; with `numbers`, the gate calculates."""
+    """Implement what DeepSeek's paths call; with `numbers`, the gate and the sampler calculate."""
+    implement(
+        "flashinfer.sampling.top_k_top_p_sampling_from_probs",
+        lambda probabilities, *rest, **named: probabilities.new_empty(len(probabilities), dtype=torch.int32),
+    )
     if numbers:
+        implement("flashinfer.sampling.top_k_top_p_sampling_from_probs", _sample)
         implement("flashinfer.fused_moe.fused_topk_deepseek", _gate)
     for name in _WRAPPERS:
         implement(name, _wrapper(name))

@@ -12,10 +12,10 @@ from pathlib import Path
 #: Packages that upstream imports, and that are not in the harness's environment: most need a GPU, or are
 #: services' clients. The version is what importlib.metadata says, for those that upstream asks.
 ABSENT: dict[str, str] = {
-    "aibrix_kvcache": "", "checkpoint_engine": "", "datasets": "", "decord": "", "deep_ep": "",
-    "deep_gemm": "2.1.1", "eic": "", "flashinfer": "0.5.3", "lmcache": "", "modelscope": "", "nixl": "",
-    "ollama": "", "polars": "", "tilelang": "", "torchao": "", "torchaudio": "", "torchvision": "",
-    "triton_kernels": "", "tvm_ffi": "",
+    "aibrix_kvcache": "", "checkpoint_engine": "", "cuda": "", "cutlass": "", "datasets": "", "decord": "",
+    "deep_ep": "", "deep_gemm": "2.1.1", "eic": "", "flashinfer": "0.5.3", "lmcache": "", "modelscope": "",
+    "nixl": "", "ollama": "", "polars": "", "tilelang": "", "torchao": "", "torchaudio": "",
+    "torchvision": "", "triton_kernels": "", "tvm_ffi": "",
 }  # fmt: skip
 #: What a machine may lack besides, where nobody installs requirements.txt.
 _MAY_BE_ABSENT = ("llguidance", "outlines", "outlines_core", "pycountry", "torch_memory_saver")

@@ -79,6 +79,7 @@ def enter(request: Request, modules: tuple[str, ...] = _MODULES) -> World:
 
     import torch
 
+    from verification.libraries import tvm_ffi
     from verification.machine import absent, distributed, recording
 
     torch.set_num_threads(1)  # sums do not depend on how many cores are free
@@ -97,6 +98,7 @@ def enter(request: Request, modules: tuple[str, ...] = _MODULES) -> World:
     recording.capture_launches(fake, run=mode != SHAPES)
     for name in modules:
         importlib.import_module(f"sglang.srt.{name}")
+    tvm_ffi.no_headers()
     if mode == SHAPES:
         from verification.libraries import nccl
 

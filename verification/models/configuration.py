@@ -95,6 +95,7 @@ _REMOTE = """from transformers import PretrainedConfig
 
 class DeepseekConfig(PretrainedConfig):
     model_type = "deepseek"
+    pad_token_id = None
 """
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from typing import Any
 
 import torch
@@ -10,6 +12,18 @@ from verification.machine.trace import digest_of
 from verification.parts.registry import Found, part
 
 _BLOCK = [128, 128]
+
+
+#: Where upstream's Triton kernels of quantization are, with the later place first.
+_PLACES = ("sglang.kernels.ops.quantization", "sglang.srt.layers.quantization")
+
+
+def _kernels(name: str) -> Any:
+    """The module of kernels `name`. Raises ModuleNotFoundError where the tree has none."""
+    for package in _PLACES:
+        with contextlib.suppress(ModuleNotFoundError):
+            return importlib.import_module(f"{package}.{name}")
+    raise ModuleNotFoundError(f"no {name} in {' nor '.join(_PLACES)}")
 
 
 def _draw(*shape: int, seed: int, dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
@@ -79,8 +93,7 @@ def fp8_channel() -> Found:
 @part("fp8-groups")
 def fp8_groups() -> Found:
     """By 128 numbers of a token, with the scales in rows and in columns."""
-    from sglang.srt.layers.quantization import fp8_kernel
-
+    fp8_kernel = _kernels("fp8_kernel")
     x = _draw(8, 512, seed=5)
     made = {
         f"columns={columns}": _told(
@@ -95,20 +108,18 @@ def fp8_groups() -> Found:
 @part("fp8-product")
 def fp8_product() -> Found:
     """Upstream's own Triton kernel for matrices in blocks."""
-    from sglang.srt.layers.quantization import fp8_kernel, fp8_utils
+    from sglang.srt.layers.quantization import fp8_utils
 
     weight, scales = _in_blocks(256, 256, seed=6)
     x = _draw(5, 256, seed=6)
     out = fp8_utils.triton_w8a8_block_fp8_linear(x, weight, _BLOCK, scales)
     wide = fp8_utils.block_quant_dequant(weight, scales, _BLOCK, torch.float32)
-    assert fp8_kernel is not None
     return Found({"within 7%": _error(out, x.float() @ wide.t()) < 0.07}, {"out": _told(out)})
 
 
 @part("fp8-static")
 def fp8_static() -> Found:
-    from sglang.srt.layers.quantization.fp8_kernel import static_quant_fp8
-
+    static_quant_fp8 = _kernels("fp8_kernel").static_quant_fp8
     x = _draw(6, 256, seed=7)
     numbers, scale = static_quant_fp8(x, torch.full((1,), 0.02).to("cuda"), repeat_scale=True)
     return Found({"shape": list(scale.shape)}, {"all": _told(numbers, scale)})
@@ -117,8 +128,7 @@ def fp8_static() -> Found:
 @part("fp8-latent")
 def fp8_latent() -> Found:
     """What latent attention quantizes for its products of batches."""
-    from sglang.srt.layers.quantization import fp8_kernel
-
+    fp8_kernel = _kernels("fp8_kernel")
     x = _draw(4, 6, 256, seed=8)
     numbers, scale = fp8_kernel.per_tensor_quant_mla_fp8(x, torch.zeros(1).to("cuda"))
     masked = fp8_kernel.per_token_group_quant_mla_deep_gemm_masked_fp8(x)
@@ -127,8 +137,7 @@ def fp8_latent() -> Found:
 
 @part("int8-token")
 def int8_token() -> Found:
-    from sglang.srt.layers.quantization import int8_kernel
-
+    int8_kernel = _kernels("int8_kernel")
     x = _draw(6, 256, seed=9)
     numbers, scales = int8_kernel.per_token_quant_int8(x)
     return Found({"within 2%": _error(numbers.float() * scales, x) < 0.02}, {"all": _told(numbers, scales)})
@@ -136,8 +145,7 @@ def int8_token() -> Found:
 
 @part("int8-groups")
 def int8_groups() -> Found:
-    from sglang.srt.layers.quantization import int8_kernel
-
+    int8_kernel = _kernels("int8_kernel")
     x = _draw(6, 256, seed=15)
     numbers, scales = int8_kernel.per_token_group_quant_int8(x, 128)
     back = numbers.float().view(6, 2, 128) * scales[..., None]
@@ -146,29 +154,32 @@ def int8_groups() -> Found:
 
 @part("int8-block")
 def int8_block() -> Found:
-    from sglang.srt.layers.quantization import int8_kernel, int8_utils
+    from sglang.srt.layers.quantization import int8_utils
 
     weight = (_draw(256, 256, seed=10, dtype=torch.float32) * 30).to(torch.int8)
     scales = torch.rand(2, 2, generator=torch.Generator().manual_seed(10)).to("cuda") * 0.01
     x = _draw(5, 256, seed=10)
     out = int8_utils.apply_w8a8_block_int8_linear(x, weight, _BLOCK, scales)
     wide = int8_utils.block_dequant(weight, scales, _BLOCK)
-    numbers, scale = int8_utils.input_to_int8(x)
-    assert int8_kernel is not None
+    # not in later versions
+    tensor = _told(*int8_utils.input_to_int8(x)) if hasattr(int8_utils, "input_to_int8") else []
     return Found(
         {"within 3%": _error(out, x.float() @ wide.float().t()) < 0.03},
-        {"out": _told(out), "wide": _told(wide), "tensor": _told(numbers, scale)},
+        {"out": _told(out), "wide": _told(wide), "tensor": tensor},
     )
 
 
 @part("fp4-cache")
 def fp4_cache() -> Found:
     """The FP4 form of the KV cache: blocks of 16 numbers with a power of two each, as MXFP4 has."""
-    from sglang.srt.layers.quantization.kvfp4_tensor import KVFP4QuantizeUtil
+    from sglang.srt.layers.quantization import kvfp4_tensor
 
+    # later versions name it by its format
+    names = ("KVFP4QuantizeUtil", "FP4MXBlock16KVQuantizeUtil")
+    cache = next(getattr(kvfp4_tensor, name) for name in names if hasattr(kvfp4_tensor, name))
     x = _draw(3, 4, 64, seed=11)
-    numbers, scales = KVFP4QuantizeUtil.batched_quantize(x)
-    back = KVFP4QuantizeUtil.batched_dequantize(numbers, scales)
+    numbers, scales = cache.batched_quantize(x)
+    back = cache.batched_dequantize(numbers, scales)
     return Found(
         {"bits a number": 8 * numbers.numel() / x.numel(), "within 25%": _error(back, x) < 0.25},
         {"numbers": _told(numbers, scales), "back": _told(back)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -24,9 +25,20 @@ def _route(experts: int, biased: bool, **config: Any) -> tuple[torch.Tensor, tor
     chosen = select_experts(
         _draw(_TOKENS, _HIDDEN, seed=1).to(torch.bfloat16),
         _draw(_TOKENS, experts, seed=2),
-        TopKConfig(**config, correction_bias=bias),
+        TopKConfig(**_named(TopKConfig, config), correction_bias=bias),
     )
     return chosen.topk_ids, chosen.topk_weights
+
+
+def _named(kind: type, config: dict[str, Any]) -> dict[str, Any]:
+    """Later versions keep the number of fused shared experts in a layout of its own."""
+    shared = "num_fused_shared_experts"
+    if shared not in config or shared in inspect.signature(kind).parameters:
+        return config
+    from sglang.srt.configs.shared_experts import SharedExpertsConfig
+
+    rest = {name: value for name, value in config.items() if name != shared}
+    return {**rest, "shared_experts": SharedExpertsConfig(num_fused_shared_experts=config[shared])}
 
 
 def _routing(experts: int, biased: bool = False, **config: Any) -> Found:

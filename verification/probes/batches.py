@@ -40,9 +40,7 @@ def _benchmarked(
     return {"started": started, "outcome": _summary(model, passes, numbers)}
 
 
-def _driven(
-    args: Any, ports: Any, prompts: list[list[int]], steps: int, numbers: bool
-) -> dict[str, Any]:
+def _driven(args: Any, ports: Any, prompts: list[list[int]], steps: int, numbers: bool) -> dict[str, Any]:
     """Step by step, for trees whose benchmark has no runner."""
     from sglang.srt.configs.model_config import ModelConfig
     from sglang.srt.layers.moe import initialize_moe_config

@@ -10,6 +10,8 @@ import importlib.util
 from types import ModuleType
 from typing import Any
 
+from verification.probes import server_args
+
 _PLACES = ("sglang.benchmark.one_batch", "sglang.bench_one_batch")
 _RUNNER = "_TorchBenchRunner"
 
@@ -25,11 +27,7 @@ def benchmark() -> ModuleType | None:
 
 def start(module: ModuleType, args: Any, ports: Any) -> Any:
     """The benchmark's runner, with the model loaded and no tokenizer."""
-    if hasattr(module, "publish"):
-        place = module.SpawnRanks(
-            world_rank=module.spawn_world_rank(args, tp_rank=0, pp_rank=0), gpu_id=0
-        )
-        module.publish(args, role="scheduler", ranks=place)
+    server_args.publish(args)
     if hasattr(module, "_init_process_global_configs"):
         module._init_process_global_configs()
     module.get_tokenizer = lambda *args, **kwargs: None

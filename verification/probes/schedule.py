@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import types
+from array import array
 from typing import Any
 
 _MOST_BATCHES = 200
@@ -11,23 +14,18 @@ _SHARED_PREFIX = 5  # tokens
 
 def run(args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool) -> dict[str, Any]:
     """Two requests at once, then the others, which share a prefix with the first. What came of each."""
-    from sglang.srt.managers.scheduler import Scheduler
-
     from verification.machine.trace import TRACE
 
-    scheduler = Scheduler(args, ports, 0, 0, 0, 0, None)
-    started = len(TRACE.events)
     sent: list[Any] = []
-    channel = types.SimpleNamespace(send_output=lambda output, *rest, **named: sent.append(output))
-    scheduler.send_to_detokenizer = scheduler.send_to_tokenizer = channel
+    scheduler = _scheduler(args, ports, sent)
+    started = len(TRACE.events)
     requests = _requests(lengths, steps, greedy=numbers and bool(args.speculative_algorithm))
     seen: dict[str, Any] = {}
     batches: list[Any] = []
     for wave in (requests[:2], requests[2:]):
         scheduler.process_input_requests(wave)
         for _ in range(_MOST_BATCHES):
-            batch = scheduler.get_next_batch_to_run()
-            scheduler.cur_batch = batch
+            batch = _next_batch(scheduler)
             if not batch:
                 break
             extend = int(batch.extend_num_tokens or 0) if batch.forward_mode.is_extend() else 0
@@ -45,11 +43,48 @@ def run(args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool) ->
     return {"started": started, "outcome": outcome}
 
 
+def _scheduler(args: Any, ports: Any, sent: list[Any]) -> Any:
+    """The Scheduler of one rank; what it sends goes into `sent`."""
+    from sglang.srt.managers import scheduler as module
+
+    from verification.probes import server_args
+
+    def send(channel: object, output: Any, *rest: Any, **named: Any) -> None:
+        sent.append(output)
+
+    if "gpu_id" not in inspect.signature(module.Scheduler).parameters:  # later versions: a rank is published
+        from sglang.srt.managers.scheduler_components import ipc_channels
+
+        ipc_channels.SenderWrapper.send_output = send
+        server_args.publish(args)
+        return module.Scheduler(args, ports)
+    scheduler = module.Scheduler(args, ports, 0, 0, 0, 0, None)
+    channel = types.SimpleNamespace(send_output=functools.partial(send, None))
+    scheduler.send_to_detokenizer = scheduler.send_to_tokenizer = channel
+    return scheduler
+
+
+def _next_batch(scheduler: Any) -> Any:
+    """The batch that the scheduler's loop would run next."""
+    if not inspect.signature(scheduler.get_next_batch_to_run).parameters:
+        scheduler.cur_batch = scheduler.get_next_batch_to_run()
+        return scheduler.cur_batch
+    plan = scheduler.get_next_batch_to_run(
+        running_batch=scheduler.running_batch, last_batch=scheduler.last_batch
+    )
+    scheduler.running_batch = plan.running_batch
+    return plan.batch_to_run
+
+
 def _requests(lengths: list[int], steps: int, greedy: bool) -> list[Any]:
     import torch
     from sglang.srt.managers.io_struct import TokenizedGenerateReqInput
     from sglang.srt.sampling.sampling_params import SamplingParams
 
+    parameters = inspect.signature(TokenizedGenerateReqInput).parameters
+    empty = {"input_embeds": None, "token_type_ids": None} if "token_type_ids" in parameters else {}
+    # later versions keep tokens in arrays
+    kind = functools.partial(array, "q") if "array" in str(parameters["input_ids"].annotation) else list
     draws = torch.Generator().manual_seed(0)
     first: list[int] = []
     requests = []
@@ -64,11 +99,10 @@ def _requests(lengths: list[int], steps: int, greedy: bool) -> list[Any]:
             ignore_eos=True,
         )  # fmt: skip
         sampling.normalize(None)
-        requests.append(
-            TokenizedGenerateReqInput(
-                rid=f"r{index}", input_text="", input_ids=tokens, mm_inputs=None, sampling_params=sampling,
-                return_logprob=index == 0, logprob_start_len=-1, top_logprobs_num=0,
-                token_ids_logprob=None, stream=False,
-            )
-        )  # fmt: skip
+        given = {
+            "rid": f"r{index}", "input_text": "", "input_ids": kind(tokens), "mm_inputs": None,
+            "sampling_params": sampling, "return_logprob": index == 0, "logprob_start_len": -1,
+            "top_logprobs_num": 0, "token_ids_logprob": None, "stream": False,
+        }  # fmt: skip
+        requests.append(TokenizedGenerateReqInput(**{**empty, **given}))
     return requests

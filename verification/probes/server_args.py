@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import inspect
 from collections.abc import Mapping
 from typing import Any
@@ -46,4 +47,16 @@ def attention(args: Any) -> list[Any]:
     if hasattr(args, "get_attention_backends"):
         return list(args.get_attention_backends())
     made = resolved(args)
-    return [made[f"{phase}_attention_backend"] or made["attention_backend"] for phase in ("prefill", "decode")]
+    return [
+        made[f"{phase}_attention_backend"] or made["attention_backend"] for phase in ("prefill", "decode")
+    ]
+
+
+def publish(args: Any) -> None:
+    """Let the first rank's arguments be known, where a version keeps them beside the rank."""
+    if importlib.util.find_spec("sglang.srt.runtime_context") is None:
+        return
+    context = importlib.import_module("sglang.srt.runtime_context")
+    if hasattr(context, "SpawnRanks"):
+        rank = context.spawn_world_rank(args, tp_rank=0, pp_rank=0)
+        context.publish(args, role="scheduler", ranks=context.SpawnRanks(world_rank=rank, gpu_id=0))

@@ -6,7 +6,7 @@ logits is the tree's own, and need not be repeated here for each release.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 from types import ModuleType
 from typing import Any
 
@@ -19,8 +19,12 @@ _RUNNER = "_TorchBenchRunner"
 def benchmark() -> ModuleType | None:
     """The benchmark of the tree that is imported; None where it has no runner of its own."""
     for name in _PLACES:
-        if importlib.util.find_spec(name) is not None:
+        try:
             module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not name.startswith(error.name):
+                raise
+        else:
             return module if hasattr(module, _RUNNER) else None
     return None
 

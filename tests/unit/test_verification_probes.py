@@ -71,7 +71,7 @@ def test_a_field_has_the_name_that_the_release_gives_it(upstream):
 
 def test_a_field_that_the_release_lacks_is_no_silent_loss(upstream):
     upstream(sglang={}, sglang__srt={}, sglang__srt__server_args={"ServerArgs": Later})
-    with pytest.raises(TypeError, match="nsa|dsa"):
+    with pytest.raises(TypeError, match="dsa_prefill_backend"):
         server_args.make({"model_path": "m", "nsa_prefill_backend": "tilelang"})
 
 
@@ -101,10 +101,8 @@ def test_the_benchmark_is_used_where_it_has_a_runner(upstream):
 
 
 def test_what_a_build_file_makes_is_there_and_empty(tmp_path):
-    (tmp_path / "build.ninja").write_text(
-        "build a.o: compile_cuda a.cu\nbuild a.so: link a.o\ndefault a.so\n"
-    )
+    (tmp_path / "build.ninja").write_text("build a.so: link a.o\ndefault a.so\n")
     path = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(["ninja", "-f", "build.ninja"], cwd=tmp_path, check=True, env={"PATH": path})
     assert (tmp_path / "a.so").read_bytes() == b""
-    assert not (tmp_path / "a.o").exists()
+    assert {each.name for each in tmp_path.iterdir()} == {"build.ninja", "a.so"}

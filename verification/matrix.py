@@ -61,7 +61,8 @@ _NEXTN = {
 }
 #: The kernel that prepares NextN's input takes no fewer (releases from 0.5.23).
 _WIDER = {"hidden_size": 512}
-_DP = {"dp_size": 8, "enable_dp_attention": True}
+#: Each of the eight replicas gets its share of the requests.
+_DP = {"dp_size": 8, "enable_dp_attention": True, "max_running_requests": 64}
 _GRAPH = {"disable_cuda_graph": False}
 _REQUESTS: dict[str, Any] = {"driver": SCHEDULER, "lengths": (7, 12, 9), "steps": 4}
 _TRITON = {"attention_backend": "triton"}

@@ -17,6 +17,8 @@ PROGRAMS = (
     "sglang.bench_serving",
     "sglang.bench_offline_throughput",
     "sglang.bench_one_batch_server",
+    "sglang.benchmark.one_batch",
+    "sglang.benchmark.offline_throughput",
     "sglang.compile_deep_gemm",
     "sglang.check_env",
     "sglang.cli.main",

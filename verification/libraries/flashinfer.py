@@ -106,6 +106,8 @@ def install(numbers: bool) -> None:
     if numbers:
         implement("flashinfer.sampling.top_k_top_p_sampling_from_probs", _sample)
         implement("flashinfer.fused_moe.fused_topk_deepseek", _gate)
+    implement("flashinfer.utils.get_device_sm_count", lambda device: 132)
+    implement("flashinfer.utils.get_trtllm_gen_multi_ctas_kv_counter_bytes", lambda *sizes: 1024)
     for name in _WRAPPERS:
         implement(name, _wrapper(name))
     implement("flashinfer.norm.layernorm", _layernorm)

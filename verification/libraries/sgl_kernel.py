@@ -29,9 +29,15 @@ def _fused_add_rmsnorm(
     registry.REFERENCES["fused_add_rmsnorm"](x, residual, weight, eps, False)
 
 
+def _topk(*, score: Tensor, topk: int, **rest: object) -> Tensor:
+    return score.new_empty((len(score), topk), dtype=torch.int32)
+
+
 def install(numbers: bool) -> None:
     """Implement what DeepSeek's paths ask; with `numbers`, also what they calculate."""
     implement("sgl_kernel.utils.is_arch_support_pdl", lambda: torch.cuda.get_device_capability()[0] >= 9)
+    for name in ("fast_topk_transform_fused", "fast_topk_transform_ragged_fused"):
+        implement(f"sgl_kernel.{name}", _topk)
     if numbers:
         implement("sgl_kernel.silu_and_mul", _silu_and_mul)
         implement("sgl_kernel.rmsnorm", _rmsnorm)

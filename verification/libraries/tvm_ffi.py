@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import importlib.util
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,10 @@ from verification.machine.trace import TRACE
 #: A source in a build file: `build NAME.o: compile_cuda FILE`.
 _UNIT = re.compile(r"^build \S+: compile_\w+ (\S+)$", re.MULTILINE)
 _INCLUDE = re.compile(r'#include "([^"]+)"')
+
+
+#: What answers where only shapes exist, by function.
+STAND_INS: dict[str, Callable[..., Any]] = {}
 
 
 class _Compiled:
@@ -33,6 +37,8 @@ class _Compiled:
             TRACE.add("compiled", f"{self._name}.{function}", args, kwargs)
             if function in ANSWERS:
                 return ANSWERS[function]
+            if function in STAND_INS:
+                return STAND_INS[function](*args)
             if self._numbers:
                 if function not in CALCULATES:
                     raise NotImplementedError(f"{self._name}.{function} has no reference")

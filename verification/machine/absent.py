@@ -60,6 +60,9 @@ class _Name(type):
             return answer(name, args, kwargs)
         raise NotImplementedError(f"{name} is not in this environment")
 
+    def __int__(cls) -> int:
+        return 0  # a member of an enumeration whose number nobody knows
+
     def __or__(cls, other: object) -> Any:
         return object
 
@@ -80,6 +83,10 @@ class _Module(types.ModuleType):
         found = _named(f"{self.__name__}.{name}")
         setattr(self, name, found)
         return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # a function and a module of the same name: the module came last
+        return _named(self.__name__)(*args, **kwargs)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -208,6 +208,8 @@ class Placed(TorchFunctionMode):
         self, function: Any, kinds: object, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         named = dict(kwargs or {})
+        if function is torch.device:  # its name is no place yet
+            return function(*args, **named)
         if function is torch.Tensor.cuda:
             kept = {key: value for key, value in named.items() if key == "non_blocking"}
             return torch.Tensor.to(args[0], self._device, **kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch.distributed as dist
@@ -39,3 +40,14 @@ def no_waiting() -> None:
     from sglang.srt.distributed.device_communicators import shm_broadcast
 
     shm_broadcast.MessageQueue.wait_until_ready = lambda self: None
+
+
+def one_node() -> None:
+    """All ranks are on this machine, whatever the others would answer."""
+
+    def everybody(group: Any, source_rank: int = 0) -> list[bool]:
+        return [True] * dist.get_world_size(group)
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("sglang.") and "in_the_same_node_as" in vars(module):
+            module.in_the_same_node_as = everybody  # type: ignore[attr-defined]

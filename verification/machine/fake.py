@@ -85,12 +85,24 @@ class FakeDevice:
                 result = operation(*args, **kwargs)
         except (DynamicOutputShapeException, DataDependentOutputException):
             return self._from_numbers(operation, args, kwargs)
+        if name == "aten.copy_.default" and not isinstance(args[0], FakeTensor):
+            self._copy_out(args[0], args[1])
         if name.startswith("aten.all.") and isinstance(result, FakeTensor):
             self._true[result] = True
         if name in self.stand_ins:
             self.stand_ins[name](self, *args)
             return result
         return self._shadowed(operation, args, kwargs, result)
+
+    def _copy_out(self, target: torch.Tensor, source: Any) -> None:
+        """What is read back to the CPU: known numbers, else zeros, which is noted in `unknown`."""
+        if not isinstance(source, FakeTensor):
+            return
+        shadow = self.shadow(source)
+        if shadow is None:
+            self.unknown.append(("copy_", tuple(source.shape), str(source.dtype)))
+            shadow = torch.zeros(source.shape, dtype=source.dtype)
+        target.copy_(shadow)
 
     def _from_numbers(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The shape of the result depends on numbers: known ones, else ones that give something."""

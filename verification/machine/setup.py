@@ -13,9 +13,9 @@ from pathlib import Path
 #: services' clients. The version is what importlib.metadata says, for those that upstream asks.
 ABSENT: dict[str, str] = {
     "aibrix_kvcache": "", "checkpoint_engine": "", "cuda": "", "cutlass": "", "datasets": "", "decord": "",
-    "deep_ep": "", "deep_gemm": "2.1.1", "eic": "", "flashinfer": "0.5.3", "lmcache": "", "modelscope": "",
-    "nixl": "", "ollama": "", "polars": "", "tilelang": "", "torchao": "", "torchaudio": "",
-    "torchvision": "", "triton_kernels": "", "tvm_ffi": "",
+    "deep_ep": "", "deep_gemm": "2.1.1", "eic": "", "flash_mla": "", "flashinfer": "0.5.3", "lmcache": "",
+    "modelscope": "", "nixl": "", "ollama": "", "polars": "", "soundfile": "", "tilelang": "", "torchao": "",
+    "torchaudio": "", "torchvision": "", "triton_kernels": "", "tvm_ffi": "", "watchfiles": "",
 }  # fmt: skip
 #: What a machine may lack besides, where nobody installs requirements.txt.
 _MAY_BE_ABSENT = ("llguidance", "outlines", "outlines_core", "pycountry", "torch_memory_saver")
@@ -87,7 +87,7 @@ def _packages(
     tree: Path, kernel: Path, keys: tuple[str, ...], numbers: bool, missing: Mapping[str, str]
 ) -> None:
     from verification.kernels import registry
-    from verification.libraries import deep_ep, deep_gemm, flashinfer, sgl_kernel, tilelang, tvm_ffi
+    from verification.libraries import cutlass, deep_ep, deep_gemm, flashinfer, sgl_kernel, tilelang, tvm_ffi
     from verification.machine import absent, native
     from verification.machine.trace import TRACE
 
@@ -107,5 +107,6 @@ def _packages(
     deep_gemm.install(numbers)
     deep_ep.install()
     tilelang.install()
+    cutlass.install()
     tvm_ffi.install(numbers)
     sys.path.insert(0, str(tree / "python"))

@@ -42,5 +42,6 @@ def requests(module: ModuleType, tokens: list[list[int]], steps: int) -> list[An
     """A request for each list of tokens, which ends after `steps` more."""
     made = module.prepare_synthetic_inputs_for_latency_test(len(tokens), 0, tokens)
     for each in made:
+        each.rid = str(each.rid)  # numbers there; the scheduler's own are texts
         each.sampling_params.max_new_tokens = steps
     return list(made)

@@ -49,7 +49,8 @@ def _paged_logits(
     q: Tensor, kv: Tensor, weights: Tensor, lengths: Tensor, table: Tensor, plan: Any, longest: int,
     *rest: Any, **named: Any,
 ) -> Tensor:  # fmt: skip
-    return q.new_empty((q.shape[0] * q.shape[1], longest), dtype=torch.float32)
+    # rows are aligned, as the kernel's are
+    return q.new_empty((q.shape[0] * q.shape[1], _up(longest, 256)), dtype=torch.float32)[:, :longest]
 
 
 def install(numbers: bool) -> None:

@@ -122,7 +122,7 @@ def cut(
     reduced = reduce(run, files, pruned, setting, staying)
     files = files.restrict([path for path in files if path not in reduced.pruned.removed])
 
-    required = decide_requirements(reduced.output, overlaid.waiting, expanded.manifest)
+    required = decide_requirements(reduced.output, overlaid.waiting, expanded.manifest, reduced.summaries)
     run.stop([*required.problems, *beyond(asked, {record.mark for record in required.records})])
     output = reduced.output.replace(required.files)
 

@@ -72,7 +72,12 @@ def _named(data: bytes, endings: tuple[str, ...]) -> tuple[str, ...]:
     """The names with one of the endings in a text, sorted; `*` stands for what is put in at run time."""
     if not any(ending.encode() in data for ending in endings):
         return ()
-    text = data.decode("utf-8", "replace")
+    # a name stands on one line, and most lines have no ending: the pattern is slow where it does not match
+    text = "\n".join(
+        line
+        for line in data.decode("utf-8", "replace").split("\n")
+        if any(ending in line for ending in endings)
+    )
     ending = "|".join(re.escape(one) for one in endings)
     name = re.compile(rf"((?:[\w-]|{_HOLE.pattern})+)({ending})\b")
     whole = {_HOLE.sub("*", stem) + end for stem, end in name.findall(text)}

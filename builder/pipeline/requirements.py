@@ -10,6 +10,7 @@ from builder.analysis.externals import externals
 from builder.analysis.indexed_tree import world
 from builder.analysis.projects import Project, projects
 from builder.errors import Mark, Problem
+from builder.graph.modules import SummaryCache
 from builder.manifest.model import Manifest, TomlEdit
 from builder.overlay import toml
 from builder.overlay.record import Record
@@ -26,12 +27,12 @@ class DecidedRequirements:
 
 
 def decide_requirements(
-    output: Snapshot, edits: Iterable[TomlEdit], manifest: Manifest
+    output: Snapshot, edits: Iterable[TomlEdit], manifest: Manifest, known: SummaryCache
 ) -> DecidedRequirements:
     """Carry out the removals (`edits`, all `unused`) of the requirements that the output does not use.
 
     They wait until the output is known: what folding took out needs nothing any more. An import whose
-    failure is caught needs no requirement.
+    failure is caught needs no requirement. `known`: summaries of files of the output.
     """
     by_file: dict[str, list[TomlEdit]] = {}
     for edit in edits:
@@ -43,7 +44,7 @@ def decide_requirements(
             message = f"`{path}` is edited, and it is no pyproject.toml of a package in the output."
             done.problems += [Problem("R005", message, e.mark, Mark(path)) for e in wanted if not e.optional]
             continue
-        needed = _needed(found[path], output, [_name(edit) for edit in wanted], manifest)
+        needed = _needed(found[path], output, [_name(edit) for edit in wanted], manifest, known)
         leaving = [edit for edit in wanted if _name(edit) not in needed]
         data, problems, records = toml.edit(path, output[path], leaving)
         done.files[path] = data
@@ -56,7 +57,9 @@ def _name(edit: TomlEdit) -> str:
     return requirement_name(str(edit.value))
 
 
-def _needed(project: Project, output: Snapshot, names: Iterable[str], manifest: Manifest) -> set[str]:
+def _needed(
+    project: Project, output: Snapshot, names: Iterable[str], manifest: Manifest, known: SummaryCache
+) -> set[str]:
     """Which of these requirements provide what a file imports and must have."""
     words = [word.encode() for name in names for word in modules_of(name)]
     named = [
@@ -66,6 +69,6 @@ def _needed(project: Project, output: Snapshot, names: Iterable[str], manifest: 
         and path.endswith(".py")
         and any(word in output[path] for word in words)
     ]
-    uses = externals(world(output.restrict(named), manifest.packages), project, manifest)
+    uses = externals(world(output.restrict(named), manifest.packages, known), project, manifest)
     must = (module for module, places in uses.items() if any(not tried for _, _, tried in places))
     return {name for module in must for name in provided_by(module)}

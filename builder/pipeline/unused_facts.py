@@ -12,6 +12,8 @@ from builder.memo import remembered
 from builder.spelling import nearest
 from builder.tree import Snapshot
 
+_WORD = re.compile(rb"\w+")
+
 
 def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     """R009 for each fact, option value, absent module and absent symbol whose name no Python file of
@@ -71,8 +73,12 @@ def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
 @remembered
 def _held(names: Sequence[str], texts: Sequence[bytes]) -> frozenset[str]:
     """Those of the names that a text holds."""
-    text = b"\n".join(texts)
-    return frozenset(name for name in names if name.encode() in text)
+    # a name of word characters is a part of a word: the words, each once, are a tenth of the text
+    words = b"\n".join({word for text in texts for word in _WORD.findall(text)})
+    whole = b"\n".join(texts)
+    return frozenset(
+        name for name in names if (encoded := name.encode()) in (words if _WORD.fullmatch(encoded) else whole)
+    )
 
 
 def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:

@@ -14,6 +14,7 @@ from builder.emit.ledger import Reason
 from builder.graph.reach import Edge, Graph
 from builder.manifest.model import BASE, Batch, Manifest
 from builder.pipeline.answers.answer import State
+from builder.pipeline.answers.needs import needs
 from builder.pipeline.cut import Cut
 from builder.pipeline.measure import Figures
 from builder.pipeline.reasons import reasons
@@ -28,7 +29,6 @@ class Context:
     def __init__(self, cut: Cut, manifest: Manifest) -> None:
         self.cut = cut
         self.manifest = manifest
-        self.needed: dict[str, frozenset[str]] = {}  # removed module -> what it would need
         self.batches: Mapping[str, Batch] = {batch.id: batch for batch in manifest.batches}
 
     @classmethod
@@ -87,6 +87,11 @@ class Context:
     def absent_modules(self) -> frozenset[str]:
         """The modules that are declared absent."""
         return frozenset(a.name for b in self.cut.manifest.batches for a in b.absent if a.kind == "module")
+
+    @cached_property
+    def needs(self) -> Mapping[str, frozenset[str]]:
+        """What each removed module would need that a batch removes or declares absent."""
+        return needs(self.cut, self.upstream_edges, self.absent_modules)
 
     def state(self, path: str) -> State:
         """What became of a path that is on one of the sides."""

@@ -21,10 +21,7 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
         root = module is not None and rule.verdict == "reach"
         return f"to bring it back: name {f'`{module}` in roots.modules' if root else 'the path in `keep`'}"
     others = _other_batches(context, path, rule)
-    needed: frozenset[str] = frozenset()
-    if module:
-        needed = context.needed.get(module) or _needed(context, module)
-        context.needed[module] = needed
+    needed = context.needs.get(module, frozenset()) if module else frozenset()
     if others or needed:
         # code that uses what other batches remove often leaves with it, so those need not be switched off
         uses = f" (it uses {listed(sorted(needed), 3)}, removed too)" if needed else ""
@@ -63,32 +60,3 @@ def restore_statement(context: Context, batches: Iterable[str]) -> str | None:
 def without(context: Context, batches: Iterable[str]) -> str:
     """The build with these batches switched off."""
     return f"`dist {options(context.manifest, batches)}`"
-
-
-def _needed(context: Context, module: str) -> frozenset[str]:
-    """What a removed module imports, over other removed ones, that a batch removes or declares absent."""
-    cut = context.cut
-    index = cut.before.index
-    edges, absent = context.upstream_edges, context.absent_modules
-    needed: set[str] = set()
-    seen = {module}
-    todo = [module]
-    while todo:
-        current = todo.pop()
-        for item in index.modules[current].imports:
-            name = item.target
-            while name and name not in absent:
-                name = name.rpartition(".")[0]
-            if name and not index.internal(name):
-                needed.add(name)
-        for edge in edges.get(current, ()):
-            summary = index.modules.get(edge.target)
-            rule = cut.decided.removed.get(summary.path) if summary else None
-            if rule is None or edge.kind in ("string", "parent") or edge.target in seen:
-                continue
-            seen.add(edge.target)
-            todo.append(edge.target)
-            # what is removed only because nothing reaches it comes back with what reaches it
-            if rule.verdict != "reach" and rule.batch != BASE:
-                needed.add(edge.target)
-    return frozenset(needed)

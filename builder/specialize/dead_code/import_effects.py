@@ -106,27 +106,25 @@ def _noticed(world: SpecializerWorld, module: str) -> bool:
     return not (standard or world.is_module(module))
 
 
-def runs_anyway(world: SpecializerWorld, unit: Unit, module: str, leaving: Collection[ast.AST]) -> bool:
-    """Does a module run too when this file is imported without the imports that leave?
+def running_anyway(world: SpecializerWorld, unit: Unit, leaving: Collection[ast.AST]) -> set[str]:
+    """The modules that run too when this file is imported without the imports that leave.
 
     Only imports count that stand at the top of a file, in no branch; the packages around a module run first.
     """
     todo = [*_parents(unit.name), *_certain(world, unit, leaving)]
-    seen = set(todo)
+    seen = {*todo, unit.name}  # who imports this file does not make it import more
     while todo:
         name = todo.pop()
-        if name == module:
-            return True
         path = world.paths.get(name)
         further = list(_parents(name))
         if path is not None:
             with suppress(SyntaxError):
                 other = world.unit(path)
                 further += _certain(world, other, other.leaving)
-        fresh = [each for each in further if each not in seen]
-        seen.update(fresh)
+        fresh = {each for each in further if each not in seen}
+        seen |= fresh
         todo += fresh
-    return False
+    return seen
 
 
 def _parents(module: str) -> Iterator[str]:
@@ -137,14 +135,27 @@ def _parents(module: str) -> Iterator[str]:
 
 def _certain(world: SpecializerWorld, unit: Unit, leaving: Collection[ast.AST]) -> Iterator[str]:
     """The modules that a file imports whenever it is imported."""
+    if leaving:
+        staying = _top_imports(unit, leaving)
+    else:
+        staying = unit.told(("top imports", unit.package), lambda: _top_imports(unit, ()))
+    for source, name in staying:
+        if not name or world.is_module(f"{source}.{name}"):
+            yield f"{source}.{name}" if name else source
+
+
+def _top_imports(unit: Unit, leaving: Collection[ast.AST]) -> list[tuple[str, str]]:
+    """The imports at the top of a file that stay: (module, ""), and (module, name) of each name it takes."""
+    found: dict[tuple[str, str], None] = {}
     for stmt in unit.module.tree.body:
         if isinstance(stmt, ast.Import):
-            yield from (alias.name for alias in stmt.names if alias not in leaving)
+            found.update(((alias.name, ""), None) for alias in stmt.names if alias not in leaving)
         elif isinstance(stmt, ast.ImportFrom) and stmt not in leaving:
             source, taken = unit.absolute(stmt), [a.name for a in stmt.names if a not in leaving]
             if taken:
-                yield source
-            yield from (f"{source}.{name}" for name in taken if world.is_module(f"{source}.{name}"))
+                found[source, ""] = None
+            found.update(((source, name), None) for name in taken)
+    return list(found)
 
 
 @question

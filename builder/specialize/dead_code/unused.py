@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.source.layout import suites
-from builder.specialize.dead_code.import_effects import runs_anyway
+from builder.specialize.dead_code.import_effects import running_anyway
 from builder.specialize.folding.flow import catches
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
@@ -158,6 +158,7 @@ def unnoticed(world: SpecializerWorld, unit: Unit, unread: Sequence[Bound]) -> I
     """Those of the imported names that may leave: every module runs as before, or nobody notices."""
     unread = [bound for bound in unread if not _is_tried(unit, bound.node)]
     leaving = {bound.node.names[bound.index] for bound in unread} | unit.leaving
+    running = running_anyway(world, unit, leaving) if unread else ()
     for bound in unread:
         alias = bound.node.names[bound.index]
         if isinstance(bound.node, ast.Import):
@@ -169,9 +170,7 @@ def unnoticed(world: SpecializerWorld, unit: Unit, unread: Sequence[Bound]) -> I
             if world.is_module(f"{source}.{alias.name}"):
                 asked.append(f"{source}.{alias.name}")
         if never_runs(unit, bound.node) or not any(
-            world.ask("import_noticed", module, unit.name)
-            for module in asked
-            if not runs_anyway(world, unit, module, leaving)
+            world.ask("import_noticed", module, unit.name) for module in asked if module not in running
         ):
             yield bound
 

@@ -51,7 +51,7 @@ def _absent_imports(
 def _closed(
     own: Mapping[str, Iterable[str]], onward: Mapping[str, Iterable[str]]
 ) -> dict[str, frozenset[str]]:
-    """What each node has itself, or by those to which it leads; a set is a number, one bit for each member."""
+    """What each node has itself, or by those to which it leads; a set is a number here."""
     members = sorted({each for some in own.values() for each in some})
     bit = {each: 1 << number for number, each in enumerate(members)}
     found = {node: sum(bit[each] for each in set(some)) for node, some in own.items()}

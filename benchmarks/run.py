@@ -162,7 +162,10 @@ EDITS = {
     "comment": ("\nname: ", "\n# a comment\nname: "),
     "reason": ("why: MindSpore models run on Ascend only.", "why: MindSpore runs on Ascend only."),
     "rule": (" docs/platforms/,", " docs/platforms/, docs/get_started/,"),
-    "fact": ("        sglang.srt.layers.quantization.fp8_kernel.is_fp8_fnuz: false\n", ""),
+    "fact": (
+        "        sglang.srt.layers.quantization.fp8_kernel.is_fp8_fnuz: {value: false, until: 0.5.13}\n",
+        "",
+    ),
 }
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from builder.analysis.indexed_tree import IndexedTree, line_of
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.graph.names import module_of
 from builder.manifest.model import Absent, Fact, Manifest
+from builder.memo import remembered
 from builder.source.parse import parse
 
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
@@ -40,54 +41,58 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         snapshot = after.snapshot
         if summary.error is not None or snapshot.tree[path] == before.snapshot.tree.get(path):
             continue
-        tree = parse(snapshot[path], path).tree
-        problems += _defaults(after, path, tree, stated)
-        problems += _fields(after, path, tree, f"{module_of(path, manifest.packages)}.", absent)
-        misuses = list(_misuses(tree))
-        if misuses:
-            theirs = Counter(_upstream_misuses(before, path))
-            for node in misuses:
-                text = ast.unparse(node)
-                if theirs[text]:
-                    theirs[text] -= 1
-                    continue
-                message = f"{path}:{node.lineno}: `{text[:80]}` raises an error"
-                place = Mark(path, node.lineno)
-                excerpt = line_of(after, path, node.lineno)
-                problems.append(Problem("G014", message, None, place, excerpt=excerpt, hint=_NONE_HINT))
+        data = snapshot[path]
+        problems += _defaults(after, path, stated)
+        problems += _fields(after, path, f"{module_of(path, manifest.packages)}.", absent)
+        found = misuses(data)
+        theirs = Counter(text for _, text in _upstream_misuses(before, path)) if found else Counter()
+        for line, text in found:
+            if theirs[text]:
+                theirs[text] -= 1
+                continue
+            message = f"{path}:{line}: `{text[:80]}` raises an error"
+            excerpt = line_of(after, path, line)
+            place = Mark(path, line)
+            problems.append(Problem("G014", message, None, place, excerpt=excerpt, hint=_NONE_HINT))
     return problems
 
 
-def _upstream_misuses(before: IndexedTree, path: str) -> Iterator[str]:
+def _upstream_misuses(before: IndexedTree, path: str) -> Sequence[tuple[int, str]]:
     summary = before.summaries.get(path)
-    if summary is not None and summary.error is None:
-        yield from (ast.unparse(node) for node in _misuses(parse(before.snapshot[path], path).tree))
+    return misuses(before.snapshot[path]) if summary is not None and summary.error is None else ()
 
 
-def _defaults(after: IndexedTree, path: str, tree: ast.Module, stated: dict[str, Fact]) -> Iterator[Problem]:
+def _defaults(after: IndexedTree, path: str, stated: Mapping[str, Fact]) -> Iterator[Problem]:
     """Problems for constants in the bodies of classes that differ from what a fact states."""
-    for cls in ast.walk(tree):
-        if not isinstance(cls, ast.ClassDef):
+    for line, cls, name, value in class_constants(after.snapshot[path]):
+        fact = stated.get(name)
+        if fact is None or _fits(fact, value):
             continue
-        for node in cls.body:
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            value = getattr(node, "value", None)
-            for target in targets:
-                fact = stated.get(target.id) if isinstance(target, ast.Name) else None
-                if fact is None or not isinstance(value, ast.Constant) or _fits(fact, value.value):
-                    continue
-                stated_value = f"`{fact.name}` is {fact.value!r} (batch {fact.batch})"
-                message = f"{stated_value}, and {cls.name} sets it to {value.value!r}"
-                place = Mark(path, node.lineno)
-                excerpt = line_of(after, path, node.lineno)
-                yield Problem("G014", message, fact.mark, place, excerpt=excerpt, hint=_CLASS_HINT)
+        stated_value = f"`{fact.name}` is {fact.value!r} (batch {fact.batch})"
+        message = f"{stated_value}, and {cls} sets it to {value!r}"
+        excerpt = line_of(after, path, line)
+        yield Problem("G014", message, fact.mark, Mark(path, line), excerpt=excerpt, hint=_CLASS_HINT)
 
 
-def _fields(
-    after: IndexedTree, path: str, tree: ast.Module, module: str, absent: Mapping[str, Absent]
-) -> Iterator[Problem]:
+@remembered
+def class_constants(data: bytes) -> tuple[tuple[int, str, str, object], ...]:
+    """(line, class, name, value) of each constant that the body of a class gives a name."""
+    return tuple(
+        (node.lineno, cls.name, target.id, value.value)
+        for cls in ast.walk(parse(data, "").tree)
+        if isinstance(cls, ast.ClassDef)
+        for node in cls.body
+        if isinstance(value := getattr(node, "value", None), ast.Constant)
+        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
+        if isinstance(target, ast.Name)
+    )
+
+
+def _fields(after: IndexedTree, path: str, module: str, absent: Mapping[str, Absent]) -> Iterator[Problem]:
     """Problems for absent fields that a method of their class reads from `self`."""
-    for cls in tree.body:
+    if not any(name.startswith(module) for name in absent):
+        return
+    for cls in parse(after.snapshot[path], path).tree.body:
         owner = f"{module}{cls.name}." if isinstance(cls, ast.ClassDef) else ""
         if not owner or not any(name.startswith(owner) for name in absent):
             continue
@@ -111,11 +116,14 @@ def _fits(fact: Fact, value: object) -> bool:
     return type(value) is type(fact.value) and value == fact.value
 
 
-def _misuses(tree: ast.Module) -> Iterator[ast.expr]:
-    """Expressions that raise an error because one of their parts is None."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.expr) and _raises(node):
-            yield node
+@remembered
+def misuses(data: bytes) -> tuple[tuple[int, str], ...]:
+    """(line, source) of each expression that raises an error because one of its parts is None."""
+    return tuple(
+        (node.lineno, ast.unparse(node))
+        for node in ast.walk(parse(data, "").tree)
+        if isinstance(node, ast.expr) and _raises(node)
+    )
 
 
 def _raises(node: ast.expr) -> bool:

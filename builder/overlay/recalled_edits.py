@@ -1,7 +1,8 @@
 """Edits of one file, as they are remembered from earlier runs.
 
 What edits make of a file does not depend on where the manifest states them. So they are remembered with
-numbers for their places. Edits with a problem are not remembered: its sentence may name a place.
+numbers for their places. Edits that match nothing, as those for other versions do, are remembered too; those
+with another problem are not, since its sentence may name a place.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ One = TypeVar("One", Edit, TomlEdit, AnchoredEdit)
 
 
 class _Wrong(Exception):
-    """The edits have problems."""
+    """The edits have problems that are not remembered."""
 
 
 def edit_or_recall(
@@ -35,14 +36,18 @@ def edit_or_recall(
     numbers = {mark: Mark("", number) for number, mark in enumerate(marks)}
     numbered = [replace(one, mark=numbers[one.mark]) for one in edits]
 
-    def make() -> tuple[bytes, list[Record]]:
+    def make() -> Edited:
         data, problems, records = edit(numbered)
-        if problems:
+        if not all(problem.nothing and problem.mark in numbers.values() for problem in problems):
             raise _Wrong
-        return data, records
+        return data, problems, records
 
     try:
-        data, records = recall(kind, (*given, numbered), make)
+        data, problems, records = recall(kind, (*given, numbered), make)
     except _Wrong:
         return edit(edits)
-    return data, [], [replace(record, mark=marks[record.mark.line]) for record in records]
+    return (
+        data,
+        [replace(one, mark=marks[one.mark.line]) for one in problems if one.mark is not None],
+        [replace(one, mark=marks[one.mark.line]) for one in records],
+    )

@@ -12,8 +12,9 @@ from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, scalar, text
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
+from builder.specialize.folding.counting import counted
 from builder.specialize.folding.effects import leaves_trace
-from builder.specialize.folding.positions import entries_counted, unseen
+from builder.specialize.folding.positions import unseen
 
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
@@ -165,14 +166,18 @@ class Expressions:
 
     def _members(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, names: Sequence[str]) -> None:
         gone = {index for index, item in enumerate(node.elts) if self._member_gone(item, names, scope)}
-        emptied = len(gone) == len(node.elts)
-        if gone and (emptied or not isinstance(node, ast.Set)) and not unseen(self.evaluator, node, scope):
+        if gone and self._positions_seen(node, emptied=len(gone) == len(node.elts), scope=scope):
             gone = set()  # an absent value does no harm there; what does not exist is told as a use of it
             self.doubts.append((node.lineno, "a collection whose positions are seen keeps its elements"))
         self.ops.extend(DropItem(node, "elts", index) for index in sorted(gone))
         for index, item in enumerate(node.elts):
             if index not in gone:
                 self.fold(item, scope, names=names)
+
+    def _positions_seen(self, node: ast.List | ast.Tuple | ast.Set, emptied: bool, scope: Scope) -> bool:
+        if isinstance(node, ast.Set) and not emptied:
+            return counted(self.evaluator, node, scope)
+        return not unseen(self.evaluator, node, scope)
 
     def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
         if self.evaluator.item_absent(item, names, scope):
@@ -182,7 +187,7 @@ class Expressions:
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
         leaving = [self._entry_gone(node, index, scope, names) for index in range(len(node.keys))]
-        if any(leaving) and entries_counted(self.evaluator, node, scope):
+        if any(leaving) and counted(self.evaluator, node, scope):
             leaving = [False] * len(leaving)
             self.doubts.append((node.lineno, "a dict whose entries are counted keeps them"))
         for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):

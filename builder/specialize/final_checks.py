@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from builder.specialize.dead_code.hierarchy import Class, Hierarchy, defines_method
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of, text
+from builder.specialize.folding.reads import names_given
+from builder.specialize.folding.relatives import class_of_self
 from builder.specialize.leftovers import Leftover
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
@@ -32,6 +34,8 @@ def hidden_uses(
         for cls in hierarchy.named(owner):
             yield from _exposed(world, hierarchy, cls, member, name)
             yield from _given_by_position(world, hierarchy, cls, member, name, before)
+            if world.ask("is_enumeration", owner) and world.ask("members_counted", owner):
+                yield _use(cls.unit, cls.node, f"the members of {cls.node.name}", name, cls.scope.qualname)
     yield from _exported(world)
 
 
@@ -65,16 +69,53 @@ def _given_by_position(
         return
     at = _fields(upstream, cls.node.name).index(field)
     tuple_like = any((names_of(base) or ("",))[0] == "NamedTuple" for base in cls.node.bases)
-    for heir in (cls, *hierarchy.heirs(cls)[0]):
-        for path in world.words.holders(heir.node.name.encode()):
+    heirs = hierarchy.heirs(cls)[0]
+    for heir in (cls, *heirs):
+        for unit, node in _makes(world, heir):
+            positions = _positions(node, unit)
+            if positions is not None and (positions > at or tuple_like):
+                yield _use(unit, node, f"{heir.node.name}({field})", name, unit.scope_of(node).qualname)
+    for each in (*hierarchy.lineage(cls).classes, *heirs):
+        for node in ast.walk(each.node):
+            if isinstance(node, ast.Call) and _is_own_class(node.func, each.unit):
+                positions = _positions(node, each.unit)
+                if positions is not None and (positions > at or tuple_like):
+                    yield _use(each.unit, node, f"{cls.node.name}({field})", name, each.scope.qualname)
+
+
+def _makes(world: SpecializerWorld, cls: Class) -> Iterator[tuple[Unit, ast.AST]]:
+    """The calls and patterns that name a class, also under the name that an import or assignment gives it."""
+    for called in sorted(names_given(world, cls.node.name)):
+        for path in world.words.holders(called.encode()):
             unit = world.unit(path)
             evaluator = Evaluator(world, unit)
-            for node in nodes_on(unit, heir.node.name):
-                positions = _positions(node, unit)
-                if positions is None or not _names(evaluator, node, heir.qualified):
-                    continue
-                if positions > at or tuple_like:
-                    yield _use(unit, node, f"{heir.node.name}({field})", name, unit.scope_of(node).qualname)
+            for node in nodes_on(unit, called):
+                if isinstance(node, (ast.Call, ast.MatchClass)) and _names(evaluator, node, cls.qualified):
+                    yield unit, node
+                elif isinstance(node, ast.Assign) and _is_class(evaluator, node.value, cls.qualified):
+                    others = {target.id for target in node.targets if isinstance(target, ast.Name)}
+                    for other in sorted(others):
+                        calls = (n for n in nodes_on(unit, other) if isinstance(n, ast.Call))
+                        yield from ((unit, n) for n in calls if getattr(n.func, "id", "") == other)
+
+
+def _is_class(evaluator: Evaluator, node: ast.expr, qualified: str) -> bool:
+    return evaluator.qualified(node, evaluator.unit.scope_of(node)) == qualified
+
+
+def _is_own_class(func: ast.expr, unit: Unit) -> bool:
+    """Is this `cls` of a class method, `type(self)` or `self.__class__`?"""
+    if isinstance(func, ast.Call) and names_of(func.func) == ("type",) and len(func.args) == 1:
+        func = func.args[0]
+    elif isinstance(func, ast.Attribute) and func.attr == "__class__":
+        func = func.value
+    elif isinstance(func, ast.Name):
+        decorators = getattr(unit.scope_of(func).node, "decorator_list", ())
+        if not any(names_of(d)[:1] == ("classmethod",) for d in decorators):
+            return False
+    else:
+        return False
+    return class_of_self(func, unit.scope_of(func)) is not None
 
 
 def _fields(unit: Unit, cls: str) -> list[str]:

@@ -65,6 +65,28 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
     return any(_is_handed_over(world, path, module, name) for path in world.words.holders(name.encode()))
 
 
+@question
+def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
+    """Does the program bind a name that a module imports again: in its namespace, or as its attribute?
+
+    Only what means this module counts. What anybody may write is no import that a fact speaks of.
+    """
+    module, _, name = qualified.rpartition(".")
+    here = name.encode() in world.outline(world.paths[module]).quoted
+    for write in _reflected(world, name):
+        if write.owner == module and (write.name == name or (write.name == ANY and here)):
+            return True
+    spelled = qualified.encode()  # `patch("module.NAME", ...)`
+    for path in world.words.holders(name.encode()):
+        if any(quote + spelled + quote in world.files[path] for quote in (b'"', b"'")):
+            return True
+    return any(
+        _evaluator(world, unit).qualified(node.value, unit.scope_of(node.value)) == module
+        for unit, node in _attribute_stores(world, name)
+        if not _is_self(node.value)
+    )
+
+
 def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
     """Does a call in a file get what may be the module together with a text that is the name?"""
     if name.encode() not in world.outline(path).quoted:

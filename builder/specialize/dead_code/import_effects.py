@@ -91,8 +91,15 @@ def _taken_as_attribute(world: SpecializerWorld, module: str, importer: str) -> 
 
 
 def _imports_package(data: bytes, module: str) -> bool:
-    """Is there an `import a` for a package `a` around a module, and none of the module itself?"""
-    plain = {written for _, written, names in imports(data) if not names}
+    """Is there an `import a` or `from b import a` for a package `a` around a module, and no `import` of the
+    module itself?"""
+    plain: set[str] = set()
+    packages = set(module.split(".")[:-1])
+    for _, written, names in imports(data):
+        if not names:
+            plain.add(written)
+        elif not packages.isdisjoint(names):
+            return True
     return any(f"{module}.".startswith(f"{name}.") for name in plain) and module not in plain
 
 
@@ -183,7 +190,8 @@ def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
         node = binding.node
         if not isinstance(node, ast.ClassDef) or node.keywords:
             return True
-        if any(getattr(stmt, "name", "") == "__init_subclass__" for stmt in node.body):
+        told = ("__init_subclass__", "__class_getitem__")
+        if any(getattr(stmt, "name", "") in told for stmt in node.body):
             return True
         for base in node.bases:
             plain = base.value if isinstance(base, ast.Subscript) else base

@@ -81,7 +81,7 @@ class LookUps:
                 if not self._keyed(node) and not self._instance(node.value):
                     yield self._site(node, node.value, own=True)
             elif isinstance(node, ast.Name) and node.id in _NAMED and self._handed_on(node):
-                yield Site("any", "", self._span(node))
+                yield Site("any", self._callers(node), self._span(node))
 
     def _call(self, node: ast.Call) -> Iterator[Site]:
         func = node.func
@@ -98,7 +98,7 @@ class LookUps:
                 self._names.shows(argument, scope, 0)
                 for argument in node.args[: 1 if name == "methodcaller" else None]
             ):
-                yield Site("any", "", self._span(node))
+                yield Site("any", self._callers(node), self._span(node))
         elif name in _OWN and isinstance(func, ast.Name) and not node.args:
             inside = name == "locals" and scope.kind not in ("module", "class")
             if not inside and not self._keyed(node):
@@ -152,6 +152,8 @@ class LookUps:
 
     def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
         kind, name, *base = self._owner(owner, scope_around(self._unit, node), 0)
+        if kind == "any" and not name:
+            name = self._callers(node)
         around = self._around(node)
         walks = _WALKS.search(around) is not None
         own = own and _CLASS_OF.search(around) is None
@@ -160,12 +162,24 @@ class LookUps:
 
     def _around(self, node: ast.AST) -> bytes:
         """The definition of the module that a look-up is in, or all of the module."""
+        module, definition = self._unit.module, self._definition(node)
+        return (
+            module.data
+            if definition is None
+            else module.data[module.start(definition) : module.end(definition)]
+        )
+
+    def _callers(self, node: ast.AST) -> str:
+        """The function or class from whose callers an object of unknown origin may come."""
+        definition = self._definition(node)
+        return f"{self._unit.name}.{definition.name}" if definition is not None else ""
+
+    def _definition(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
+        """The function or class of the module that a node is in."""
         parents = self._unit.module.parents
         while parents.get(node) not in (None, self._unit.module.tree):
             node = parents[node]
-        definition = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        module = self._unit.module
-        return module.data[module.start(node) : module.end(node)] if definition else module.data
+        return node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else None
 
     def _owner(self, node: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
         if depth > 5:

@@ -100,12 +100,19 @@ class Evaluator:
             full = f"{self.unit.name}.{name}"
             return Gone(full) if self.world.is_gone(full) else name
         if owner.kind == "module":
-            return self.world.canonical(self.unit.name, name)
+            meant, here = self.world.canonical(self.unit.name, name), f"{self.unit.name}.{name}"
+            taken = isinstance(meant, str) and meant != here and self._is_known(meant)
+            return here if taken and self.hinders("import_rebound", here) else meant
         bindings = owner.names[name]
         if all(b.kind == "import" for b in bindings):
             found = {self.world.imported(self.unit, b) for b in bindings}
             return found.pop() if len(found) == 1 else None
         return None
+
+    def _is_known(self, name: str) -> bool:
+        """Do the facts, or an earlier round, say what this function or constant gives?"""
+        stated = name in self.facts.predicates or name in self.facts.values
+        return stated or self.world.function(name) is not None or self.world.constant(name) is not None
 
     # -- values -------------------------------------------------------------------------------
 
@@ -289,7 +296,7 @@ class Evaluator:
         if node.args or node.keywords:
             return None
         method = self.world.method(func.attr)
-        if method is not None and self._is_our_object(func.value, scope):
+        if method is not None and self._is_our_object(func.value, func.attr, scope):
             return method
         if func.attr == "get" and isinstance(func.value, ast.Attribute):
             described = isinstance(self.qualified(func.value, scope), str)
@@ -300,7 +307,7 @@ class Evaluator:
                 return KnownValue(getattr(owner.value, func.attr)())
         return None
 
-    def _is_our_object(self, owner: ast.expr, scope: Scope) -> bool:
+    def _is_our_object(self, owner: ast.expr, method: str, scope: Scope) -> bool:
         """Is this `self` or `cls` in a method of a class, or a member of an enumeration of the tree?"""
         if isinstance(owner, ast.Name):
             function = scope.find(owner.id)
@@ -309,7 +316,9 @@ class Evaluator:
             arguments = getattr(function.node, "args", None)
             first = [*arguments.posonlyargs, *arguments.args][:1] if arguments is not None else []
             rebound = len(function.names.get(owner.id, ())) != 1
-            return function.parent.kind == "class" and not rebound and [a.arg for a in first] == [owner.id]
+            if function.parent.kind != "class" or rebound or [a.arg for a in first] != [owner.id]:
+                return False
+            return not self.hinders("method_elsewhere", function.parent.qualname.rpartition(".")[2], method)
         named = self.qualified(owner, scope)
         home = named.rpartition(".")[0] if isinstance(named, str) else ""
         return bool(home) and self.world.ask("is_enumeration", home)

@@ -52,6 +52,21 @@ def member_counted(world: SpecializerWorld, cls: str, name: str) -> bool:
     )
 
 
+@question
+def members_counted(world: SpecializerWorld, qualified: str) -> bool:
+    """Does the program count or number the members of an enumeration?"""
+
+    def shows(at: Evaluator, node: ast.expr, scope: Scope) -> bool:
+        parents = at.unit.module.parents
+        parent = parents.get(node)
+        if isinstance(parent, ast.Attribute) and parent.attr == "__members__":
+            return _Counts(at).of(parent, scope)
+        iterated = isinstance(parent, (ast.Call, ast.For, ast.Starred, ast.comprehension))
+        return iterated and _Counts(at).of(node, scope)
+
+    return some_read(world, qualified, shows)
+
+
 class _Counts:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator

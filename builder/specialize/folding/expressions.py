@@ -121,7 +121,7 @@ class Expressions:
                 keep.append(index)
             elif truth is stop:
                 keep.append(index)
-                if not leaves_trace(node.values[index + 1 :]):
+                if not leaves_trace(node.values[index + 1 :], scope):
                     break
             elif not test and index == last:
                 keep.append(index)  # it may be the value
@@ -139,7 +139,7 @@ class Expressions:
         truth = self.evaluator.truth(node.test, scope)
         if truth is not None and self.evaluator.pure(node.test, scope):
             taken, other = (node.body, node.orelse) if truth else (node.orelse, node.body)
-            if not leaves_trace([other]):
+            if not leaves_trace([other], scope):
                 self.ops.append(Replace(node, taken))
                 self.fold(taken, scope, test, names)
                 return

@@ -357,8 +357,11 @@ class _Folder:
     def numbers(self, stmt: ast.ClassDef, scope: Scope, name: str) -> None:
         """Members of an enumeration keep their values; where the class makes them itself, none may leave."""
         enumeration = Enumeration(stmt, lambda node: self.evaluator.qualified(node, scope))
-        if enumeration.counts_itself() and not self.removed.isdisjoint(stmt.body):
-            self.doubt(stmt, f"the values of {name} may change: the class makes them, and a member leaves")
+        counts = enumeration.counts_itself() and not self.removed.isdisjoint(stmt.body)
+        if counts or enumeration.renames(self.removed):
+            self.doubt(
+                stmt, f"the members of {name} may change: the class makes their values, or two share one"
+            )
             self.out.broken.append(
                 (stmt.lineno, stmt.col_offset + 1, name, f"a member of {self.unit.name}.{name}")
             )

@@ -23,7 +23,7 @@ Shows = Callable[[Evaluator, ast.expr, Scope], bool]
 def some_read(world: SpecializerWorld, named: str, shows: Shows) -> bool:
     """Does some read in the program show it? `named`: a qualified name, or a bare one of any owner."""
     owner, _, name = named.rpartition(".")
-    for called in sorted(_called(world, name)) if owner else [name]:
+    for called in sorted(names_given(world, name)) if owner else [name]:
         for path in sorted(world.words.holders(called.encode())):
             try:
                 unit = world.unit(path)
@@ -71,7 +71,7 @@ def _is_attribute(node: ast.expr, scope: Scope) -> bool:
     return owner is not None and owner.kind == "class"
 
 
-def _called(world: SpecializerWorld, name: str) -> set[str]:
+def names_given(world: SpecializerWorld, name: str) -> set[str]:
     """A name, and those that imports give to what has it: `from module import NAME as OTHER`."""
     found, todo = {name}, [name]
     while todo:
@@ -102,12 +102,8 @@ def _by_text(unit: Unit, node: ast.Constant) -> Iterator[ast.expr]:
     """What takes an attribute or an entry of a namespace that a text names."""
     parent = unit.module.parents.get(node)
     if isinstance(parent, ast.Call) and node in parent.args:
-        last = (names_of(parent.func) or ("",))[0]
-        if (
-            last in _LOOK_UPS
-            or getattr(parent.func, "attr", "") in _LOOK_UPS
-            or (isinstance(parent.func, ast.Attribute) and _is_namespace(parent.func.value))
-        ):
+        looks_up = not _LOOK_UPS.isdisjoint(names_of(parent.func))
+        if looks_up or (isinstance(parent.func, ast.Attribute) and _is_namespace(parent.func.value)):
             yield parent
     elif isinstance(parent, ast.Subscript) and parent.slice is node and _is_namespace(parent.value):
         yield parent

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.world import SpecializerWorld
+from builder.specialize.world import SpecializerWorld, Unit, question
 
 
 def may_share_objects(world: SpecializerWorld, one: str, other: str) -> bool:
@@ -27,6 +27,52 @@ def may_share_objects(world: SpecializerWorld, one: str, other: str) -> bool:
     return False
 
 
+@question
+def method_elsewhere(world: SpecializerWorld, cls: str, method: str) -> bool:
+    """May `self` in a class of this last name get a method that no class of the program defines?
+
+    So it is where an object of the class, or of an heir, has the method from no class of the program, but
+    a base outside of it or a `__getattr__`.
+    """
+    heirs = _closure(cls, lambda name: {*_other_names(world, name), *_heirs(world, name)})
+    for heir in sorted(heirs):
+        lineage = _closure(heir, lambda name: {*_other_names(world, name), *_bases_of(world, name)})
+        classes = [each for name in sorted(lineage) for each in _classes(world, name)]
+        defined = {n for _, node in classes for n in _defined(node)}
+        if method in defined:
+            continue
+        if not defined.isdisjoint(_LOOKED_UP) or any(_has_outer_base(world, *each) for each in classes):
+            return True
+    return False
+
+
+def _classes(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
+    for path in sorted(world.words.holders(name.encode())):
+        unit = world.unit(path)
+        for node in nodes_on(unit, name):
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                yield unit, node
+
+
+def _defined(node: ast.ClassDef) -> Iterator[str]:
+    return (s.name for s in ast.walk(node) if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def _has_outer_base(world: SpecializerWorld, unit: Unit, node: ast.ClassDef) -> bool:
+    """Does a class inherit from something outside of the program that may have methods of its own?"""
+    from builder.specialize.evaluating.evaluate import Evaluator  # which asks this question
+
+    evaluator, scope = Evaluator(world, unit), unit.scopes.of(node).parent or unit.scopes.root
+    for base in node.bases:
+        named = evaluator.qualified(base.value if isinstance(base, ast.Subscript) else base, scope)
+        module = named.rpartition(".")[0] if isinstance(named, str) else ""
+        while module and not world.is_module(module):
+            module = module.rpartition(".")[0]
+        if not module and isinstance(named, str) and named not in _WITHOUT_METHODS:
+            return True
+    return False
+
+
 def class_of_self(node: ast.expr, scope: Scope) -> str | None:
     """The last name of the class in whose method an expression is the method's own first argument."""
     owner = scope.find(node.id) if isinstance(node, ast.Name) else None
@@ -39,6 +85,12 @@ def class_of_self(node: ast.expr, scope: Scope) -> str | None:
     return owner.parent.qualname.rpartition(".")[2] if plain and not static else None
 
 
+#: Methods that give an object attributes that no class defines.
+_LOOKED_UP = frozenset(["__getattr__", "__getattribute__"])
+#: Bases outside of the program that bring no methods with a name of their own.
+_WITHOUT_METHODS = frozenset(
+    ["object", "abc.ABC", "typing.Generic", "typing.Protocol", "enum.Enum", "enum.IntEnum"]
+)
 #: Stands for a base that the text does not name, and for `type`, whose instances are classes.
 _UNKNOWN = "type"
 

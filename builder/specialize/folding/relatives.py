@@ -35,15 +35,43 @@ def method_elsewhere(world: SpecializerWorld, cls: str, method: str) -> bool:
     a base outside of it or a `__getattr__`.
     """
     heirs = _closure(cls, lambda name: {*_other_names(world, name), *_heirs(world, name)})
-    for heir in sorted(heirs):
-        lineage = _closure(heir, lambda name: {*_other_names(world, name), *_bases_of(world, name)})
-        classes = [each for name in sorted(lineage) for each in _classes(world, name)]
-        defined = {n for _, node in classes for n in _defined(node)}
-        if method in defined:
-            continue
-        if not defined.isdisjoint(_LOOKED_UP) or any(_has_outer_base(world, *each) for each in classes):
+    for unit, node in (each for heir in sorted(heirs) for each in _classes(world, heir)):
+        classes, outer = _lineage(world, unit, node)
+        if all(each.name != cls for each in classes):
+            continue  # its base has the name alone
+        defined = {name for each in classes for name in _defined(each)}
+        if method not in defined and (outer or not defined.isdisjoint(_LOOKED_UP)):
             return True
     return False
+
+
+def _lineage(world: SpecializerWorld, unit: Unit, node: ast.ClassDef) -> tuple[list[ast.ClassDef], bool]:
+    """A class with those that it inherits from, and whether a base lies outside of the program and may have
+    methods of its own."""
+    from builder.specialize.evaluating.evaluate import Evaluator  # which asks about this itself
+
+    found, todo, outer = [node], [(unit, node)], False
+    while todo:
+        unit, node = todo.pop()
+        evaluator, scope = Evaluator(world, unit), unit.scopes.of(node).parent or unit.scopes.root
+        for base in node.bases:
+            plain = base.value if isinstance(base, ast.Subscript) else base
+            named = evaluator.qualified(plain, scope)
+            if isinstance(named, str) and not _is_inside(world, named):
+                outer = outer or named not in _WITHOUT_METHODS
+                continue
+            last = named.rpartition(".")[2] if isinstance(named, str) else (names_of(plain) or ("",))[0]
+            fresh = [each for each in _classes(world, last) if each[1] not in found]
+            found += [each for _, each in fresh]
+            todo += fresh
+    return found, outer
+
+
+def _is_inside(world: SpecializerWorld, qualified: str) -> bool:
+    module = qualified.rpartition(".")[0]
+    while module and not world.is_module(module):
+        module = module.rpartition(".")[0]
+    return bool(module)
 
 
 def _classes(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
@@ -56,21 +84,6 @@ def _classes(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.Cla
 
 def _defined(node: ast.ClassDef) -> Iterator[str]:
     return (s.name for s in ast.walk(node) if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)))
-
-
-def _has_outer_base(world: SpecializerWorld, unit: Unit, node: ast.ClassDef) -> bool:
-    """Does a class inherit from something outside of the program that may have methods of its own?"""
-    from builder.specialize.evaluating.evaluate import Evaluator  # which asks this question
-
-    evaluator, scope = Evaluator(world, unit), unit.scopes.of(node).parent or unit.scopes.root
-    for base in node.bases:
-        named = evaluator.qualified(base.value if isinstance(base, ast.Subscript) else base, scope)
-        module = named.rpartition(".")[0] if isinstance(named, str) else ""
-        while module and not world.is_module(module):
-            module = module.rpartition(".")[0]
-        if not module and isinstance(named, str) and named not in _WITHOUT_METHODS:
-            return True
-    return False
 
 
 def class_of_self(node: ast.expr, scope: Scope) -> str | None:

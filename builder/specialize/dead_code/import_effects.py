@@ -228,7 +228,13 @@ class _Module:
         return all(map(self.target, stmt.targets)) and self.value(stmt.value)
 
     def _AugAssign(self, stmt: ast.AugAssign) -> bool:
-        return self.target(stmt.target) and self.value(stmt.value)
+        return self.target(stmt.target) and self.value(stmt.value) and not self.shared(stmt.target)
+
+    def shared(self, node: ast.expr) -> bool:
+        """May a name hold a collection of another module, which `+=` changes in place?"""
+        made = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BoolOp, ast.IfExp)
+        bindings = self.root.names.get(node.id, []) if isinstance(node, ast.Name) else []
+        return any(b.kind == "import" or isinstance(b.value, made) for b in bindings)
 
     def _AnnAssign(self, stmt: ast.AnnAssign) -> bool:
         return self.target(stmt.target) and (stmt.value is None or self.value(stmt.value))

@@ -78,7 +78,7 @@ class Evaluator:
                 return base
             full = f"{base}.{node.attr}"
             if self.world.is_module(base):
-                return self.world.canonical(base, node.attr)
+                return self._unless_rebound(self.world.canonical(base, node.attr), full)
             gone = self.world.module_gone(full)
             if gone is not None:
                 return Gone(gone)
@@ -100,14 +100,18 @@ class Evaluator:
             full = f"{self.unit.name}.{name}"
             return Gone(full) if self.world.is_gone(full) else name
         if owner.kind == "module":
-            meant, here = self.world.canonical(self.unit.name, name), f"{self.unit.name}.{name}"
-            taken = isinstance(meant, str) and meant != here and self._is_known(meant)
-            return here if taken and self.hinders("import_rebound", here) else meant
+            meant = self.world.canonical(self.unit.name, name)
+            return self._unless_rebound(meant, f"{self.unit.name}.{name}")
         bindings = owner.names[name]
         if all(b.kind == "import" for b in bindings):
             found = {self.world.imported(self.unit, b) for b in bindings}
             return found.pop() if len(found) == 1 else None
         return None
+
+    def _unless_rebound(self, meant: str | Gone | None, named: str) -> str | Gone | None:
+        """What a name of a module means, unless the program binds anew what the module has imported."""
+        taken = isinstance(meant, str) and meant != named and self._is_known(meant)
+        return named if taken and self.hinders("import_rebound", named) else meant
 
     def _is_known(self, name: str) -> bool:
         """Do the facts, or an earlier round, say what this function or constant gives?"""

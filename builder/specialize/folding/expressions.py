@@ -183,7 +183,9 @@ class Expressions:
         if self.evaluator.item_absent(item, names, scope):
             return True  # a record with a part that is gone is gone as a whole
         parts = item.elts if isinstance(item, ast.Tuple) else []
-        return any(isinstance(self.evaluator.value(part, scope), Gone) for part in parts)
+        gone = [isinstance(self.evaluator.value(part, scope), Gone) for part in parts]
+        others = (part for part, g in zip(parts, gone, strict=True) if not g)
+        return any(gone) and all(self._harmless(part, scope) for part in others)
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
         leaving = [self._entry_gone(node, index, scope, names) for index in range(len(node.keys))]
@@ -203,10 +205,14 @@ class Expressions:
         """Does an entry leave: is nobody to ask for its key, or does its value not exist?"""
         key, value = node.keys[index], node.values[index]
         if key is not None and self.evaluator.item_absent(key, names, scope):
-            return self.evaluator.pure(value, scope) or self.holds_gone(value, scope)
+            return self._harmless(value, scope)
         if not isinstance(self.evaluator.value(value, scope), Gone):
             return False
-        return not self._hides(node, index)
+        return (key is None or self._harmless(key, scope)) and not self._hides(node, index)
+
+    def _harmless(self, node: ast.expr, scope: Scope) -> bool:
+        """Has an expression no effect, or can it not be evaluated, since something in it is gone?"""
+        return self.evaluator.pure(node, scope) or self.holds_gone(node, scope)
 
     def _hides(self, node: ast.Dict, index: int) -> bool:
         """May an entry hide another one of the same key, which would be seen without it?"""

@@ -17,6 +17,7 @@ from builder.specialize.folding.binding_guard import BindingGuard, captures_read
 from builder.specialize.folding.expressions import Expressions
 from builder.specialize.folding.flow import exits
 from builder.specialize.folding.imports import Imports, suppressed
+from builder.specialize.folding.only_defines import only_defines
 from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
 from builder.specialize.world import SpecializerWorld, Unit
 
@@ -390,6 +391,9 @@ class _Folder:
             and self.expressions.registers_absent(decorator, scope)
             and not self.expressions.registers_another(decorator)
         }
+        if absent and not only_defines(self.evaluator, stmt, scope):
+            self.doubt(stmt, f"{stmt.name} is registered for something absent, and defining it does more")
+            return False
         if absent and len(absent) == len(stmt.decorator_list):
             return True
         self.out.ops.extend(DropItem(stmt, "decorator_list", index) for index in sorted(absent))

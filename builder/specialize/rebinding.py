@@ -124,11 +124,13 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
 
 
 def _says_key(node: ast.Call, name: str) -> bool:
-    """Is a name a keyword of a call, or the key of a dict that the call is given?"""
+    """Is a name a keyword of a call, or in a dict or a list that the call is given?"""
     if any(keyword.arg == name for keyword in node.keywords):
         return True
-    dicts = (given for given in node.args if isinstance(given, ast.Dict))
-    return any(key is not None and text(key) == name for given in dicts for key in given.keys)
+    displays = (given for given in node.args if isinstance(given, (ast.Dict, ast.List, ast.Tuple, ast.Set)))
+    return any(
+        text(part) == name for given in displays for part in ast.walk(given) if isinstance(part, ast.expr)
+    )
 
 
 def _may_be_object(node: ast.expr) -> bool:

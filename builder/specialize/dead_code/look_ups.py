@@ -24,6 +24,8 @@ _READERS = frozenset(["attrgetter", "methodcaller"])
 _LISTS = frozenset(["dir", "vars", "getmembers", "getmembers_static", "classify_class_attrs", "__dir__"])
 #: Functions that list the names of the module.
 _OWN = frozenset(["globals", "locals"])
+#: Functions that run a text as code.
+_RUNNERS = frozenset(["eval", "exec"])
 _NAMED = _READS | _LISTS | _OWN
 _LOADS = frozenset(["import_module", "__import__"])
 #: What may be done to a namespace with a name that the text shows.
@@ -90,7 +92,12 @@ class LookUps:
         own = isinstance(func, ast.Name) and name in _NAMED and scope.find(name) is not None
         if own and not isinstance(self._evaluator.qualified(func, scope), str):
             return  # a local of that name
-        if name in _READS and len(node.args) > 1:
+        if name in _READS and any(isinstance(argument, ast.Starred) for argument in node.args):
+            yield Site("any", self._callers(node), self._span(node))
+        elif name == "__getattribute__" and isinstance(func, ast.Attribute) and len(node.args) == 1:
+            if not self._names.shows(node.args[0], scope, 0):
+                yield self._site(node, func.value)
+        elif name in _READS and len(node.args) > 1:
             if not self._names.shows(node.args[1], scope, 0):
                 yield self._site(node, node.args[0])
         elif name in _READERS:
@@ -98,6 +105,10 @@ class LookUps:
                 self._names.shows(argument, scope, 0)
                 for argument in node.args[: 1 if name == "methodcaller" else None]
             ):
+                yield Site("any", self._callers(node), self._span(node))
+        elif name in _RUNNERS and isinstance(func, ast.Name) and node.args:
+            if text(node.args[0]) is None:  # what code asks for in the module, or of what it is given
+                yield Site("module", self._unit.name, self._span(node))
                 yield Site("any", self._callers(node), self._span(node))
         elif name in _OWN and isinstance(func, ast.Name) and not node.args:
             inside = name == "locals" and scope.kind not in ("module", "class")

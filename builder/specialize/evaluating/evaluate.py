@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from builder.manifest.model import Scalar
 from builder.specialize.evaluating import environment
 from builder.specialize.evaluating.facts import Gone, KnownValue
-from builder.specialize.evaluating.names import names_of, scalar, text
+from builder.specialize.evaluating.names import names_of, says, scalar, text
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding import effects
 from builder.specialize.folding.flow import (
@@ -398,7 +398,7 @@ class Evaluator:
         return None
 
     def _option_absent(self, variable: ast.expr, literal: ast.Constant) -> bool:
-        if isinstance(variable, ast.Constant):
+        if says(variable, literal.value):
             return False
         return self.facts.option_absent(names_of(variable), scalar(literal)) is not None
 
@@ -406,9 +406,7 @@ class Evaluator:
         if isinstance(self.value(member, scope), Gone) or isinstance(self.value(container, scope), Gone):
             return False
         if isinstance(container, _LITERALS):
-            if container.elts and all(
-                self.item_absent(item, names_of(member), scope) for item in container.elts
-            ):
+            if container.elts and all(self.member_absent(item, member, scope) for item in container.elts):
                 return False
             known = self.value(member, scope)
             if (
@@ -432,6 +430,11 @@ class Evaluator:
         bindings = owner.names[node.id] if owner is not None else []  # type: ignore[attr-defined]
         texts = (text(binding.value) for binding in bindings if binding.value is not None)
         return any(part in (bound or "") for bound in texts)
+
+    def member_absent(self, item: ast.expr, asked: ast.expr, scope: Scope) -> bool:
+        """Is a member of a literal, or the value of a pattern, certain not to be what is asked for?"""
+        own = isinstance(item, ast.Constant) and says(asked, item.value)
+        return not own and self.item_absent(item, names_of(asked), scope)
 
     def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
         """Does a member of a literal name something that never occurs?"""

@@ -53,6 +53,27 @@ def member_counted(world: SpecializerWorld, cls: str, name: str) -> bool:
 
 
 @question
+def result_counted(world: SpecializerWorld, qualified: str) -> bool:
+    """The same for what a function returns."""
+    return _some_result(world, qualified, listed=False)
+
+
+@question
+def result_list_counted(world: SpecializerWorld, qualified: str) -> bool:
+    """The same where the function returns a list that was made of a dict or a set."""
+    return _some_result(world, qualified, listed=True)
+
+
+def _some_result(world: SpecializerWorld, qualified: str, listed: bool) -> bool:
+    def shows(at: Evaluator, node: ast.expr, scope: Scope) -> bool:
+        call = at.unit.module.parents.get(node)
+        called = isinstance(call, ast.Call) and call.func is node
+        return called and _Counts(at).of(call, scope, listed)  # type: ignore[arg-type]
+
+    return some_read(world, qualified, shows)
+
+
+@question
 def members_counted(world: SpecializerWorld, qualified: str) -> bool:
     """Does the program count or number the members of an enumeration?"""
 
@@ -101,14 +122,21 @@ class _Counts:
             return False
         if parent.attr in _VIEWS:
             return self.of(call, scope, listed)
-        return (
-            parent.attr == "popitem"
-            or (parent.attr == "pop" and not call.args)
-            or (listed and parent.attr in ("index", "pop", "reverse"))
-        )
+        if parent.attr in ("pop", "remove") and all(isinstance(arg, ast.Constant) for arg in call.args):
+            return len(call.args) < 2  # without a default it fails where the entry is missing
+        return parent.attr == "popitem" or (listed and parent.attr in ("index", "pop", "reverse"))
 
     def _in_Subscript(self, parent: ast.Subscript, node: ast.expr, scope: Scope, listed: bool) -> bool:
-        return listed and node is parent.value
+        return node is parent.value and (listed or isinstance(parent.ctx, ast.Del))
+
+    def _in_Return(self, parent: ast.Return, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        function = scope
+        while function.kind == "comprehension" and function.parent is not None:
+            function = function.parent
+        if function.parent is None or function.parent.kind != "module":
+            return False
+        asked = "result_list_counted" if listed else "result_counted"
+        return self.evaluator.hinders(asked, f"{self.evaluator.unit.name}.{function.qualname}")
 
     def _in_Starred(self, parent: ast.Starred, node: ast.expr, scope: Scope, listed: bool) -> bool:
         whole = self.parents[parent]

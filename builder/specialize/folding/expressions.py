@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from builder.source.ops import DropItem, Op, Operands, Replace
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
-from builder.specialize.evaluating.names import names_of, scalar, text
+from builder.specialize.evaluating.names import names_of, says, scalar, text
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
 from builder.specialize.folding.counting import counted
@@ -153,9 +153,15 @@ class Expressions:
         for op, right in zip([None, *node.ops], [node.left, *node.comparators], strict=True):
             contains = isinstance(op, _IN)
             if not (identity and self._has_copies(right, scope)):
-                names = names_of(left) if contains else ()
+                names = names_of(left) if contains and not self._says_member(left, right) else ()
                 self.fold(right, scope, names=names)
             left = right
+
+    @staticmethod
+    def _says_member(asked: ast.expr, container: ast.expr) -> bool:
+        """Does what is asked for hold a member of the container as a literal?"""
+        members = (n.value for n in ast.walk(container) if isinstance(n, ast.Constant))
+        return any(says(asked, member) for member in members)
 
     def _has_copies(self, node: ast.expr, scope: Scope) -> bool:
         """Is a value known of which `is` may find another one that is equal?"""
@@ -349,7 +355,7 @@ class Expressions:
     def pattern_gone(self, pattern: ast.pattern, subject: ast.expr, scope: Scope) -> bool:
         """Does a pattern of `match` match nothing that occurs?"""
         if isinstance(pattern, ast.MatchValue):
-            return self.evaluator.item_absent(pattern.value, names_of(subject), scope)
+            return self.evaluator.member_absent(pattern.value, subject, scope)
         if isinstance(pattern, ast.MatchOr):
             return all(self.pattern_gone(p, subject, scope) for p in pattern.patterns)
         if isinstance(pattern, ast.MatchClass):

@@ -106,6 +106,9 @@ class LookUps:
                 for argument in node.args[: 1 if name == "methodcaller" else None]
             ):
                 yield Site("any", self._callers(node), self._span(node))
+                call = self._unit.module.parents.get(node)
+                if isinstance(call, ast.Call) and call.func is node and call.args:
+                    yield self._site(node, call.args[0])
         elif name in _RUNNERS and isinstance(func, ast.Name) and node.args:
             if text(node.args[0]) is None:  # what code asks for in the module, or of what it is given
                 yield Site("module", self._unit.name, self._span(node))

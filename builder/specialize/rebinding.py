@@ -70,6 +70,28 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
 
 
 @question
+def written_somewhere(world: SpecializerWorld, name: str) -> bool:
+    """Does the program write an attribute or a name of some module that has this name?"""
+    if any(write.owner != ANY and write.name == name for write in _reflected(world, name)):
+        return True
+    if any(not _is_self(node.value) for _, node in _attribute_stores(world, name)):
+        return True
+    encoded = name.encode()
+    return any(
+        b"." + encoded + quote in world.files[path]
+        for path in world.words.holders(encoded)
+        for quote in (b'"', b"'")
+    )
+
+
+@question
+def writes_any(world: SpecializerWorld, module: str) -> bool:
+    """Does the program write names of a module that no text shows?"""
+    paths = sorted(world.words.holding(_REFLECTION))
+    return any(write == Write(module, ANY) for path in paths for write in _writes(world, path))
+
+
+@question
 def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
     """Does the program bind a name that a module imports again: in its namespace, or as its attribute?
 
@@ -77,10 +99,12 @@ def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
     """
     module, _, name = qualified.rpartition(".")
     path = world.paths.get(module)
-    here = path is not None and name.encode() in world.outline(path).quoted
-    for write in _reflected(world, name):
-        if write.owner == module and (write.name == name or (write.name == ANY and here)):
-            return True
+    if path is not None and name.encode() in world.outline(path).quoted and world.ask("writes_any", module):
+        return True
+    if not world.ask("written_somewhere", name):
+        return False
+    if any(write.owner == module and write.name == name for write in _reflected(world, name)):
+        return True
     spelled = qualified.encode()  # `patch("module.NAME", ...)`
     for path in world.words.holders(name.encode()):
         if any(quote + spelled + quote in world.files[path] for quote in (b'"', b"'")):

@@ -225,10 +225,23 @@ class Effects:
             return True
         for base in node.bases:
             plain = base.value if isinstance(base, ast.Subscript) else base
+            beside = scope.names.get(plain.id, []) if isinstance(plain, ast.Name) else []
+            classes = [binding.node for binding in beside if isinstance(binding.node, ast.ClassDef)]
+            if beside and len(classes) == len(beside):  # a class in the same body
+                if any(
+                    _has_a_hook(one) or self._is_noticed(one, scope) for one in classes if one is not node
+                ):
+                    return True
+                continue
             named = self._evaluator.qualified(plain, scope)
             if not isinstance(named, str) or self._world.ask("notices_subclasses", named):
                 return True
         return False
+
+
+def _has_a_hook(node: ast.ClassDef) -> bool:
+    """Is a class told of each class that inherits from it?"""
+    return any(getattr(stmt, "name", "") == "__init_subclass__" for stmt in node.body)
 
 
 def _hands_over(stmt: ast.stmt) -> bool:

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from builder.specialize.dead_code.origins import may_be_given
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
@@ -61,6 +62,7 @@ class Site:
     here: bool = False  # and these are those beside it
     own: bool = False  # only what the owner itself holds: of an instance, no method
     classes: bool = False  # only those that are classes
+    given: bool = True  # the owner may come in from callers, and from those who call them
 
 
 class LookUps:
@@ -166,13 +168,15 @@ class LookUps:
 
     def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
         kind, name, *base = self._owner(owner, scope_around(self._unit, node), 0)
-        if kind == "any" and not name:
+        given = may_be_given(self._unit, owner, scope_around(self._unit, node))
+        if kind == "any" and not name and given:
             name = self._callers(node)
         around = self._around(node)
         walks = _WALKS.search(around) is not None
         own = own and _CLASS_OF.search(around) is None
         here = walks and _HERE.search(around) is not None
-        return Site(kind, name, self._span(node), base[0] if base else "", walks, here, own)
+        base_name = base[0] if base else ""
+        return Site(kind, name, self._span(node), base_name, walks, here, own, given=given)
 
     def _around(self, node: ast.AST) -> bytes:
         """The definition of the module that a look-up is in, or all of the module."""

@@ -32,7 +32,7 @@ class Reflection:
         self._hierarchy = hierarchy
         self._holding: list[str] | None = None
         self._answers: dict[object, bool] = {}
-        self._reached: dict[tuple[str, str], list[str]] = {}
+        self._reached: dict[tuple[str, str, bool], list[str]] = {}
 
     def sees_class(self, cls: Class) -> bool:
         """May a method of the class be looked up by a name that no text shows?"""
@@ -152,14 +152,16 @@ class Reflection:
 
     def _places(self, path: str, site: Site) -> list[str]:
         """The files from which an unknown owner may come: those that see the function, or its class, and
-        those that see a function which hands one of its own parameters on to it."""
-        key = path, site.name
+        those that see a function which hands one of its own parameters on to it, where it may be given."""
+        key = path, site.name, site.given
         if key not in self._reached:
             found, todo, seen = {path}, [(site.name, path)] if site.name else [], {site.name}
             while todo:
                 name, home = todo.pop()
                 seeing = dict(self._links.seeing(name))
                 found.update(seeing)
+                if not site.given:
+                    break
                 seeing[home] = {*seeing.get(home, ()), name.rpartition(".")[2]}
                 for user, called in seeing.items():
                     unit = self._world.unit(user)

@@ -102,7 +102,8 @@ sweep: $(STAMP)
 doctor: $(STAMP)
 	$(BUILDER) doctor $(ARGS) -- "$$UPSTREAM"
 
-# The pages that are made from the schema, the table of errors, the manifest and its lock, and figures.
+# The pages that are made from the schema, the table of errors, the manifest and its lock, and figures; and what
+# programs print in others.
 docs: $(STAMP)
 	$(BUILDER) schema --reference > docs/manifest.md
 	$(BUILDER) explain --markdown > docs/errors.md
@@ -111,6 +112,7 @@ docs: $(STAMP)
 	$(BIN)/python benchmarks/closure.py --render
 	$(BIN)/python benchmarks/gains.py --render
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/transcripts.py
 	$(BIN)/python tests/faults/reliability.py --render
 	$(BIN)/python -m verification.overview
 

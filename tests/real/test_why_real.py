@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.transcripts import left
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
 from builder.pipeline.answers import readings
@@ -174,3 +175,11 @@ def test_ordinary_questions_get_their_answer_in_the_first_line(
         if not first.startswith(expected):
             wrong[what] = first
     assert wrong == {}
+
+
+def test_the_answer_that_the_readme_shows_is_the_one_that_is_given(
+    asked: tuple[str, Cut], manifest: Manifest
+) -> None:
+    expected = left(manifest)
+    (answer,) = readings.answers(Context(asked[1], manifest), expected.name)
+    assert sentences(answer) == sentences(expected)

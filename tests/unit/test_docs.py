@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 import pytest
-import yaml
 from small_world import ROOT, small_world
 
 from builder import errors
@@ -187,22 +186,45 @@ def test_the_page_on_speed_is_that_of_its_figures() -> None:
     assert read("docs/speed.md") == page(json.loads(read("docs/speed.json")))
 
 
-@pytest.mark.skipif(not (ROOT / "manifest.lock").exists(), reason="no pin is proven yet")
-def test_the_transcript_of_the_readme_is_of_the_default_pin_as_it_is_proven() -> None:
-    upstream = yaml.safe_load(read("manifest.yaml"))["upstream"]
-    stated, pin = upstream["pins"][upstream["default"]], json.loads(read("manifest.lock"))["pins"]
-    pin = pin[upstream["default"]]
-    transcript = read("README.md").split("<!-- transcript -->")[1].split("```")[1]
-    assert stated["sha256"] in transcript and pin["output_tree"] in transcript
-    verdicts = pin["verdicts"]
-    files = verdicts["kept"] + verdicts["edited"] + verdicts["added"]
-    assert (
-        f"{files:,} files ({verdicts['removed']:,} removed, {verdicts['edited']:,} edited, "
-        f"{verdicts['added']:,} added)" in transcript
+def test_the_transcripts_are_of_the_manifest_and_of_the_default_pin_as_it_is_proven() -> None:
+    from benchmarks.transcripts import pages, today
+
+    manifest, proof = today()
+    assert proof.output_tree in read("README.md")
+    for path, change in pages(manifest, proof).items():
+        text = path.read_text("utf-8")
+        assert change(text) == text, f"{path.name}: `make docs` writes it anew"
+
+
+def test_an_answer_of_another_day_gets_the_places_of_today() -> None:
+    from benchmarks.transcripts import placed, today
+
+    manifest, _ = today()
+    keep = manifest.mark("roots", "models", "keep")
+    answer = (
+        "  other-models roots.models does not keep it  ({})\n  parser     our own text  (manifest.yaml:9:3)\n"
     )
-    said = re.search(r"^  (\S+) +(\S+)  \((manifest\.yaml):(\d+):(\d+)\)$", transcript, re.M)
-    assert said is not None
-    assert read(said[3]).splitlines()[int(said[4]) - 1][int(said[5]) - 1 :].startswith(said[2])
+    assert placed(answer.format("manifest.yaml:7:1"), manifest) == answer.format(keep)
+
+
+def test_a_readme_without_a_place_for_the_transcript_is_an_error() -> None:
+    from benchmarks.transcripts import readme, today
+
+    with pytest.raises(ValueError, match="one block of code after <!-- transcript -->"):
+        readme("# A page\n", *today())
+
+
+def test_the_transcript_of_a_build_is_what_the_build_prints(tmp_path: Path) -> None:
+    from benchmarks.transcripts import summary
+    from builder.pipeline.lockfile import proof_of
+
+    world = small_world(tmp_path)
+    said = world.good("dist").stderr.splitlines()
+    proof = proof_of(world.home / "dist")
+    (wheel,) = (world.home / "dist").glob("*.whl")
+    assert proof is not None
+    for line in summary(proof, f"dist/{wheel.name}"):
+        assert line in said
 
 
 @pytest.mark.skipif(

@@ -1,6 +1,6 @@
 """What the distribution saves over upstream, both sides measured in one run on one machine.
 
-    SGLANG_MIRROR=/path/to/sglang.git python benchmarks/gains.py seed release --python PYTHON [--path FOLDER]
+    SGLANG_MIRROR=/path/to/sglang.git python benchmarks/gains.py release seed --python PYTHON [--path FOLDER]
 
 PYTHON is one in which both trees can be imported, with FOLDER before its packages if one is given; no GPU is
 needed. Imports take turns, upstream's tree and the output, with compiled modules; figures are medians. Both
@@ -20,11 +20,16 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from builder.manifest.model import Manifest
+    from builder.tree import Snapshot
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+PINS = ["release", "release-0.5.17", "release-0.5.23"]
 SIDES = ("upstream", "output")
 MODULE = "sglang.srt.server_args"
 TIMEOUT_S = 900
@@ -61,11 +66,11 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str, Any]:
     """The figures of one upstream: lines, files, wheels, and what an import takes on both sides."""
     from builder.emit import figures
-    from builder.emit.wheel import build_wheel
     from builder.manifest.load import load
     from builder.pipeline.build import version_of
     from builder.pipeline.cut import cut
     from builder.pipeline.measure import measure as measured
+    from builder.pipeline.ranges import about
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources, snapshot
     from builder.upstream.resolve import resolve
@@ -75,11 +80,11 @@ def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str,
     place = Path(mirror) if mirror else None
     where = Sources.of(manifest, place, default_cache(), False)
     upstream = resolve(pin, where)
-    done = cut(snapshot(upstream), manifest)
+    done = cut(snapshot(upstream), manifest, about=about(upstream, manifest))
     lines = measured(done, manifest).lines[figures.CODE]
     trees = dict(zip(SIDES, (done.upstream, done.output), strict=True))
     version = version_of(upstream, manifest)
-    wheels = {side: build_wheel(tree, version, upstream.commit) for side, tree in trees.items()}
+    wheels = {side: wheel(tree, version, upstream.commit, manifest) for side, tree in trees.items()}
     with tempfile.TemporaryDirectory(prefix="gains-") as name:
         scratch = Path(name)
         for side, tree in trees.items():
@@ -98,9 +103,17 @@ def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str,
         "output_tree": done.output.tree.id,
         "lines": {"upstream": lines["before"], "output": lines["after"]},
         "files": {side: len(tree) for side, tree in trees.items()},
-        "wheel": {side: {"bytes": len(w.data), "files": w.files} for side, w in wheels.items()},
+        "wheel": wheels,
         "import": {side: medians(found) for side, found in taken.items()},
     }
+
+
+def wheel(tree: Snapshot, version: str, commit: str | None, manifest: Manifest) -> dict[str, int]:
+    """The size of the wheel of one side."""
+    from builder.emit.wheel import build_wheel
+
+    made = build_wheel(tree, version, commit, project=manifest.upstream.project)
+    return {"bytes": len(made.data), "files": made.files}
 
 
 def kernel(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,7 +186,9 @@ def _table(rows: Iterable[Sequence[str]]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("pins", nargs="*", default=["seed", "release"], help="upstreams")
+    parser.add_argument(
+        "pins", nargs="*", default=["release", "release-0.5.17", "release-0.5.23"], help="upstreams"
+    )
     parser.add_argument(
         "--python", default=sys.executable, help="a Python in which both trees can be imported"
     )

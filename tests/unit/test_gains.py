@@ -5,11 +5,17 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from small_world import small_world
+
+from builder.manifest.load import load
+from builder.upstream.model import Sources, snapshot
+from builder.upstream.resolve import resolve
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "benchmarks/gains.py"
@@ -85,6 +91,19 @@ def test_an_import_is_timed_in_a_process_of_its_own(tmp_path: Path) -> None:
     tree = package(tmp_path / "tree", "import time\ntime.sleep(0.2)\n")
     found = gains.imported(sys.executable, [tree], tmp_path)
     assert found["seconds"] >= 0.2 and found["own"] == 3 and 1 < found["mb"] < 200
+
+
+def test_the_wheels_of_both_sides_are_made_as_the_distribution_makes_its_own(tmp_path: Path) -> None:
+    world = small_world(tmp_path)
+    manifest = load(world.manifest)
+    where = Sources.of(manifest, world.repository.path, tmp_path / "cache", True)
+    upstream = resolve("seed", where)
+    world.good("dist")
+    (ours,) = (world.home / "dist").glob("*.whl")
+    found = gains.wheel(snapshot(upstream), "1.2.3", upstream.commit, manifest)
+    with zipfile.ZipFile(ours) as archive:
+        assert found["files"] > len(archive.namelist()) > 10
+    assert found["bytes"] > 1000
 
 
 def test_a_tree_that_cannot_be_imported_stops_it_with_the_reason(tmp_path: Path) -> None:

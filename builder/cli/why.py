@@ -15,16 +15,18 @@ from builder.pipeline.answers.context import Context
 
 
 @click.command("why", context_settings={"ignore_unknown_options": True})
-@click.argument("what", metavar="WHAT")
+@click.argument("words", metavar="WHAT", nargs=-1, required=True)
 @click.option("--upstream", metavar="UPSTREAM", help="The upstream (default: the manifest's default pin).")
 @options.upstream_without_argument
-def command(what: str, **shared: Any) -> None:
+def command(words: tuple[str, ...], **shared: Any) -> None:
     """Explain why WHAT is kept, edited or removed, and how to change that.
 
     WHAT is a path or folder (of upstream or of an output), a module, a class, function or PATH:NAME, an
     architecture, a flag, an environment variable, a route, a value of a flag, a requirement, a batch.
     """
     gc.disable()
+    # a flag with its value and a method with its route are two words of a command line
+    what = " ".join(words)
     request = options.ask(**shared)
     done = stages.recalled_outcome(request, options.resolve(request))
     output.stage("")

@@ -241,6 +241,12 @@ def test_why_takes_what_people_write_and_answers_in_its_first_line(
     assert said.startswith(first), said
 
 
+def test_why_takes_what_it_is_asked_in_several_words_without_quotes(shared: World) -> None:
+    at_once, apart = shared.run("why", "--backend fancy"), shared.run("why", "--backend", "fancy")
+    assert "'--backend fancy' is unknown" in apart.stderr
+    assert (apart.returncode, apart.stderr) == (at_once.returncode, at_once.stderr)
+
+
 def test_why_gives_every_reading_of_a_word_and_how_to_change_each(shared: World) -> None:
     said = shared.good("why", "grpc").stdout.split("\n\n")
     assert [part.partition(" is ")[0] for part in said] == ["grpc", "python/acme/grpc/__init__.py"]

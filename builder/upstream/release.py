@@ -21,8 +21,7 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
 
     Raises BuildError: U001 if it is unavailable, U002 if there is no such release, U003 for a wrong digest.
     """
-    if wanted.python is None:
-        wanted = replace(wanted, python=where.python)
+    wanted = _for_python(wanted, where.python)
     found = _find(wanted, where)
     name, version = where.project.name, wanted.value
     try:
@@ -55,6 +54,22 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
             (where.project.pyproject,) if found.form == "wheel" else (),
         ),
     )
+
+
+def _for_python(wanted: Wanted, python: str | None) -> Wanted:
+    """The release with the wheel that --python asks for. Raises BuildError U002 if a pin is another one."""
+    if python is None or python == wanted.python:
+        return wanted
+    if wanted.python is None:
+        return replace(wanted, python=python)
+    if wanted.spec == wanted.pin:
+        raise fail(
+            "U002",
+            f"The pin {wanted.pin!r} is the wheel for Python {wanted.python}, and --python says {python}.",
+            wanted.mark,
+            hint=f"leave --python out, or write pypi:{wanted.value} for a wheel that is not pinned",
+        )
+    return Wanted(wanted.spec, wanted.kind, wanted.value, python=python)
 
 
 def versions(where: Sources) -> list[str]:

@@ -367,7 +367,21 @@ def test_the_newest_python_counts_unless_another_is_asked_for(index: Path, where
     assert python_of(offline) == b"cp312"
     assert python_of(replace(offline, python="3.11")) == b"cp311"
     pins = pinned(None, "3.11")
-    assert python_of(replace(where, pins=pins, python="3.12"), "new") == b"cp311"
+    assert python_of(replace(where, pins=pins), "pypi:1.0") == b"cp311"
+    assert python_of(replace(where, pins=pins, python="3.11"), "new") == b"cp311"
+
+
+def test_a_python_that_is_not_the_pins_is_never_passed_over(index: Path, where: Sources) -> None:
+    sha256 = {python: hashlib.sha256(offer(index, python)).hexdigest() for python in ("cp312", "cp311")}
+    where = replace(where, pins=pinned(sha256["cp311"], "3.11"), python="3.12")
+    found = problem("new", where)
+    assert (found.code, found.mark) == ("U002", MARK)
+    assert "is the wheel for Python 3.11, and --python says 3.12" in found.message
+    # by its version the release is wanted, not the pin
+    upstream = resolve("pypi:1.0", where)
+    assert snapshot(upstream)["python/sglang/python.txt"] == b"cp312"
+    assert upstream.archive is not None and upstream.archive.sha256 == sha256["cp312"]
+    assert "(not pinned in the manifest)" in upstream.origin
 
 
 def test_a_python_that_no_wheel_is_for_is_answered_with_those_that_there_are(

@@ -45,6 +45,7 @@ def readme(text: str, manifest: Manifest, proof: Proof) -> str:
             "",
             f"$ python -m builder why python/{PROJECT}/srt/models/{MODEL}.py",
             *sentences(left(manifest)),
+            "...",  # the models that leave in the same way: which ones, only an upstream says
             "",
         ]
     )

@@ -182,4 +182,5 @@ def test_the_answer_that_the_readme_shows_is_the_one_that_is_given(
 ) -> None:
     expected = left(manifest)
     (answer,) = readings.answers(Context(asked[1], manifest), expected.name)
-    assert sentences(answer) == sentences(expected)
+    shown = sentences(expected)
+    assert sentences(answer)[: len(shown)] == shown

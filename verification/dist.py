@@ -162,12 +162,9 @@ def _git(git_dir: str, own: Mapping[str, str], *args: str) -> bytes:
 
 
 def wheel(dist: Dist) -> Iterator[str]:
-    """The wheel is the one of build.json; its RECORD is true; its files are those of tree/python.
-
-    A build without a wheel has nothing to compare.
-    """
+    """The wheel is the one of build.json; its RECORD is true; its files are those of tree/python."""
     if dist.build["wheel"] is None:
-        return
+        return  # a build without one has nothing to compare
     name = dist.build["wheel"]["name"]
     data = dist.read(name)
     if sha256(data) != dist.build["wheel"]["sha256"]:

@@ -57,7 +57,7 @@ def verify(out: Path, upstream: Path) -> tuple[int, str]:
 def test_an_output_is_accepted_whatever_its_attributes_and_submodules(built: World, out: Path) -> None:
     (out / "tree/scripts/module").mkdir(exist_ok=True)
     status, said = verify(out, built.repository.path)
-    assert status == 0 and said.count("ok ") == 5, said
+    assert status == 0 and [line[:3] for line in said.splitlines()] == ["ok "] * 5, said
 
 
 def test_the_repository_is_only_read(built: World, out: Path) -> None:

@@ -77,7 +77,7 @@ def blames(problem: Problem, manifest: Manifest, overlay: str) -> bool:
 
 
 @settings(
-    max_examples=int(os.environ.get("OVERLAY_EXAMPLES", "25")),
+    max_examples=400 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

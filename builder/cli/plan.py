@@ -17,6 +17,7 @@ from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
 from builder.emit.previous import Previous, read_previous
 from builder.errors import CHANGES_PENDING
 from builder.pipeline import build, tools
+from builder.pipeline.answers.answer import plural
 from builder.pipeline.changes import SIGNS, Changes, changes
 from builder.pipeline.measure import Figures
 
@@ -79,7 +80,7 @@ def _as_difference(found: Changes, paths: bool, code: int) -> None:
         click.echo(f"  and {more:,} more of the surface (--paths lists all)")
     totals, gains = found.totals, Counter(sign for sign, _ in found.surface)
     click.echo(
-        f"Plan: {totals['+']:,} files to add, {totals['-']:,} to remove, {totals['~']:,} to change; "
+        f"Plan: {plural(totals['+'], 'file')} to add, {totals['-']:,} to remove, {totals['~']:,} to change; "
         f"the surface gains {gains['+']:,} and loses {gains['-']:,}; {code:,} lines of code after."
     )
 

@@ -107,7 +107,7 @@ def test_plan_is_the_difference_from_the_output(world: World) -> None:
             "+ requirement numpy>=2 of python/pyproject.toml",
         ],
     )
-    assert last.startswith("Plan: 1 files to add, 0 to remove, 2 to change; the surface gains 1 and loses 1;")
+    assert last.startswith("Plan: 1 file to add, 0 to remove, 2 to change; the surface gains 1 and loses 1;")
     short = world.run("plan").stdout.splitlines()
     assert [line.split() for line in short[:2]] == [["batch", "+", "-", "~"], ["furniture", "1", "0", "0"]]
     (world.home / "dist/tree/README.md").write_bytes(b"edited\n")

@@ -12,7 +12,8 @@ from typing import Any
 
 _NOTES = {
     "output": "The folders hold what `build.json` names.",
-    "parts": "Routing, quantization, configurations, tokenizer, thoughts and tool calls, each on its own.",
+    "parts": "Routing, quantization, prefix cache, scheduling, batches, sampling, configurations, tokenizer, "
+    "thoughts and tool calls, each on its own.",
     "arguments": "Launch commands give the same `ServerArgs`, and the parser has the same flags.",
     "launch": "Programs print their help.",
     "imports": "Every module of the emitted tree is imported in both trees.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
 from verification.probe_runner import ProbeRunner
@@ -12,6 +13,7 @@ from verification.subjects import Subject
 
 _MODELS = {"v3": (3, 58, 61), "v3-nvfp4": (3, 58, 61), "v3-draft": (3, 58, 61), "v32": (3, 58, 61),
            "v2": (1, 59, 60), "moe-16b": (1, 27, 28)}  # fmt: skip
+_WIDTH = 200  # characters of a value that are shown
 _CALL = {"name": "weather", "arguments": {"city": "Paris"}, "streamed arguments": {"city": "Paris"}}
 _THOUGHTS = {"thoughts": "First this, then that.", "answer": "The answer is 4."}
 #: Facts that hold in any tree which works, by part. A fact that is true or false must be true besides.
@@ -57,7 +59,7 @@ def case(name: str, theirs: Mapping[str, Any] | None, mine: Mapping[str, Any] | 
     if "error" in mine:
         return Case(name, FAILED, ("upstream gives an answer", f"ours: {_error(mine)}"))
     wrong = [
-        f"{what}.{key}: upstream {_short(theirs[what].get(key))}, ours {_short(mine[what].get(key))}"
+        f"{what}.{key}{_apart(theirs[what].get(key), mine[what].get(key))}"
         for what in ("facts", "values")
         for key in sorted({*theirs[what], *mine[what]})
         if theirs[what].get(key) != mine[what].get(key)
@@ -72,6 +74,19 @@ def case(name: str, theirs: Mapping[str, Any] | None, mine: Mapping[str, Any] | 
     return Case(name, FAILED if wrong else PASSED, tuple(wrong), {"facts": mine["facts"]})
 
 
+def _apart(theirs: Any, mine: Any) -> str:
+    """Two values that differ; of two that are too long to show, where they part."""
+    if isinstance(theirs, list) and isinstance(mine, list) and max(map(_length, (theirs, mine))) > _WIDTH:
+        pairs = zip_longest(theirs, mine)
+        index, (one, two) = next((index, pair) for index, pair in enumerate(pairs) if pair[0] != pair[1])
+        return f"[{index}]{_apart(one, two)}"
+    return f": upstream {_short(theirs)}, ours {_short(mine)}"
+
+
+def _length(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
+
+
 def _error(said: Mapping[str, Any]) -> str:
     place = f" ({said['place']})" if said.get("place") else ""
     return f"{said['error']}{place}" if "error" in said else "an answer"
@@ -79,4 +94,4 @@ def _error(said: Mapping[str, Any]) -> str:
 
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else f"{text[:200]}..."
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."

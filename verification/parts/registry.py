@@ -31,6 +31,19 @@ def part(name: str) -> Callable[[Part], Part]:
 
 def load() -> None:
     """Register every part."""
-    from verification.parts import configs, quantization, routing, text
+    from verification.parts import (
+        batches,
+        choices,
+        configs,
+        memory,
+        prefixes,
+        quantization,
+        routing,
+        sampling,
+        scheduling,
+        streams,
+        text,
+    )
 
-    assert configs and quantization and routing and text
+    assert batches and choices and configs and memory and prefixes and quantization
+    assert routing and sampling and scheduling and streams and text

@@ -1,0 +1,63 @@
+"""What parts that run many operations share, and what the check says of them."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from pathlib import Path
+
+from verification.checks import parts
+from verification.parts import streams
+from verification.parts.events import clock, plain
+from verification.results import FAILED, PASSED
+
+FOLDER = Path(parts.__file__).parents[1] / "parts"
+
+
+def said(*events: object) -> dict[str, object]:
+    return {"facts": {}, "values": {"events": list(events)}}
+
+
+def test_of_two_long_lists_the_first_event_that_differs_is_named() -> None:
+    one = [["insert", number] for number in range(30)]
+    two = [*one[:7], ["insert", 99], *one[8:]]
+    case = parts.case("p", said(*one), said(*two))
+    assert (case.verdict, case.lines) == (
+        FAILED, ('values.events[7]: upstream ["insert", 7], ours ["insert", 99]',)
+    )  # fmt: skip
+    longer = parts.case("p", said(*one), said(*one, ["evict", 1]))
+    assert longer.lines == ('values.events[30]: upstream null, ours ["evict", 1]',)
+    assert parts.case("p", said(*one), said(*one)).verdict == PASSED
+
+
+def test_each_part_is_registered_once_and_its_module_is_loaded() -> None:
+    names: list[str] = []
+    loaded = (FOLDER / "registry.py").read_text("utf-8")
+    for file in FOLDER.glob("*.py"):
+        found = re.findall(r'^@part\("([a-z0-9-]+)"\)$', file.read_text("utf-8"), re.MULTILINE)
+        assert not found or re.search(rf"\b{file.stem}\b", loaded), file.stem
+        names += found
+    assert len(set(names)) == len(names) >= 55
+    assert set(parts.EXPECTED) <= set(names)
+
+
+class TestEvents:
+    def test_a_clock_tells_the_same_each_time_and_never_twice_the_same(self) -> None:
+        with clock():
+            first = [time.monotonic(), time.perf_counter(), time.monotonic()]
+        with clock():
+            assert [time.monotonic() for _ in range(3)] == first == [1.0, 2.0, 3.0]
+        assert time.monotonic() > 3
+
+    def test_values_become_json(self) -> None:
+        assert plain({1: (True, {"b", "a"}, float("inf"))}) == {"1": [True, ["a", "b"], "inf"]}
+
+
+class TestCuts:
+    def test_pieces_make_the_text_again(self) -> None:
+        text = 'a<think>b</think> <｜DSML｜invoke name="x">c</｜DSML｜invoke>'
+        draw = random.Random(1)
+        ways = [streams.cut(text, draw) for _ in range(40)]
+        assert all("".join(way) == text for way in ways)
+        assert len({tuple(way) for way in ways}) > 10

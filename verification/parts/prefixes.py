@@ -1,0 +1,199 @@
+"""The radix cache: random prefixes are inserted, looked up, locked and evicted."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from verification.parts.events import Events, clock, plain
+from verification.parts.registry import Found, part
+
+POLICIES = ("lru", "lfu", "fifo", "mru", "filo", "priority")
+_TOKENS = 3  # different ones: prefixes are shared often
+_OPERATIONS = 160
+
+
+class Slots:
+    """Stands for the allocator: it keeps which slots are given back, in which order."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def free(self, slots: torch.Tensor) -> None:
+        self._events.add("free", slots)
+
+
+class Cache:
+    """A radix cache of either form of its methods: later versions take one object of parameters."""
+
+    def __init__(self, page: int, policy: str, eagle: bool, events: Events) -> None:
+        from sglang.srt.mem_cache import base_prefix_cache, radix_cache
+        from sglang.srt.mem_cache.cache_init_params import CacheInitParams
+
+        self.made = radix_cache.RadixCache(
+            CacheInitParams(
+                disable=False, req_to_token_pool=None, token_to_kv_pool_allocator=Slots(events),
+                page_size=page, is_eagle=eagle, eviction_policy=policy, enable_kv_cache_events=True,
+            )
+        )  # fmt: skip
+        self._forms = base_prefix_cache
+        self._key = radix_cache.RadixKey
+
+    def key(self, tokens: list[int], extra: str | None) -> Any:
+        return self._key(token_ids=list(tokens), extra_key=extra)
+
+    def insert(self, key: Any, value: torch.Tensor, priority: int) -> Any:
+        return self._call("insert", "InsertParams", key=key, value=value, priority=priority)
+
+    def match(self, key: Any) -> Any:
+        return self._call("match_prefix", "MatchPrefixParams", key=key)
+
+    def evict(self, count: int) -> Any:
+        return self._call("evict", "EvictParams", num_tokens=count)
+
+    def _call(self, method: str, form: str, **given: Any) -> Any:
+        kind: Callable[..., Any] | None = getattr(self._forms, form, None)
+        function = getattr(self.made, method)
+        if kind is None or "params" not in inspect.signature(function).parameters:
+            return function(**given)
+        return function(kind(**given))
+
+    def nodes(self) -> list[Any]:
+        """Every node from the root on, with its children in their order."""
+        found, stack = [], [(self.made.root_node, 0)]
+        while stack:
+            node, depth = stack.pop()
+            found.append([
+                depth, list(node.key.token_ids), plain(node.value), node.lock_ref, node.priority,
+                node.last_access_time, node.creation_time, plain(getattr(node, "hash_value", None)),
+            ])  # fmt: skip
+            stack += [(child, depth + 1) for child in reversed(node.children.values())]
+        return found
+
+    def sizes(self) -> list[int]:
+        made = self.made
+        return [made.evictable_size(), made.protected_size(), made.total_size()]
+
+
+class Walk:
+    """One sequence of operations on one cache."""
+
+    def __init__(self, page: int, policy: str, eagle: bool, seed: int) -> None:
+        self.events = Events(seed)
+        self._page = page
+        self._cache = Cache(page, policy, eagle, self.events)
+        self._slots = 1
+        self._locked: list[Any] = []
+
+    def run(self) -> Found:
+        draw = self.events.draw
+        kinds = ("insert", "match", "lock", "unlock", "evict", "look")
+        for _ in range(_OPERATIONS):
+            kind = draw.choices(kinds, (30, 20, 12, 12, 10, 6))[0]
+            getattr(self, f"_{kind}")()
+            self.events.add("sizes", self._cache.sizes())
+        while self._locked:
+            self._unlock()
+        self._look()
+        free = self._cache.sizes()
+        # one at a time, so that the order is seen
+        while self._cache.made.evictable_size():
+            self._cache.evict(1)
+            self.events.add("evicted", self._cache.sizes(), self._news())
+        self._cache.made.reset()
+        self._look()
+        return Found(
+            {"all done": {"free", "match", "lock", "unlock"} <= self.events.names(),
+             "nothing stays locked": free[1] == 0, "all is evicted": self._cache.sizes()[2] == 0},
+            {"events": self.events.all},
+        )  # fmt: skip
+
+    def _drawn(self) -> tuple[list[int], str | None]:
+        draw = self.events.draw
+        length = draw.randint(0, 6) * self._page + draw.choice((0, 0, 1))
+        # tokens of a page are alike, so that pages are shared too
+        tokens = [draw.randint(1, _TOKENS) for _ in range(-(-length // self._page))]
+        spread = [token for token in tokens for _ in range(self._page)][:length]
+        return spread, draw.choice((None, None, "other"))
+
+    def _insert(self) -> None:
+        tokens, extra = self._drawn()
+        tokens = tokens[: len(tokens) // self._page * self._page]
+        slots = torch.arange(self._slots, self._slots + len(tokens))
+        self._slots += len(tokens)
+        priority = self.events.draw.randint(0, 3)
+        said = self._cache.insert(self._cache.key(tokens, extra), slots, priority)
+        self.events.add("insert", tokens, extra, priority, getattr(said, "prefix_len", said))
+
+    def _found(self, name: str) -> Any:
+        tokens, extra = self._drawn()
+        said = self._cache.match(self._cache.key(tokens, extra))
+        last = said.last_device_node
+        self.events.add(name, tokens, extra, said.device_indices, list(last.key.token_ids), last.lock_ref)
+        return last
+
+    def _match(self) -> None:
+        self._found("match")
+
+    def _lock(self) -> None:
+        self._locked.append(self._found("lock"))
+        self.events.add("by", _told(self._cache.made.inc_lock_ref(self._locked[-1])))
+
+    def _unlock(self) -> None:
+        if self._locked:
+            node = self._locked.pop(self.events.draw.randrange(len(self._locked)))
+            self.events.add("unlock", _told(self._cache.made.dec_lock_ref(node)))
+
+    def _evict(self) -> None:
+        count = self.events.draw.randint(1, 4 * self._page)
+        self._cache.evict(count)
+        self.events.add("evict", count, self._news())
+
+    def _look(self) -> None:
+        values = self._cache.made.all_values_flatten() if self._cache.sizes()[2] else None
+        self.events.add("look", self._cache.nodes(), values, self._news())
+
+    def _news(self) -> list[Any]:
+        """What was said to those who follow what is cached."""
+        return [[type(each).__name__, _fields(each)] for each in self._cache.made.take_events()]
+
+
+def _fields(event: Any) -> Any:
+    return {name: plain(getattr(event, name)) for name in event.__struct_fields__}
+
+
+def _told(said: Any) -> Any:
+    return getattr(said, "delta", said)
+
+
+def _walks(page: int, eagle: bool = False) -> Found:
+    facts: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    for seed, policy in enumerate(POLICIES):
+        with clock():
+            one = Walk(page, policy, eagle, seed).run()
+        facts |= {f"{policy}: {name}": value for name, value in one.facts.items()}
+        values |= {f"{policy}: {name}": value for name, value in one.values.items()}
+    return Found(facts, values)
+
+
+@part("prefixes")
+def prefixes() -> Found:
+    """Pages of one token, with every order of eviction."""
+    return _walks(1)
+
+
+@part("prefixes-pages")
+def prefixes_pages() -> Found:
+    return _walks(4)
+
+
+@part("prefixes-draft")
+def prefixes_draft() -> Found:
+    """With a draft model, keys are pairs of tokens."""
+    return _walks(1, eagle=True)

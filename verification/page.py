@@ -21,6 +21,8 @@ _NOTES = {
     "forward": "Prefill and decode: the same operations on the same data; the same logits, tokens, KV cache.",
     "suite": "Upstream's own tests, run from the pin against both trees: the same verdict test by test.",
     "mutations": "The emitted tree is broken on purpose; a mutation passes when another check catches it.",
+    "mutants": "Lines that the checks execute are edited at random; a mutant passes when a check kills it. "
+    "One that survives, or whose code no function has, has not run.",
     "engines": "`sglang.Engine`, real kernels: token ids and log-probabilities of greedy decoding.",
     "server": "A server on loopback answers the same requests with the same replies.",
     "pair": "Prefill on one GPU and decode on another: the decoding server's replies.",
@@ -144,7 +146,7 @@ def _told(check: str, case: Mapping[str, Any]) -> str:
             f"{side} {', '.join(f'{count} {how}' for how, count in figures[side].items())}"
             for side in ("upstream", "ours")
         )
-    if check == "mutations":
+    if check in ("mutations", "mutants"):
         return " / ".join(case.get("lines", ()))
     if check == "engines" and "alone" in figures:
         return f"{figures['prompts']} prompts, digest {figures['digest'][:16]}{_bounded(figures)}"

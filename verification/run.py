@@ -11,7 +11,7 @@ from typing import Any
 
 from builder.errors import fail
 from verification import corpus, coverage, declared, environment, matrix, mutation, probe_runner, suite
-from verification.checks import arguments, forward, imports, launch, mutations, parts
+from verification.checks import arguments, forward, imports, launch, mutants, mutations, parts
 from verification.checks import suite as suites
 from verification.results import FAILED, PASSED, Case, Check
 from verification.subjects import Output, Subject
@@ -26,10 +26,11 @@ CHECKS = (
     "suite",
     "imports-fresh",
     "mutations",
+    "mutants",
 )
 #: Not asked for, they do not run: they take long. Fresh imports find only what depends on the order of
-#: imports; mutations test the other checks, not the tree.
-SLOW = ("imports-fresh", "mutations")
+#: imports; mutations and mutants test the other checks, not the tree.
+SLOW = ("imports-fresh", "mutations", "mutants")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Plan:
     work: Path | None  # where logs stay; None: a folder that is removed
     python: str
     coverage: bool = False  # record what the checks execute of the output
+    mutants: int = 200  # how many are drawn
+    seed: int = 0  # which
 
 
 def left_out(plan: Plan) -> dict[str, str]:
@@ -115,6 +118,8 @@ def _one(
         return parts.check(asker, upstream, ours)
     if name == "forward":
         return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
+    if name == "mutants":
+        return mutants.check(asker, ours, plan.mutants, plan.seed, plan.configurations)
     if name.startswith("imports"):
         return imports.check(asker, upstream, ours, fresh=name == "imports-fresh")
     stated = declared.read(ours.folder.parent)

@@ -52,6 +52,11 @@ _SHOWN = 12  # lines of a failed check, for people
     "--coverage", is_flag=True,
     help="Also write coverage.json and coverage.md beside the result: what the checks execute of the output.",
 )  # fmt: skip
+@click.option(
+    "--mutants", type=click.IntRange(1), default=200, show_default=True, metavar="COUNT",
+    help="How many random mutants the check `mutants` draws.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the draw.")
 def command(
     out: Path,
     checks: tuple[str, ...],
@@ -63,6 +68,8 @@ def command(
     work: Path | None,
     evidence: Path | None,
     coverage: bool,
+    mutants: int,
+    seed: int,
     **shared: Any,
 ) -> None:
     """Import, start and run an output beside the upstream that it was made from; exit status 1 when they
@@ -91,7 +98,7 @@ def command(
     ours = subjects.ours(out)
     plan = run.Plan(
         checks or tuple(name for name in run.CHECKS if name not in run.SLOW),
-        configurations, jobs or os.cpu_count() or 1, cache, work, interpreter, coverage,
+        configurations, jobs or os.cpu_count() or 1, cache, work, interpreter, coverage, mutants, seed,
     )  # fmt: skip
     output.stage("verifying")
     results, harness, executed = run.run(plan, built, upstream, ours, _tell)

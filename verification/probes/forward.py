@@ -28,15 +28,10 @@ def main() -> None:
 
     from verification.machine.trace import TRACE
 
-    model = _model(asked, request.out.parent)
-    TRACE.active, TRACE.values = True, entered.numbers
-    with entered.inside():
-        report = _drive(asked, model, entered.numbers)
+    said = report(asked, request.out.parent, entered)
     fake = entered.fake
-    report.update(
+    said.update(
         digest=TRACE.digest(),
-        events=TRACE.events,
-        sites=TRACE.sites,
         kinds=dict(Counter(event[0] for event in TRACE.events)),
         unmodelled=dict(Counter(entered.unmodelled)),
         unknown=[[*map(str, key), count] for key, count in Counter(fake.unknown).items()] if fake else [],
@@ -44,7 +39,18 @@ def main() -> None:
         seconds={"import": round(imported - start, 1), "all": round(time.perf_counter() - start, 1)},
         megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     )
-    request.answer(report)
+    request.answer(said)
+
+
+def report(asked: dict[str, Any], folder: Path, entered: world.World) -> dict[str, Any]:
+    """One run in a world that was entered: what came of it, and every event."""
+    from verification.machine.trace import TRACE
+
+    model = _model(asked, folder)
+    TRACE.active, TRACE.values = True, entered.numbers
+    with entered.inside():
+        said = _drive(asked, model, entered.numbers)
+    return {**said, "events": TRACE.events, "sites": TRACE.sites}
 
 
 def _model(asked: dict[str, Any], folder: Path) -> Path:

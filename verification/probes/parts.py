@@ -11,29 +11,37 @@ import traceback
 from typing import Any
 
 from verification.machine import world
-from verification.probes.request import received
+from verification.probes.request import Request, received
 
 
 def main() -> None:
     request = received()
     entered = world.enter(request)
+    registered = prepare(request)
+
+    from verification.machine.trace import TRACE
+
+    TRACE.values = True  # what memory held before is no behaviour
+    found = {}
+    with entered.inside():
+        for name in request.question.get("only", registered):
+            found[name] = attempt(registered[name], str(request.tree))
+    request.answer({"parts": found, "world": entered.describe()})
+
+
+def prepare(request: Request) -> dict[str, Any]:
+    """Every part by its name, with the arguments of a server for those that read them."""
     os.chdir(request.out.parent)
 
     from sglang.srt.server_args import ServerArgs, set_global_server_args_for_scheduler
 
-    from verification.machine.trace import TRACE
     from verification.models import configuration
     from verification.parts import registry
 
     configuration.write(configuration.configuration("DeepseekV3ForCausalLM"), request.out.parent / "model")
     set_global_server_args_for_scheduler(ServerArgs(model_path="model", device="cuda", random_seed=1))
     registry.load()
-    TRACE.values = True  # what memory held before is no behaviour
-    found = {}
-    with entered.inside():
-        for name in request.question.get("only", registry.PARTS):
-            found[name] = attempt(registry.PARTS[name], str(request.tree))
-    request.answer({"parts": found, "world": entered.describe()})
+    return registry.PARTS
 
 
 def attempt(part: Any, tree: str) -> dict[str, Any]:

@@ -59,6 +59,8 @@ class Taken:
         self.made.free_group_end()
 
     def _restore(self) -> None:
+        if not hasattr(self.made, "backup_state"):  # not in later versions
+            return
         state = self.made.backup_state()
         self.made.alloc(self._page)
         self.made.restore_state(state)

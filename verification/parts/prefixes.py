@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import inspect
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -38,14 +41,18 @@ class Cache:
         self.made = radix_cache.RadixCache(
             CacheInitParams(
                 disable=False, req_to_token_pool=None, token_to_kv_pool_allocator=Slots(events),
-                page_size=page, is_eagle=eagle, eviction_policy=policy, enable_kv_cache_events=True,
+                page_size=page, is_eagle=eagle, eviction_policy=policy,
+                enable_kv_cache_events=not _compiled(),
             )
         )  # fmt: skip
         self._forms = base_prefix_cache
         self._key = radix_cache.RadixKey
+        # later versions keep tokens in arrays
+        annotation = inspect.signature(self._key).parameters["token_ids"].annotation
+        self._list = functools.partial(array, "q") if "array" in str(annotation) else list
 
     def key(self, tokens: list[int], extra: str | None) -> Any:
-        return self._key(token_ids=list(tokens), extra_key=extra)
+        return self._key(token_ids=self._list(tokens), extra_key=extra)
 
     def insert(self, key: Any, value: torch.Tensor, priority: int) -> Any:
         return self._call("insert", "InsertParams", key=key, value=value, priority=priority)
@@ -75,9 +82,23 @@ class Cache:
             stack += [(child, depth + 1) for child in reversed(node.children.values())]
         return found
 
+    def slots(self, said: Any) -> Any:
+        """The slots of what was found; later versions leave them to the node."""
+        if hasattr(said, "device_indices"):
+            return said.device_indices
+        return self.made.path_device_indices(said.last_device_node)
+
     def sizes(self) -> list[int]:
         made = self.made
         return [made.evictable_size(), made.protected_size(), made.total_size()]
+
+
+def _compiled() -> bool:
+    """Do the names of pages come from a native extension, which is not compiled here?"""
+    try:
+        return importlib.util.find_spec("sglang.srt.mem_cache.cpp_utils.native_hash") is not None
+    except ModuleNotFoundError:
+        return False
 
 
 class Walk:
@@ -134,7 +155,8 @@ class Walk:
         tokens, extra = self._drawn()
         said = self._cache.match(self._cache.key(tokens, extra))
         last = said.last_device_node
-        self.events.add(name, tokens, extra, said.device_indices, list(last.key.token_ids), last.lock_ref)
+        slots = self._cache.slots(said)
+        self.events.add(name, tokens, extra, slots, list(last.key.token_ids), last.lock_ref)
         return last
 
     def _match(self) -> None:

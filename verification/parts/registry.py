@@ -32,6 +32,7 @@ def part(name: str) -> Callable[[Part], Part]:
 def load() -> None:
     """Register every part."""
     from verification.parts import (
+        asked,
         batches,
         choices,
         configs,
@@ -45,5 +46,5 @@ def load() -> None:
         text,
     )
 
-    assert batches and choices and configs and memory and prefixes and quantization
+    assert asked and batches and choices and configs and memory and prefixes and quantization
     assert routing and sampling and scheduling and streams and text

@@ -101,7 +101,9 @@ def _calls(parser: str) -> Found:
             values[f"{number}, cut {way}"] = [seen, plain(kept), detector._buffer]
     made = FunctionCallParser(_tools(), parser)
     info = made.detector.structure_info()("weather")
-    values["structure"] = [info.begin, info.end, info.trigger, str(made.get_structure_tag())]
+    values["structure"] = [info.begin, info.end, info.trigger]
+    if hasattr(made, "get_structure_tag"):  # not in later versions
+        values["tag"] = str(made.get_structure_tag())
     for choice in ("auto", "required", "none"):
         values[f"constraint, {choice}"] = str(made.get_structure_constraint(choice))
     two = values["1, whole"][1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from verification.parts.events import Events, clock
+from verification.parts.events import Events, clock, plain
 from verification.parts.registry import Found, part
 from verification.parts.requests import VOCABULARY, Server, drawn, model
 
@@ -95,6 +95,8 @@ class Loop:
             self.retracted += len(gone)
             self._waiting = [*gone, *self._waiting]
             self.events.add("retract", [each.rid for each in gone], ratio, self.server.sizes())
+            for request in gone:
+                self.events.add("reset", request.rid, _fields(request))
         batch.prepare_for_decode()
         self._seen("decode", batch)
         self._answer(batch)
@@ -145,6 +147,15 @@ class Loop:
                 "lists", batch.seq_lens, batch.top_logprobs_nums, batch.token_ids_logprobs,
                 *_sampling(batch.sampling_info),
             )  # fmt: skip
+
+
+def _fields(request: Any) -> dict[str, Any]:
+    """What a request knows of itself, without times and the objects that it refers to."""
+    return {
+        name: plain(value)
+        for name, value in sorted(vars(request).items())
+        if value is None or isinstance(value, (bool, int, str, list))
+    }
 
 
 def _sampling(info: Any) -> list[Any]:

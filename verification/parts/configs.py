@@ -70,3 +70,27 @@ def config_v2() -> Found:
 @part("config-moe-16b")
 def config_moe_16b() -> Found:
     return _parsed("DeepseekForCausalLM", 28, 1)
+
+
+@part("context")
+def context() -> Found:
+    """How much a model reads at once, by what its configuration says."""
+    from types import SimpleNamespace
+
+    from sglang.srt.utils.hf_transformers_utils import get_context_length
+
+    scalings: tuple[dict[str, Any] | None, ...] = (
+        None, {}, {"factor": 4}, {"factor": 4, "original_max_position_embeddings": 32},
+        {"rope_type": "llama3"}, {"factor": 2.5, "rope_type": "yarn"}, {"factor": 2, "rope_type": "llama3"},
+    )  # fmt: skip
+    keys = ("max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings")
+    found = {
+        f"{key}, {scaling}": get_context_length(SimpleNamespace(**{key: 64}, rope_scaling=scaling))
+        for key in keys
+        for scaling in scalings
+    }
+    both = SimpleNamespace(max_position_embeddings=8, max_sequence_length=16, rope_scaling=None)
+    none = get_context_length(SimpleNamespace())
+    return Found(
+        {"it grows": len(set(found.values())) > 2}, {**found, "both": get_context_length(both), "none": none}
+    )

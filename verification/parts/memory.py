@@ -178,6 +178,12 @@ def cache_latent() -> Found:
         same.append(torch.equal(key[where], torch.cat([latent, rotary], -1)))
         pool.set_kv_buffer(layer, where.flip(0), torch.cat([latent, rotary], -1), None)
         events.add("stored", number, where, key, value, list(value.shape))
+        wide = torch.randn(4, 1, 192, generator=draws)  # of another type: it is cast
+        pool.set_kv_buffer(layer, where, wide, None)
+        events.add("cast", pool.get_key_buffer(layer.layer_id))
+        pool.set_mla_kv_buffer(layer, where, wide[..., :128], wide[..., 128:])
+        parts = pool.get_mla_kv_buffer(layer, where, torch.float32)
+        events.add("cast in parts", pool.get_key_buffer(layer.layer_id), *parts)
     kept = pool.get_cpu_copy(torch.arange(1, 9))
     before = [one.clone() for one in pool.kv_buffer]
     for one in pool.kv_buffer:

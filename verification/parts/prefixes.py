@@ -30,6 +30,10 @@ class Slots:
     def free(self, slots: torch.Tensor) -> None:
         self._events.add("free", slots)
 
+    def free_segment(self, slots: torch.Tensor, *, start_pos: int) -> None:
+        """So later versions say it."""
+        self._events.add("free", slots, start_pos)
+
 
 class Cache:
     """A radix cache of either form of its methods: later versions take one object of parameters."""

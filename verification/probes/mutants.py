@@ -10,6 +10,7 @@ The question has `forward`, what the probe of that name is asked, or else parts 
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import select
@@ -17,7 +18,7 @@ import signal
 import sys
 import time
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ def main() -> None:
     if request.question.get("record"):
         request.answer({"lines": _recorded(request, trials)})
         return
+    _import(request.question["mutants"])
     normal = {}
     seconds = {}
     for name, trial in trials.items():
@@ -79,6 +81,13 @@ def _trials(request: Request, entered: Any) -> dict[str, Trial]:
 
     wanted = request.question.get("only", registered)
     return {name: trial(registered[name]) for name in wanted}
+
+
+def _import(mutants: Iterable[Mapping[str, Any]]) -> None:
+    """Functions of modules that only a trial imports have to live before it."""
+    for path in sorted({mutant["path"] for mutant in mutants}):
+        name = path.removeprefix("python/").removesuffix(".py").removesuffix("/__init__")
+        importlib.import_module(name.replace("/", "."))
 
 
 def _recorded(request: Request, trials: Mapping[str, Trial]) -> dict[str, dict[str, list[int]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import inspect
 from array import array
@@ -35,11 +34,35 @@ class Slots:
         self._events.add("free", slots, start_pos)
 
 
+def called(cache: Any, method: str, form: str, **given: Any) -> Any:
+    """Call a method of a cache of upstream: later versions take one object of parameters, a `form`."""
+    from sglang.srt.mem_cache import base_prefix_cache
+
+    kind: Callable[..., Any] | None = getattr(base_prefix_cache, form, None)
+    function = getattr(cache, method)
+    if kind is None or "params" not in inspect.signature(function).parameters:
+        return function(**given)
+    return function(kind(**given))
+
+
+def key(tokens: list[int], extra: str | None) -> Any:
+    """What a cache finds a prefix by."""
+    from sglang.srt.mem_cache.radix_cache import RadixKey
+
+    return RadixKey(token_ids=kept(RadixKey, "token_ids", tokens), extra_key=extra)
+
+
+def kept(function: Any, name: str, tokens: list[int]) -> Any:
+    """Tokens as a parameter wants them: later versions keep them in arrays."""
+    annotation = inspect.signature(function).parameters[name].annotation
+    return array("q", tokens) if "array" in str(annotation) else list(tokens)
+
+
 class Cache:
     """A radix cache of either form of its methods: later versions take one object of parameters."""
 
     def __init__(self, page: int, policy: str, eagle: bool, events: Events) -> None:
-        from sglang.srt.mem_cache import base_prefix_cache, radix_cache
+        from sglang.srt.mem_cache import radix_cache
         from sglang.srt.mem_cache.cache_init_params import CacheInitParams
 
         self.made = radix_cache.RadixCache(
@@ -49,14 +72,9 @@ class Cache:
                 enable_kv_cache_events=not _compiled(),
             )
         )  # fmt: skip
-        self._forms = base_prefix_cache
-        self._key = radix_cache.RadixKey
-        # later versions keep tokens in arrays
-        annotation = inspect.signature(self._key).parameters["token_ids"].annotation
-        self._list = functools.partial(array, "q") if "array" in str(annotation) else list
 
     def key(self, tokens: list[int], extra: str | None) -> Any:
-        return self._key(token_ids=self._list(tokens), extra_key=extra)
+        return key(tokens, extra)
 
     def insert(self, key: Any, value: torch.Tensor, priority: int) -> Any:
         return self._call("insert", "InsertParams", key=key, value=value, priority=priority)
@@ -68,11 +86,7 @@ class Cache:
         return self._call("evict", "EvictParams", num_tokens=count)
 
     def _call(self, method: str, form: str, **given: Any) -> Any:
-        kind: Callable[..., Any] | None = getattr(self._forms, form, None)
-        function = getattr(self.made, method)
-        if kind is None or "params" not in inspect.signature(function).parameters:
-            return function(**given)
-        return function(kind(**given))
+        return called(self.made, method, form, **given)
 
     def nodes(self) -> list[Any]:
         """Every node from the root on, with its children in their order."""

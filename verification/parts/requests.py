@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from verification.parts.events import Events
+from verification.parts.prefixes import kept
 
 VOCABULARY = 40
 
@@ -80,7 +81,8 @@ def drawn(events: Events, index: int, **given: Any) -> Any:
     tokenizer = Letters()
     sampling.normalize(tokenizer)
     request = Req(
-        f"r{index}", "", tokens, sampling, vocab_size=VOCABULARY, priority=draw.randint(0, 3),
+        f"r{index}", "", kept(Req, "origin_input_ids", tokens), sampling, vocab_size=VOCABULARY,
+        priority=draw.randint(0, 3),
         routing_key=draw.choice((None, "a", "b", "c")), extra_key=draw.choice((None, None, "salt")),
         return_logprob=draw.random() < 0.3, top_logprobs_num=draw.choice((0, 2)),
         token_ids_logprob=draw.choice((None, [4, 5])), stream=draw.random() < 0.5,

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from verification.parts.events import Events, clock
+from verification.parts.prefixes import called, key
 from verification.parts.registry import Found, part
 from verification.parts.requests import Server, drawn
 
@@ -16,15 +17,13 @@ _BUDGETS = 60  # draws of a batch's limits
 
 def _filled(events: Events, server: Server, count: int) -> None:
     """Requests of before: what they have computed is in the cache."""
-    from sglang.srt.mem_cache.radix_cache import RadixKey
-
     for index in range(count):
         tokens = drawn(events, index).origin_input_ids
         tokens = tokens[: len(tokens) // server.page * server.page]
         slots = server.slots.alloc(len(tokens))
         if slots is not None and len(tokens):
-            had = server.cache.insert(RadixKey(tokens, None), slots)
-            server.slots.free(slots[:had])
+            said = called(server.cache, "insert", "InsertParams", key=key(list(tokens), None), value=slots)
+            server.slots.free(slots[: getattr(said, "prefix_len", said)])
 
 
 @part("queue")

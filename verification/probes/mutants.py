@@ -52,6 +52,7 @@ def main() -> None:
     for mutant in request.question["mutants"]:
         request.alive()
         found[mutant["name"]] = _tried(mutant, trials, normal, seconds, request.tree)
+        print(mutant["name"], found[mutant["name"]], flush=True)  # how far it is, in the log
     unstable = sorted(set(trials) - set(normal))
     request.answer({"mutants": found, "unstable": unstable, "world": entered.describe()})
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from verification import mutants
+from verification import corpus, mutants
 from verification.checks import mutants as checks
 from verification.probes import mutants as probe
 from verification.results import FAILED, NOT_RUN, PASSED
@@ -182,6 +182,20 @@ class TestCheck:
         assert "survives queue: it is the same" in str(found)
         assert [case.verdict for case in found.values()].count(NOT_RUN) == 2
         assert "nobody has looked at it" in str(checks.judged(chosen, answers, []).cases)
+
+    def test_launch_commands_of_one_machine_are_tried_none_that_is_refused(self) -> None:
+        asked = checks._launched()["arguments"]
+        known = {one.name: one for one in corpus.read()}
+        assert len(asked["commands"]) >= 15
+        assert asked["capability"] == [9, 0]
+        assert not any(known[name].refused for name in asked["commands"])
+        assert all(known[name].model in asked["models"] for name in asked["commands"])
+
+    def test_what_a_command_kills_is_told_by_its_name(self, ours: Subject) -> None:
+        (one,) = mutants.drawn({"a.py": TEXT}, {"a.py": [14]}, 1, 0)
+        dead = {"killed by": "v3-default", "how": {"differs": ["arguments"], "error": ""}}
+        case = checks.judged([one], {"parts": {}, "arguments": {one.name: dead}}, ()).cases[0]
+        assert case.lines == ("continue -> break: killed by v3-default, whose arguments differ",)
 
     def test_too_few_that_are_killed_fail_whatever_was_not_tried(self) -> None:
         chosen = mutants.drawn({"a.py": TEXT}, {"a.py": EVERY}, 6, 0)

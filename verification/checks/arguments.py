@@ -28,7 +28,7 @@ def check(
     for machine in MACHINES:
         mine_only = [command for command in commands if machine in command.machines]
         answers = [
-            asker.ask("arguments", subject, f"arguments-{machine}", _question(mine_only, machine, changed))
+            asker.ask("arguments", subject, f"arguments-{machine}", question(mine_only, machine, changed))
             for subject, changed in ((upstream, declared), (ours, None))
         ]
         for answer, role in zip(answers, ("upstream", "ours"), strict=True):
@@ -59,7 +59,7 @@ def check(
     return Check("arguments", tuple(cases), tuple(lines))
 
 
-def _question(commands: Sequence[Command], machine: str, declared: Declared | None) -> dict[str, Any]:
+def question(commands: Sequence[Command], machine: str, declared: Declared | None) -> dict[str, Any]:
     words = {
         command.name: list(declared.for_upstream(command, machine) if declared else command.words)
         for command in commands

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from verification import mutants
+from verification import corpus, mutants
+from verification.checks import arguments
 from verification.matrix import NUMBERS, Configuration
 from verification.mutants import Mutant
 from verification.probe_runner import ProbeRunner
@@ -20,7 +21,9 @@ from verification.subjects import Subject
 #: At least so much of those that ran is killed.
 SHARE = 0.8
 REASONS = Path(__file__).parents[1] / "survivors.yaml"
+_EVERY = 2  # each second launch command is tried
 _PACKAGE = "python/sglang/srt/"
+_NAMED = ("parts", "arguments")  # whose trials have names of their own
 _WORLD = {"mode": NUMBERS, "capability": [9, 0], "devices": 1}
 
 
@@ -47,9 +50,12 @@ def survivors(file: Path = REASONS) -> tuple[Survivor, ...]:
 def check(
     asker: ProbeRunner, ours: Subject, count: int, seed: int, configurations: Iterable[Configuration]
 ) -> Check:
-    """Draw mutants of lines that parts or quick forward passes with numbers execute, and try them on both."""
+    """Draw mutants of lines that parts, launch commands or quick forward passes with numbers execute.
+
+    Each is tried on the cheapest of them first.
+    """
     numbered = [one for one in configurations if one.quick and one.mode == NUMBERS]
-    worlds = {"parts": _WORLD, **{one.name: _asked(one) for one in numbered}}
+    worlds = {"parts": _WORLD, "arguments": _launched(), **{one.name: _asked(one) for one in numbered}}
     lines: dict[str, Mapping[str, Any]] = {}
     for name, asked in worlds.items():
         said = asker.ask("mutants", ours, f"mutants-{name}-lines", {**asked, "record": True})
@@ -66,6 +72,13 @@ def check(
         answers[name] = said.values["mutants"]
         left = [one for one in left if "killed by" not in said.values["mutants"].get(one.name, {})]
     return judged(chosen, answers, survivors())
+
+
+def _launched() -> dict[str, Any]:
+    """Some of the launch commands, on one machine."""
+    commands = [one for one in corpus.read() if not one.refused and "sm90" in one.machines][::_EVERY]
+    asked = arguments.question(commands, "sm90", None)
+    return {"mode": NUMBERS, "arguments": asked}
 
 
 def _asked(one: Configuration) -> dict[str, Any]:
@@ -117,7 +130,7 @@ def _case(one: Mutant, answers: Mapping[str, Mapping[str, Any]], stated: Sequenc
     for world, found in answers.items():
         said = found.get(one.name, {})
         if "killed by" in said:
-            by = said["killed by"] if world == "parts" else world
+            by = said["killed by"] if world in _NAMED else world
             line = f"{one.shown}: killed by {by}, {_how(said['how'])}"
             return Case(name, PASSED, (line,), {**about, "tried": True, "by": by})
         if said.get("survived"):

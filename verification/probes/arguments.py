@@ -14,22 +14,27 @@ from typing import Any
 
 from verification.machine import setup
 from verification.probes import executed, server_args
-from verification.probes.request import received
+from verification.probes.request import Request, received
 
 _SEED = 1  # a seed that is not given is drawn
 
 
 def main() -> None:
     request = received()
-    asked = request.question
+    commands = prepare(request.question, request)
+    results = {name: _in_child(command, str(request.tree)) for name, command in commands.items()}
+    request.answer({"commands": results, "flags": _flags()})
+
+
+def prepare(asked: dict[str, Any], request: Request) -> dict[str, list[str]]:
+    """The commands by name, in a world in which they can be parsed."""
     setup.pretend(request.tree, tuple(asked["capability"]), asked["devices"], numbers=False)
     os.chdir(request.out.parent)
     _models(asked["models"])
     # what parsing imports is imported once, not in every child
     for name in ("server_args", "configs.model_config"):
         importlib.import_module(f"sglang.srt.{name}")
-    results = {name: _in_child(command, str(request.tree)) for name, command in asked["commands"].items()}
-    request.answer({"commands": results, "flags": _flags()})
+    return dict(asked["commands"])
 
 
 def _models(models: dict[str, dict[str, Any]]) -> None:
@@ -51,12 +56,12 @@ def _in_child(command: list[str], tree: str) -> dict[str, Any]:
         return json.loads(data) if data else {"crash": True}  # type: ignore[no-any-return]
     os.close(pipe)
     with os.fdopen(end, "wb") as answer:
-        answer.write(json.dumps(_parsed(command, tree)).encode())
+        answer.write(json.dumps(parsed(command, tree)).encode())
     executed.end()
     os._exit(0)
 
 
-def _parsed(command: list[str], tree: str) -> dict[str, Any]:
+def parsed(command: list[str], tree: str) -> dict[str, Any]:
     from sglang.srt.server_args import prepare_server_args
 
     before = dict(os.environ)

@@ -3,12 +3,13 @@
 The tree is imported once. Each trial of each mutant runs in a fork of its own, in which the functions of the
 mutated file got the code of the mutated text: so nothing that one trial leaves behind is seen by another.
 
-The question has `forward`, what the probe of that name is asked, or else parts are tried; and either `record`
-(which lines does each trial execute?) or `mutants`, each with its file, its edit and its trials.
+The question has `forward` or `arguments`, what the probe of that name is asked, or else parts are tried. It
+has `record` (which lines does each trial execute?) or `mutants`, each with its file, edit and trials.
 """
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import json
@@ -32,8 +33,7 @@ Trial = Callable[[], Any]
 
 def main() -> None:
     request = received()
-    entered = world.enter(request)
-    trials = _trials(request, entered)
+    trials, described = _trials(request)
     if request.question.get("record"):
         request.answer({"lines": _recorded(request, trials)})
         return
@@ -54,12 +54,20 @@ def main() -> None:
         found[mutant["name"]] = _tried(mutant, trials, normal, seconds, request.tree)
         print(mutant["name"], found[mutant["name"]], flush=True)  # how far it is, in the log
     unstable = sorted(set(trials) - set(normal))
-    request.answer({"mutants": found, "unstable": unstable, "world": entered.describe()})
+    request.answer({"mutants": found, "unstable": unstable, "world": described})
 
 
-def _trials(request: Request, entered: Any) -> dict[str, Trial]:
+def _trials(request: Request) -> tuple[dict[str, Trial], dict[str, Any]]:
+    """The trials by name, and what is to be known of the world that they run in."""
+    if "arguments" in request.question:
+        from verification.probes import arguments
+
+        commands = arguments.prepare(request.question["arguments"], request)
+        return {name: functools.partial(arguments.parsed, command, str(request.tree))
+                for name, command in commands.items()}, {}  # fmt: skip
     from verification.machine.trace import TRACE
 
+    entered = world.enter(request)
     if "forward" in request.question:
         from verification.probes import forward
 
@@ -67,7 +75,7 @@ def _trials(request: Request, entered: Any) -> dict[str, Trial]:
             said = forward.report(request.question["forward"], request.out.parent, entered)
             return {"outcome": said["outcome"], "events": said["events"]}
 
-        return {"forward": passes}
+        return {"forward": passes}, entered.describe()
     from verification.probes import parts
 
     registered = parts.prepare(request)
@@ -81,7 +89,7 @@ def _trials(request: Request, entered: Any) -> dict[str, Trial]:
         return run
 
     wanted = request.question.get("only", registered)
-    return {name: trial(registered[name]) for name in wanted}
+    return {name: trial(registered[name]) for name in wanted}, entered.describe()
 
 
 def _import(mutants: Iterable[Mapping[str, Any]]) -> None:

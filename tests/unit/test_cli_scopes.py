@@ -63,6 +63,9 @@ def test_plan_and_why_answer_for_a_scope(world: World) -> None:
     assert rows[BACK] == "kept"
     assert "is kept" in world.good("why", BACK, "--scope", "with-fancy").stdout
     assert "is removed" in world.good("why", BACK).stdout
+    said = world.good("why", "with-fancy").stdout
+    assert said.startswith("with-fancy is a scope without fancy.")
+    assert "why        Somebody wants it." in said and "to build it: `dist --scope with-fancy`" in said
 
 
 def test_lock_proves_each_scope_at_its_pins_and_a_build_must_reproduce_it(world: World) -> None:

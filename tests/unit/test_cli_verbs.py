@@ -228,6 +228,8 @@ def test_why_as_data_has_the_way_and_the_marks(shared: World) -> None:
         ("ACME_ALIEN", "environment variable ACME_ALIEN is removed."),
         ("grpc", "grpc is a batch that removes 2 files and edits"),
         ("grpcio", "requirement grpcio is removed."),
+        ("grpcio==1.2", "requirement grpcio is removed."),
+        ("numpy[extra] >= 1", "requirement numpy>=1 is added."),
         ("numpy", "requirement numpy>=1 is added."),
         ("packaging", "requirement packaging>=20 is kept."),
         ("GALAXY", "acme.platform.GALAXY is"),

@@ -11,6 +11,7 @@ from builder.graph.reach import Step
 
 Kind = Literal[
     "batch",
+    "scope",
     "model",
     "flag",
     "route",

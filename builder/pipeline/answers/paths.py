@@ -45,10 +45,23 @@ def named_paths(context: Context, what: str) -> list[str]:
             return [f"{path}/"]
     if plain.startswith("/") or (len(parts) == 1 and "." not in plain):
         return []
+    if folder := _folder_of(context, plain):
+        return [folder]
     ends = [path for path in context.paths if path.endswith(f"/{plain}")]
     ends.sort(key=lambda path: (context.state(path) == "removed", len(path), path))
     ends += sorted(f"{path}/" for path in context.folders if len(parts) > 1 and path.endswith(f"/{plain}"))
     return ends
+
+
+def _folder_of(context: Context, module: str) -> str | None:
+    """The folder, with a slash at the end, of a package that has no file of its own."""
+    top, _, rest = module.partition(".")
+    if top not in context.manifest.packages or not rest:
+        return None
+    folder = f"{context.manifest.packages[top]}/{rest.replace('.', '/')}"
+    return (
+        f"{folder}/" if folder in context.folders and f"{folder}/__init__.py" not in context.paths else None
+    )
 
 
 def path_answers(context: Context, what: str) -> Iterator[Answer]:

@@ -13,7 +13,12 @@ from builder.pipeline.answers.answer import Answer, Kind
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.names import name_answers, package_answer
 from builder.pipeline.answers.paths import named_paths, path_answers
-from builder.pipeline.answers.statements import batch_answer, fact_answers, requirement_answer
+from builder.pipeline.answers.statements import (
+    batch_answer,
+    fact_answers,
+    requirement_answer,
+    scope_answer,
+)
 from builder.pipeline.answers.surface import surface_answers, value_answer
 from builder.pipeline.cut import Cut
 
@@ -31,8 +36,8 @@ def answers(context: Context, what: str) -> list[Answer]:
     There is none for an unknown word.
 
     A word may be a path, a folder, a module, a definition with or without its file, an architecture, a flag,
-    an environment variable, a route, a value of a flag, an entry of a registry, a batch, a fact or a
-    requirement. A path may have a line number, as tracebacks print it, or be an address on the web.
+    an environment variable, a route, a value of a flag, an entry of a registry, a batch, a named scope, a
+    fact or a requirement. A path may have a line number, as tracebacks print it, or be an address on the web.
     """
     what = _ADDRESS.sub("/", _LINE.sub("", what.strip()))
     found = {(a.kind, a.name, a.headline): a for a in _readings(context, what)}
@@ -57,7 +62,7 @@ def _readings(context: Context, what: str) -> Iterator[Answer]:
     yield from surface_answers(context, what)
     if match := _CHOICE.fullmatch(what):
         yield from filter(None, [value_answer(context, match["value"], match["flag"])])
-    single = (value_answer, batch_answer, requirement_answer, package_answer)
+    single = (value_answer, batch_answer, scope_answer, requirement_answer, package_answer)
     yield from filter(None, (reading(context, what) for reading in single))
     yield from fact_answers(context, what)
 

@@ -15,6 +15,7 @@ from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.recipes import restore_statement, without
 
 _KINDS = ("predicate", "value", "environment", "attribute")
+_REQUIREMENT = re.compile(r"[\w.-]+(?:\[[\w,. -]+\])?\s*(?:[<>=!~][<>=!~\w.,* +-]*)?")
 
 
 def batch_answer(context: Context, what: str) -> Answer | None:
@@ -42,6 +43,26 @@ def batch_answer(context: Context, what: str) -> Answer | None:
         why=batch.why,
         details=(f"removes {listed(folders, 5)}",) if folders else (),
         back=f"to switch it off: {without(context, [what])}",
+    )
+
+
+def scope_answer(context: Context, what: str) -> Answer | None:
+    """What a named scope is; None where no scope has this name."""
+    scope = context.manifest.scopes.get(what)
+    if scope is None:
+        return None
+    parts = [f"without {listed(scope.without)}"] if scope.without else []
+    parts += [f"with the models {listed(scope.models)}"] if scope.models else []
+    parts += [f"whose kernel wheel is for {listed(scope.architectures)}"] if scope.architectures else []
+    return Answer(
+        "scope",
+        what,
+        "stated",
+        f"{what} is a scope {', '.join(parts) or 'that changes nothing'}",
+        (Reason(BASE, "stated here", scope.mark),),
+        why=scope.why,
+        details=(f"proven at {listed(scope.pins)}",) if scope.pins else (),
+        back=f"to build it: `dist --scope {what}`",
     )
 
 
@@ -91,8 +112,9 @@ def _fact(fact: Fact) -> str:
 
 
 def requirement_answer(context: Context, what: str) -> Answer | None:
-    """What became of a requirement of a pyproject.toml; None where neither side has it."""
-    if not re.fullmatch(r"[\w.-]+", what):
+    """What became of a requirement of a pyproject.toml, with or without its versions; None where neither side
+    has it."""
+    if not _REQUIREMENT.fullmatch(what):
         return None
     name = requirement_name(what)
     before, after = (

@@ -1,0 +1,66 @@
+"""What answers are made of: the folders that a word stands for, and what a removed module needs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from builder.graph.modules import Import, Summary
+from builder.graph.reach import Edge
+from builder.manifest.model import BASE
+from builder.pipeline.answers.needs import needs
+from builder.pipeline.answers.paths import named_paths
+
+
+@pytest.mark.parametrize(
+    ("what", "found"),
+    [
+        ("acme.parts.inner", ["src/acme/parts/inner/"]),
+        ("acme.parts", []),  # it has a file of its own, which the readings of names answer for
+        ("acme", []),
+        ("other.parts.inner", []),
+    ],
+)
+def test_a_package_without_a_file_is_its_folder(what: str, found: list[str]) -> None:
+    context: Any = SimpleNamespace(
+        paths=frozenset({"src/acme/parts/__init__.py", "src/acme/parts/inner/one.py"}),
+        folders=frozenset({"src", "src/acme", "src/acme/parts", "src/acme/parts/inner"}),
+        manifest=SimpleNamespace(packages={"acme": "src/acme"}),
+    )
+    assert named_paths(context, what) == found
+
+
+def cut_of(imports: dict[str, list[str]], rules: dict[str, tuple[str, str]]) -> Any:
+    """A cut of modules with these imports, removed by these rules: (verdict, batch)."""
+    modules = {
+        name: Summary(name, name, False, tuple(Import(one, None, None, "eager", False, 1) for one in some))
+        for name, some in imports.items()
+    }
+    removed = {name: SimpleNamespace(verdict=v, batch=b) for name, (v, b) in rules.items()}
+    index = SimpleNamespace(modules=modules, internal=lambda name: name in modules)
+    return SimpleNamespace(before=SimpleNamespace(index=index), decided=SimpleNamespace(removed=removed))
+
+
+def test_a_removed_module_needs_what_it_imports_over_other_removed_ones() -> None:
+    imports = {"a": ["b", "kept"], "b": ["c", "gone.part"], "c": ["a", "d"], "d": ["far"], "kept": ["far"]}
+    rules = {"a": ("remove", "one"), "b": ("reach", BASE), "c": ("remove", "two"), "d": ("remove", BASE)}
+    edges = {
+        name: tuple(Edge(name, target, "eager", 1) for target in some if target in imports)
+        for name, some in imports.items()
+    }
+    found = needs(cut_of(imports, rules), edges, frozenset({"gone", "far"}))
+    # a cycle leads back to a module, which does not need itself; what reach decides comes back by itself
+    assert found["a"] == {"c", "gone", "far"}
+    assert found["b"] == {"a", "c", "gone", "far"}
+    assert found["c"] == {"a", "gone", "far"}
+    assert found["d"] == {"far"}
+    assert "kept" not in found
+
+
+def test_strings_and_packages_around_a_module_are_no_need() -> None:
+    imports: dict[str, list[str]] = {"a": [], "b": []}
+    rules = {"a": ("remove", "one"), "b": ("remove", "two")}
+    edges = {"a": (Edge("a", "b", "string", 1), Edge("a", "b", "parent", 0))}
+    assert needs(cut_of(imports, rules), edges, frozenset())["a"] == frozenset()

@@ -22,6 +22,8 @@ _SAME = frozenset(["dict", "frozenset", "set"])
 _VIEWS = frozenset(
     ["copy", "difference", "intersection", "items", "keys", "symmetric_difference", "union", "values"]
 )
+#: How many assignments are followed.
+_MAX_DEPTH = 5
 _ASKS = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
 
 
@@ -114,7 +116,30 @@ class _Counts:
         return True
 
     def _in_Compare(self, parent: ast.Compare, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        if not listed and len(parent.ops) == 1:
+            other = parent.left if node in parent.comparators else parent.comparators[0]
+            within = ast.LtE if node in parent.comparators else ast.GtE
+            if isinstance(parent.ops[0], within) and self._met(other, scope):
+                return False  # whether this collection holds what the other one does
         return not all(isinstance(op, _ASKS) for op in parent.ops)
+
+    def _met(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+        """Does a set hold only what the program met when it ran, and so no value that never occurs?"""
+        if depth > _MAX_DEPTH:
+            return False
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, (str, bytes)):
+                return False
+            if not isinstance(inner, ast.Name):
+                continue
+            owner = scope.find(inner.id)
+            bindings = owner.names.get(inner.id, []) if owner is not None else []
+            if owner is not None and owner.kind == "module" and any(b.kind == "assign" for b in bindings):
+                return False
+            values = [binding.value for binding in bindings if binding.value is not None]
+            if not all(self._met(value, owner or scope, depth + 1) for value in values):
+                return False
+        return True
 
     def _in_Attribute(self, parent: ast.Attribute, node: ast.expr, scope: Scope, listed: bool) -> bool:
         call = self.parents.get(parent)
@@ -149,6 +174,8 @@ class _Counts:
         return unpacked and self.of(parent, scope, listed)
 
     def _in_BinOp(self, parent: ast.BinOp, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        if isinstance(parent.op, ast.Sub) and node is parent.right and self._met(parent.left, scope):
+            return False  # what the other one holds besides
         return self.of(parent, scope, listed)
 
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope, listed: bool) -> bool:

@@ -83,6 +83,25 @@ def test_edits_with_a_problem_name_the_statement_at_hand() -> None:
         assert problem.mark == Mark("manifest.yaml", line, 3)
 
 
+def test_edits_that_match_nothing_are_remembered_and_those_with_another_problem_are_not() -> None:
+    store = MemoryStore()
+    for anchor, times in (("three", 1), ("int", 2)):
+        calls: list[object] = []
+
+        def work(edits: Sequence[AnchoredEdit], calls: list[object] = calls) -> Edited:
+            calls.append(edits)
+            return edit("a.cc", b"int one; int two;\n", edits)
+
+        for line in (5, 70):
+            wanted = [anchored(line, anchor), anchored(line + 1, "two")]
+            with memo.using(store):
+                data, (problem,), (record,) = edit_or_recall("anchored", (anchor,), wanted, work)
+            assert data == b"int one; int X;\n"
+            assert (problem.nothing, problem.mark) == (times == 1, Mark("manifest.yaml", line, 3))
+            assert record.mark == Mark("manifest.yaml", line + 1, 3)
+        assert (len(calls) == 1) is (times == 1)
+
+
 def test_ruff_reads_only_what_it_has_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
     read: list[str] = []
@@ -99,7 +118,11 @@ def test_ruff_reads_only_what_it_has_not_read(monkeypatch: pytest.MonkeyPatch) -
 
 
 @given(
-    st.frozensets(st.sampled_from(["is_npu", "is_hip", "AwkConfig", "x", "nowhere"])),
+    st.frozensets(
+        st.sampled_from(
+            ["is_npu", "is_hip", "AwkConfig", "x", "nowhere", "Config", "is_npu(", "hip = 1", "1"]
+        )
+    ),
     st.dictionaries(
         st.sampled_from(["python/pkg/a.py", "python/pkg/sub/b.py", "test/c.py", "docs/d.md"]),
         st.sampled_from(["def is_npu(): x\n", "AwkConfig\n", "is_hip = 1\n", ""]),

@@ -174,8 +174,10 @@ class _Counts:
         return unpacked and self.of(parent, scope, listed)
 
     def _in_BinOp(self, parent: ast.BinOp, node: ast.expr, scope: Scope, listed: bool) -> bool:
-        if isinstance(parent.op, ast.Sub) and node is parent.right and self._met(parent.left, scope):
-            return False  # what the other one holds besides
+        other = parent.left if node is parent.right else parent.right
+        apart = isinstance(parent.op, ast.Sub) and node is parent.right
+        if (apart or isinstance(parent.op, ast.BitAnd)) and self._met(other, scope):
+            return False  # what the other one holds besides, or as well
         return self.of(parent, scope, listed)
 
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope, listed: bool) -> bool:

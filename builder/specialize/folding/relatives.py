@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
@@ -34,15 +36,28 @@ def method_elsewhere(world: SpecializerWorld, cls: str, method: str) -> bool:
     So it is where an object of the class, or of an heir, has the method from no class of the program, but
     a base outside of it or a `__getattr__`.
     """
+    families: tuple[_Family, ...] | None = world.derived.get(("families", cls))  # type: ignore[assignment]
+    if families is None:
+        families = world.derived["families", cls] = tuple(_families(world, cls))
+    return any(method not in each.methods and each.open for each in families)
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """The methods that a class has from the program, and whether it may have others."""
+
+    methods: frozenset[str]
+    open: bool
+
+
+def _families(world: SpecializerWorld, cls: str) -> Iterator[_Family]:
+    """One for each class of this last name, and for each heir of one."""
     heirs = _closure(cls, lambda name: {*_other_names(world, name), *_heirs(world, name)})
     for unit, node in (each for heir in sorted(heirs) for each in _classes(world, heir)):
         classes, outer = _lineage(world, unit, node)
-        if all(each.name != cls for each in classes):
-            continue  # its base has the name alone
-        defined = {name for each in classes for name in _defined(each)}
-        if method not in defined and (outer or not defined.isdisjoint(_LOOKED_UP)):
-            return True
-    return False
+        if any(each.name == cls for each in classes):  # else its base has the name alone
+            methods = frozenset(name for each in classes for name in _defined(each))
+            yield _Family(methods, outer or not methods.isdisjoint(_LOOKED_UP))
 
 
 def _lineage(world: SpecializerWorld, unit: Unit, node: ast.ClassDef) -> tuple[list[ast.ClassDef], bool]:
@@ -75,7 +90,10 @@ def _is_inside(world: SpecializerWorld, qualified: str) -> bool:
 
 
 def _classes(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
+    statement = re.compile(rb"\bclass[\s\\]+" + re.escape(name.encode()) + rb"\b")
     for path in sorted(world.words.holders(name.encode())):
+        if not statement.search(world.files[path]):
+            continue
         unit = world.unit(path)
         for node in nodes_on(unit, name):
             if isinstance(node, ast.ClassDef) and node.name == name:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 
-from builder.specialize.dead_code.hierarchy import Class, Hierarchy, defines_method
+from builder.specialize.dead_code.hierarchy import INERT_BASES, Class, Hierarchy, defines_method
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of, text
+from builder.specialize.folding.reads import names_given
+from builder.specialize.folding.relatives import class_of_self
 from builder.specialize.leftovers import Leftover
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
@@ -32,6 +36,8 @@ def hidden_uses(
         for cls in hierarchy.named(owner):
             yield from _exposed(world, hierarchy, cls, member, name)
             yield from _given_by_position(world, hierarchy, cls, member, name, before)
+            if world.ask("is_enumeration", owner) and world.ask("members_counted", owner):
+                yield _use(cls.unit, cls.node, f"the members of {cls.node.name}", name, cls.scope.qualname)
     yield from _exported(world)
 
 
@@ -39,8 +45,18 @@ def _exposed(
     world: SpecializerWorld, hierarchy: Hierarchy, cls: Class, method: str, name: str
 ) -> Iterator[Leftover]:
     inherited = (base for base in hierarchy.lineage(cls).classes if base.node is not cls.node)
-    if any(defines_method(base.node, method) for base in inherited) and _is_called(world, method):
+    within = any(defines_method(base.node, method) for base in inherited) and _is_called(world, method)
+    if within or any(_has_method(base, method) for base in hierarchy.lineage(cls).external):
         yield _use(cls.unit, cls.node, f"{cls.node.name}.{method}", name, cls.scope.qualname)
+
+
+def _has_method(base: str, method: str) -> bool:
+    """Has a class of the standard library a method, which the library may call itself?"""
+    module, _, name = base.rpartition(".")
+    if base not in INERT_BASES or (module or "builtins").partition(".")[0] not in sys.stdlib_module_names:
+        return False
+    found = getattr(import_module(module or "builtins"), name, None)
+    return callable(getattr(found, method, None)) and not method.startswith("__")
 
 
 def _is_called(world: SpecializerWorld, method: str) -> bool:
@@ -65,16 +81,80 @@ def _given_by_position(
         return
     at = _fields(upstream, cls.node.name).index(field)
     tuple_like = any((names_of(base) or ("",))[0] == "NamedTuple" for base in cls.node.bases)
-    for heir in (cls, *hierarchy.heirs(cls)[0]):
-        for path in world.words.holders(heir.node.name.encode()):
+    heirs = hierarchy.heirs(cls)[0]
+    for heir in (cls, *heirs):
+        for unit, node in _makes(world, heir):
+            positions = _positions(node, unit)
+            counted = positions is not None and (positions > at or tuple_like)
+            if counted or _says_key(node, field):
+                yield _use(unit, node, f"{heir.node.name}({field})", name, unit.scope_of(node).qualname)
+    yield from _replaced(world, cls, field, name)
+    for each in (*hierarchy.lineage(cls).classes, *heirs):
+        for node in ast.walk(each.node):
+            if isinstance(node, ast.Call) and _is_own_class(node.func, each.unit):
+                positions = _positions(node, each.unit)
+                if positions is not None and (positions > at or tuple_like):
+                    yield _use(each.unit, node, f"{cls.node.name}({field})", name, each.scope.qualname)
+
+
+def _says_key(node: ast.AST, field: str) -> bool:
+    """Does a call unpack a dict that has a field as a key: `Args(**{"mode": 1})`?"""
+    unpacked = [k.value for k in getattr(node, "keywords", ()) if k.arg is None]
+    keys = (key for value in unpacked if isinstance(value, ast.Dict) for key in value.keys)
+    if any(key is not None and text(key) == field for key in keys):
+        return True
+    made = (value for value in unpacked if isinstance(value, ast.Call) and names_of(value.func) == ("dict",))
+    return any(keyword.arg == field for value in made for keyword in value.keywords)
+
+
+def _replaced(world: SpecializerWorld, cls: Class, field: str, name: str) -> Iterator[Leftover]:
+    """Calls of `replace` that give a field of which no other class has one of this name."""
+    uses: list[tuple[Unit, ast.AST]] = []
+    for path in world.words.holders(field.encode()):
+        unit = world.unit(path)
+        for node in nodes_on(unit, field):
+            if isinstance(node, ast.AnnAssign) and names_of(node.target)[:1] == (field,):
+                return
+            replaces = isinstance(node, ast.Call) and names_of(node.func)[:1] in (("replace",), ("_replace",))
+            if replaces and any(keyword.arg == field for keyword in node.keywords):  # type: ignore[attr-defined]
+                uses.append((unit, node))
+    for unit, node in uses:
+        yield _use(unit, node, f"{cls.node.name}({field})", name, unit.scope_of(node).qualname)
+
+
+def _makes(world: SpecializerWorld, cls: Class) -> Iterator[tuple[Unit, ast.AST]]:
+    """The calls and patterns that name a class, also under the name that an import or assignment gives it."""
+    for called in sorted(names_given(world, cls.node.name)):
+        for path in world.words.holders(called.encode()):
             unit = world.unit(path)
             evaluator = Evaluator(world, unit)
-            for node in nodes_on(unit, heir.node.name):
-                positions = _positions(node, unit)
-                if positions is None or not _names(evaluator, node, heir.qualified):
-                    continue
-                if positions > at or tuple_like:
-                    yield _use(unit, node, f"{heir.node.name}({field})", name, unit.scope_of(node).qualname)
+            for node in nodes_on(unit, called):
+                if isinstance(node, (ast.Call, ast.MatchClass)) and _names(evaluator, node, cls.qualified):
+                    yield unit, node
+                elif isinstance(node, ast.Assign) and _is_class(evaluator, node.value, cls.qualified):
+                    others = {target.id for target in node.targets if isinstance(target, ast.Name)}
+                    for other in sorted(others):
+                        calls = (n for n in nodes_on(unit, other) if isinstance(n, ast.Call))
+                        yield from ((unit, n) for n in calls if getattr(n.func, "id", "") == other)
+
+
+def _is_class(evaluator: Evaluator, node: ast.expr, qualified: str) -> bool:
+    return evaluator.qualified(node, evaluator.unit.scope_of(node)) == qualified
+
+
+def _is_own_class(func: ast.expr, unit: Unit) -> bool:
+    """Is this `cls` of a class method, `type(self)` or `self.__class__`?"""
+    if isinstance(func, ast.Call) and names_of(func.func) == ("type",) and len(func.args) == 1:
+        func = func.args[0]
+    elif isinstance(func, ast.Attribute) and func.attr == "__class__":
+        func = func.value
+    elif isinstance(func, ast.Name):
+        decorators = getattr(unit.scope_of(func).node, "decorator_list", ())
+        if not any(names_of(d)[:1] == ("classmethod",) for d in decorators):
+            return False
+    else:
+        return False
+    return class_of_self(func, unit.scope_of(func)) is not None
 
 
 def _fields(unit: Unit, cls: str) -> list[str]:

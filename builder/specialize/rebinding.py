@@ -28,16 +28,20 @@ _REFLECTION = tuple(b"setattr delattr __setattr__ patch globals locals vars __di
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NAMESPACES = frozenset(["globals", "locals", "vars"])
 _STORES = (ast.Store, ast.Del)
+#: Functions that only read the namespace that they are given.
+_READERS = frozenset(["dict", "get_type_hints", "len", "list", "set", "sorted", "tuple"])
 
 _NAMES_OF: dict[bytes, Mapping[str, list[ast.AST]]] = {}
 
 #: The owner of a write that may be any object, or the name of one that may be any name.
 ANY = "*"
+#: The name of a write that may be any name that the file has in a text or as a keyword.
+SAID = "?"
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A write to `owner.name`. `owner`: a module's name, or ANY; `name`: an identifier, or ANY."""
+    """A write to `owner.name`. `owner`: a module's name, or ANY; `name`: an identifier, ANY or SAID."""
 
     owner: str
     name: str
@@ -65,9 +69,62 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
     return any(_is_handed_over(world, path, module, name) for path in world.words.holders(name.encode()))
 
 
+@question
+def written_somewhere(world: SpecializerWorld, name: str) -> bool:
+    """Does the program write an attribute or a name of some module that has this name?"""
+    if any(write.owner != ANY and write.name == name for write in _reflected(world, name)):
+        return True
+    if any(not _is_self(node.value) for _, node in _attribute_stores(world, name)):
+        return True
+    encoded = name.encode()
+    return any(
+        b"." + encoded + quote in world.files[path]
+        for path in world.words.holders(encoded)
+        for quote in (b'"', b"'")
+    )
+
+
+@question
+def writes_any(world: SpecializerWorld, module: str) -> bool:
+    """Does the program write names of a module that no text shows?"""
+    paths = sorted(world.words.holding(_REFLECTION))
+    return any(write == Write(module, ANY) for path in paths for write in _writes(world, path))
+
+
+@question
+def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
+    """Does the program bind a name that a module imports again: in its namespace, or as its attribute?
+
+    Only what means this module counts. What anybody may write is no import that a fact speaks of.
+    """
+    module, _, name = qualified.rpartition(".")
+    path = world.paths.get(module)
+    if path is not None and name.encode() in world.outline(path).quoted and world.ask("writes_any", module):
+        return True
+    if not world.ask("written_somewhere", name):
+        return False
+    if any(write.owner == module and write.name == name for write in _reflected(world, name)):
+        return True
+    spelled = qualified.encode()  # `patch("module.NAME", ...)`
+    for path in world.words.holders(name.encode()):
+        if any(quote + spelled + quote in world.files[path] for quote in (b'"', b"'")):
+            return True
+    return any(
+        _evaluator(world, unit).qualified(node.value, unit.scope_of(node.value)) == module
+        for unit, node in _attribute_stores(world, name)
+        if not _is_self(node.value)
+    )
+
+
 def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
-    """Does a call in a file get what may be the module together with a text that is the name?"""
-    if name.encode() not in world.outline(path).quoted:
+    """Does a call in a file get what may be the module together with a text that is the name?
+
+    Where the name is a keyword, or the key of a dict, only what is the module counts.
+    """
+    encoded = re.escape(name.encode())
+    if name.encode() not in world.outline(path).quoted and not re.search(
+        rb"\b" + encoded + rb"\s*=", world.files[path]
+    ):
         return False
     unit = _parsed(world, path)
     if unit is None:
@@ -77,11 +134,27 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
         if not isinstance(node, ast.Call) or names_of(node.func)[:1] in (("getattr",), ("hasattr",)):
             continue
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if not any(text(one) == name for one in given):
+        if any(text(one) == name for one in given):
+            owners: tuple[str, ...] = (module, ANY)
+        elif _says_key(node, name):
+            owners = (module,)
+        else:
             continue
-        if any(owner(one, unit.scope_of(node)) in (module, ANY) for one in given if _may_be_object(one)):
+        if any(owner(one, unit.scope_of(node)) in owners for one in given if _may_be_object(one)):
+            return True
+        if any(text(one) == module for one in given):
             return True
     return False
+
+
+def _says_key(node: ast.Call, name: str) -> bool:
+    """Is a name a keyword of a call, or in a dict or a list that the call is given?"""
+    if any(keyword.arg == name for keyword in node.keywords):
+        return True
+    displays = (given for given in node.args if isinstance(given, (ast.Dict, ast.List, ast.Tuple, ast.Set)))
+    return any(
+        text(part) == name for given in displays for part in ast.walk(given) if isinstance(part, ast.expr)
+    )
 
 
 def _may_be_object(node: ast.expr) -> bool:
@@ -268,6 +341,15 @@ def _reflected(world: SpecializerWorld, name: str) -> Iterator[Write]:
                 yield write
             elif write.name == ANY and encoded in world.outline(path).quoted:
                 yield write  # a dynamic name, in a file that has this one in a string
+            elif write.name == SAID and (
+                encoded in world.outline(path).quoted or _keyword(world, path, name)
+            ):
+                yield Write(write.owner, name)
+
+
+def _keyword(world: SpecializerWorld, path: str, name: str) -> bool:
+    """May a call in a file have a keyword of this name?"""
+    return re.search(rb"[(,]\s*" + re.escape(name.encode()) + rb"\s*=(?!=)", world.files[path]) is not None
 
 
 def _writes(world: SpecializerWorld, path: str) -> tuple[Write, ...]:
@@ -295,6 +377,8 @@ class _Writes:
                 if isinstance(node, (ast.Call, ast.Subscript)) and node not in seen:
                     seen.add(node)
                     yield from self.write(node, self.unit.scope_of(node))
+                if isinstance(node, (ast.Call, ast.Attribute)):
+                    yield from self.handed_on(node, self.unit.scope_of(node))
 
     def write(self, node: ast.Call | ast.Subscript, scope: Scope) -> Iterator[Write]:
         if isinstance(node, ast.Call):
@@ -303,6 +387,17 @@ class _Writes:
             owner = self.namespace(node.value, scope)
             if owner is not None:
                 yield Write(owner, text(node.slice) or ANY)
+
+    def handed_on(self, node: ast.Call | ast.Attribute, scope: Scope) -> Iterator[Write]:
+        """A module's namespace that gets another name, or that a function gets, which may write to it."""
+        parent = self.unit.module.parents.get(node)
+        named = isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and parent.value is node
+        given = isinstance(parent, ast.Call) and node in parent.args
+        called = names_of(parent.func)[:1] if isinstance(parent, ast.Call) else ()
+        if named or (given and _READERS.isdisjoint(called)):
+            owner = self.namespace(node, scope)
+            if owner not in (None, ANY):
+                yield Write(str(owner), SAID)
 
     def call(self, node: ast.Call, scope: Scope) -> Iterator[Write]:
         func = node.func

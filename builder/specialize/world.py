@@ -193,6 +193,8 @@ class SpecializerWorld:
         self._answered: dict[tuple[str, ...], bool] = {}
         self._resolving: set[tuple[str, str]] = set()
         self._resolved: dict[tuple[str, str], str | Gone | None] = {}
+        #: what others derive from this world, by their own keys
+        self.derived: dict[tuple[str, ...], object] = {}
 
     def unit(self, path: str) -> Unit:
         """The parsed file; raises SyntaxError."""

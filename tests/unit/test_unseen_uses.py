@@ -153,6 +153,48 @@ def test_what_comes_in_from_the_callers_of_a_function_may_be_of_their_classes() 
     assert not method_stays("a", others={"pkg/tool.py": tool})
 
 
+HOLDER = """
+    class Inner:
+        pass
+
+    class Holder:
+        def __init__(self, given, count):
+            self.given = given
+            self.parts = [Inner() for _ in range(count)]
+            self.parts_of = {{}}
+            for key, value in given.items():
+                self.parts_of[key] = value
+
+        def ask(self, name, other):
+            for each in other.every():
+                last = each
+            with other as opened:
+                return {use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "stays"),
+    [
+        ("getattr(self.given, name)", True),
+        ("getattr(self.given.inner[0], name)", True),
+        ("getattr(next(iter(self.given)), name)", True),
+        ("getattr(self.parts_of[name], name)", True),
+        ("getattr(last, name)", True),
+        ("getattr(opened, name)", True),
+        ("[getattr(one, name) for one in sorted(self.given)]", True),
+        ("getattr(self.given or self, name)", True),
+        ("getattr(self.parts[0], name)", False),
+        ("getattr(Inner(), name)", False),
+        ("getattr(len(other), name)", False),
+    ],
+)
+def test_an_object_may_be_of_a_callers_class_where_a_caller_gives_it(use: str, stays: bool) -> None:
+    held = {"pkg/holder.py": dedent(HOLDER).format(use=use)}
+    head = "from pkg.holder import Holder"
+    assert method_stays("Holder(a, 1).ask(name, A)", head=head, others=held) is stays
+
+
 @pytest.mark.parametrize(
     ("use", "stays"),
     [

@@ -213,4 +213,37 @@ class Effects:
                 return False
         parts = (*node.bases, *(keyword.value for keyword in node.keywords))
         inner = self._evaluator.unit.scopes.of(node)
+        if any(isinstance(stmt, ast.ClassDef) and self._is_noticed(stmt, inner) for stmt in node.body):
+            return False
+        if self._world.words.holders(b"__set_name__") and any(map(_hands_over, node.body)):
+            return False
         return self._values(parts, scope) and all(self.pure(stmt, inner) for stmt in node.body)
+
+    def _is_noticed(self, node: ast.ClassDef, scope: Scope) -> bool:
+        """May a base of a class in the body of another one notice it?"""
+        if node.keywords:
+            return True
+        for base in node.bases:
+            plain = base.value if isinstance(base, ast.Subscript) else base
+            beside = scope.names.get(plain.id, []) if isinstance(plain, ast.Name) else []
+            classes = [binding.node for binding in beside if isinstance(binding.node, ast.ClassDef)]
+            if beside and len(classes) == len(beside):  # a class in the same body
+                if any(
+                    _has_a_hook(one) or self._is_noticed(one, scope) for one in classes if one is not node
+                ):
+                    return True
+                continue
+            named = self._evaluator.qualified(plain, scope)
+            if not isinstance(named, str) or self._world.ask("notices_subclasses", named):
+                return True
+        return False
+
+
+def _has_a_hook(node: ast.ClassDef) -> bool:
+    """Is a class told of each class that inherits from it?"""
+    return any(getattr(stmt, "name", "") == "__init_subclass__" for stmt in node.body)
+
+
+def _hands_over(stmt: ast.stmt) -> bool:
+    """Does a statement in the body of a class tell an object from elsewhere the name that it gets there?"""
+    return isinstance(stmt, (ast.Assign, ast.AnnAssign)) and isinstance(stmt.value, (ast.Name, ast.Attribute))

@@ -104,35 +104,8 @@ DUCK_METHODS = frozenset(
     ]
 )  # fmt: skip
 
-#: Methods that the standard library calls on whatever object it is handed: streams, transports, mappings.
-DUCK_TYPED = frozenset(
-    [
-        "aclose",
-        "close",
-        "connection_lost",
-        "connection_made",
-        "data_received",
-        "datagram_received",
-        "eof_received",
-        "error_received",
-        "fileno",
-        "flush",
-        "isatty",
-        "keys",
-        "read",
-        "readable",
-        "readinto",
-        "readline",
-        "readlines",
-        "seek",
-        "seekable",
-        "tell",
-        "truncate",
-        "writable",
-        "write",
-        "writelines",
-    ]
-)
+#: Methods of the standard library that call what methods they like of the object or class they are handed.
+_CALLS_BY_NAME = frozenset(["create_aggregate", "create_window_function", "register_instance"])
 
 #: Class decorators that call no method and remember no class.
 HARMLESS_CLASS_DECORATORS = frozenset(
@@ -217,7 +190,7 @@ class Hierarchy:
             func = decorator.func if isinstance(decorator, ast.Call) else decorator
             if evaluator.qualified(func, cls.scope) not in HARMLESS_CLASS_DECORATORS:
                 found.open = True
-        if defines_method(cls.node, "__init_subclass__"):
+        if any(defines_method(cls.node, name) for name in ("__init_subclass__", "__class_getitem__")):
             found.open = True
         for base in cls.node.bases:
             name = evaluator.qualified(base.value if isinstance(base, ast.Subscript) else base, cls.scope)
@@ -314,8 +287,6 @@ class Hierarchy:
 
     def called_outside(self, cls: Class, method: Function) -> bool:
         """May something other than the text of the kept tree need this method of a class?"""
-        if method.name in DUCK_TYPED:
-            return True
         name = method.name
         if name.startswith("_") and name.endswith("_"):
             return True
@@ -357,10 +328,12 @@ class Hierarchy:
         return False
 
     def _goes_out(self, unit: Unit, node: ast.AST) -> bool:
-        """Is an expression an argument of a call of another package, not the standard library's?"""
+        """Is an expression an argument of a call of another package, which may call any method?"""
         at = _call_around(unit, node)
         if at is None:
             return False
+        if getattr(at.func, "attr", "") in _CALLS_BY_NAME:
+            return True
         scope = self._scope_around(unit, at)
         name = Evaluator(self._world, unit).qualified(at.func, scope)
         if not isinstance(name, str) or "." not in name or self._ours(name):

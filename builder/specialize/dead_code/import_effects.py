@@ -91,8 +91,15 @@ def _taken_as_attribute(world: SpecializerWorld, module: str, importer: str) -> 
 
 
 def _imports_package(data: bytes, module: str) -> bool:
-    """Is there an `import a` for a package `a` around a module, and none of the module itself?"""
-    plain = {written for _, written, names in imports(data) if not names}
+    """Is there an `import a` or `from b import a` for a package `a` around a module, and no `import` of the
+    module itself?"""
+    plain: set[str] = set()
+    packages = set(module.split(".")[:-1])
+    for _, written, names in imports(data):
+        if not names:
+            plain.add(written)
+        elif not packages.isdisjoint(names):
+            return True
     return any(f"{module}.".startswith(f"{name}.") for name in plain) and module not in plain
 
 
@@ -112,7 +119,7 @@ def running_anyway(world: SpecializerWorld, unit: Unit, leaving: Collection[ast.
     Only imports count that stand at the top of a file, in no branch; the packages around a module run first.
     """
     todo = [*_parents(unit.name), *_certain(world, unit, leaving)]
-    seen = set(todo)
+    seen = {*todo, unit.name}  # who imports this file does not make it import more
     while todo:
         name = todo.pop()
         path = world.paths.get(name)
@@ -183,7 +190,8 @@ def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
         node = binding.node
         if not isinstance(node, ast.ClassDef) or node.keywords:
             return True
-        if any(getattr(stmt, "name", "") == "__init_subclass__" for stmt in node.body):
+        told = ("__init_subclass__", "__class_getitem__")
+        if any(getattr(stmt, "name", "") in told for stmt in node.body):
             return True
         for base in node.bases:
             plain = base.value if isinstance(base, ast.Subscript) else base
@@ -220,7 +228,13 @@ class _Module:
         return all(map(self.target, stmt.targets)) and self.value(stmt.value)
 
     def _AugAssign(self, stmt: ast.AugAssign) -> bool:
-        return self.target(stmt.target) and self.value(stmt.value)
+        return self.target(stmt.target) and self.value(stmt.value) and not self.shared(stmt.target)
+
+    def shared(self, node: ast.expr) -> bool:
+        """May a name hold a collection of another module, which `+=` changes in place?"""
+        made = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BoolOp, ast.IfExp)
+        bindings = self.root.names.get(node.id, []) if isinstance(node, ast.Name) else []
+        return any(b.kind == "import" or isinstance(b.value, made) for b in bindings)
 
     def _AnnAssign(self, stmt: ast.AnnAssign) -> bool:
         return self.target(stmt.target) and (stmt.value is None or self.value(stmt.value))

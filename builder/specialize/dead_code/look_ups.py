@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from builder.specialize.dead_code.origins import may_be_given
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
@@ -24,6 +25,8 @@ _READERS = frozenset(["attrgetter", "methodcaller"])
 _LISTS = frozenset(["dir", "vars", "getmembers", "getmembers_static", "classify_class_attrs", "__dir__"])
 #: Functions that list the names of the module.
 _OWN = frozenset(["globals", "locals"])
+#: Functions that run a text as code.
+_RUNNERS = frozenset(["eval", "exec"])
 _NAMED = _READS | _LISTS | _OWN
 _LOADS = frozenset(["import_module", "__import__"])
 #: What may be done to a namespace with a name that the text shows.
@@ -59,6 +62,7 @@ class Site:
     here: bool = False  # and these are those beside it
     own: bool = False  # only what the owner itself holds: of an instance, no method
     classes: bool = False  # only those that are classes
+    given: bool = True  # the owner may come in from callers, and from those who call them
 
 
 class LookUps:
@@ -81,7 +85,7 @@ class LookUps:
                 if not self._keyed(node) and not self._instance(node.value):
                     yield self._site(node, node.value, own=True)
             elif isinstance(node, ast.Name) and node.id in _NAMED and self._handed_on(node):
-                yield Site("any", "", self._span(node))
+                yield Site("any", self._callers(node), self._span(node))
 
     def _call(self, node: ast.Call) -> Iterator[Site]:
         func = node.func
@@ -90,7 +94,12 @@ class LookUps:
         own = isinstance(func, ast.Name) and name in _NAMED and scope.find(name) is not None
         if own and not isinstance(self._evaluator.qualified(func, scope), str):
             return  # a local of that name
-        if name in _READS and len(node.args) > 1:
+        if name in _READS and any(isinstance(argument, ast.Starred) for argument in node.args):
+            yield Site("any", self._callers(node), self._span(node))
+        elif name == "__getattribute__" and isinstance(func, ast.Attribute) and len(node.args) == 1:
+            if not self._names.shows(node.args[0], scope, 0):
+                yield self._site(node, func.value)
+        elif name in _READS and len(node.args) > 1:
             if not self._names.shows(node.args[1], scope, 0):
                 yield self._site(node, node.args[0])
         elif name in _READERS:
@@ -98,7 +107,14 @@ class LookUps:
                 self._names.shows(argument, scope, 0)
                 for argument in node.args[: 1 if name == "methodcaller" else None]
             ):
-                yield Site("any", "", self._span(node))
+                yield Site("any", self._callers(node), self._span(node))
+                call = self._unit.module.parents.get(node)
+                if isinstance(call, ast.Call) and call.func is node and call.args:
+                    yield self._site(node, call.args[0])
+        elif name in _RUNNERS and isinstance(func, ast.Name) and node.args:
+            if text(node.args[0]) is None:  # what code asks for in the module, or of what it is given
+                yield Site("module", self._unit.name, self._span(node))
+                yield Site("any", self._callers(node), self._span(node))
         elif name in _OWN and isinstance(func, ast.Name) and not node.args:
             inside = name == "locals" and scope.kind not in ("module", "class")
             if not inside and not self._keyed(node):
@@ -152,20 +168,36 @@ class LookUps:
 
     def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
         kind, name, *base = self._owner(owner, scope_around(self._unit, node), 0)
+        given = may_be_given(self._unit, owner, scope_around(self._unit, node))
+        if kind == "any" and not name and given:
+            name = self._callers(node)
         around = self._around(node)
         walks = _WALKS.search(around) is not None
         own = own and _CLASS_OF.search(around) is None
         here = walks and _HERE.search(around) is not None
-        return Site(kind, name, self._span(node), base[0] if base else "", walks, here, own)
+        base_name = base[0] if base else ""
+        return Site(kind, name, self._span(node), base_name, walks, here, own, given=given)
 
     def _around(self, node: ast.AST) -> bytes:
         """The definition of the module that a look-up is in, or all of the module."""
+        module, definition = self._unit.module, self._definition(node)
+        return (
+            module.data
+            if definition is None
+            else module.data[module.start(definition) : module.end(definition)]
+        )
+
+    def _callers(self, node: ast.AST) -> str:
+        """The function or class from whose callers an object of unknown origin may come."""
+        definition = self._definition(node)
+        return f"{self._unit.name}.{definition.name}" if definition is not None else ""
+
+    def _definition(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
+        """The function or class of the module that a node is in."""
         parents = self._unit.module.parents
         while parents.get(node) not in (None, self._unit.module.tree):
             node = parents[node]
-        definition = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        module = self._unit.module
-        return module.data[module.start(node) : module.end(node)] if definition else module.data
+        return node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else None
 
     def _owner(self, node: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
         if depth > 5:

@@ -32,6 +32,7 @@ class Reflection:
         self._hierarchy = hierarchy
         self._holding: list[str] | None = None
         self._answers: dict[object, bool] = {}
+        self._reached: dict[tuple[str, str, bool], list[str]] = {}
 
     def sees_class(self, cls: Class) -> bool:
         """May a method of the class be looked up by a name that no text shows?"""
@@ -150,8 +151,25 @@ class Reflection:
                         yield found
 
     def _places(self, path: str, site: Site) -> list[str]:
-        """The files from which an unknown owner may come: those that see the function, or its class."""
-        return sorted({path, *(self._links.seeing(site.name) if site.name else ())})
+        """The files from which an unknown owner may come: those that see the function, or its class, and
+        those that see a function which hands one of its own parameters on to it, where it may be given."""
+        key = path, site.name, site.given
+        if key not in self._reached:
+            found, todo, seen = {path}, [(site.name, path)] if site.name else [], {site.name}
+            while todo:
+                name, home = todo.pop()
+                seeing = dict(self._links.seeing(name))
+                found.update(seeing)
+                if not site.given:
+                    break
+                seeing[home] = {*seeing.get(home, ()), name.rpartition(".")[2]}
+                for user, called in seeing.items():
+                    unit = self._world.unit(user)
+                    further = {f"{unit.name}.{by}" for one in called for by in _hands_on(unit, one)} - seen
+                    seen |= further
+                    todo += [(each, user) for each in sorted(further)]
+            self._reached[key] = sorted(found)
+        return self._reached[key]
 
     # -- the look-ups ---------------------------------------------------------------------------------
 
@@ -176,6 +194,28 @@ class Reflection:
             for site in found:
                 if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in unit.hidden):
                     yield path, site
+
+
+def _hands_on(unit: Unit, name: str) -> Iterator[str]:
+    """The functions and classes of a file in which a call of a name gets a parameter of the function."""
+    parents = unit.module.parents
+    for node in nodes_on(unit, name):
+        if not isinstance(node, ast.Call) or name not in (
+            getattr(node.func, "id", ""),
+            getattr(node.func, "attr", ""),
+        ):
+            continue
+        scope = unit.scope_of(node)
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        names = {a.id for a in given if isinstance(a, ast.Name)}
+        owners = [(n, scope.find(n)) for n in names]
+        if not any(o is not None and any(b.kind == "parameter" for b in o.names[n]) for n, o in owners):
+            continue
+        at: ast.AST = node
+        while parents.get(at) not in (None, unit.module.tree):
+            at = parents[at]
+        if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield at.name
 
 
 def _bare(unit: Unit, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from builder.specialize.dead_code.dynamic_names import MIN_LETTERS
 from builder.specialize.evaluating.scopes import Binding, Scope
@@ -12,6 +13,8 @@ from builder.specialize.world import SpecializerWorld, Unit
 
 #: In so many files at most the calls of a function are looked at.
 MAX_HOLDERS = 12
+
+_CONVERSION = re.compile(r"%(?:\(\w*\))?[-#0+]*\d*(?:\.\d+)?[a-zA-Z]")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -32,11 +35,8 @@ class SpelledNames:
             return True
         if isinstance(node, (ast.JoinedStr, ast.BinOp)):
             return any(
-                isinstance(part, ast.Constant)
-                and isinstance(part.value, str)
-                and sum(map(str.isalpha, part.value)) >= MIN_LETTERS
-                and part.value.replace(".", "_").replace("%s", "").replace("%d", "").isidentifier()
-                for part in ([*node.values] if isinstance(node, ast.JoinedStr) else [node.left, node.right])
+                isinstance(part, ast.Constant) and isinstance(part.value, str) and _tells(part.value)
+                for part in _literal_parts(node)
             )
         if isinstance(node, ast.IfExp):
             return self.shows(node.body, scope, depth + 1) and self.shows(node.orelse, scope, depth + 1)
@@ -220,6 +220,21 @@ class SpelledNames:
             if getattr(func, "attr", getattr(func, "id", "")) != "fields":
                 return False
         return True
+
+
+def _literal_parts(node: ast.JoinedStr | ast.BinOp) -> list[ast.expr]:
+    """The parts of a composed string that are in it as they are: of `"%s_x" % y` the template alone."""
+    if isinstance(node, ast.JoinedStr):
+        return node.values
+    if isinstance(node.op, ast.Mod):
+        return [node.left]
+    return [node.left, node.right] if isinstance(node.op, ast.Add) else []
+
+
+def _tells(part: str) -> bool:
+    """Does a part of a string say enough of the name?"""
+    said = _CONVERSION.sub("", part)
+    return sum(map(str.isalpha, said)) >= MIN_LETTERS and said.replace(".", "_").isidentifier()
 
 
 def scope_around(unit: Unit, node: ast.AST) -> Scope:

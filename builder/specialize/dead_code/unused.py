@@ -169,10 +169,19 @@ def unnoticed(world: SpecializerWorld, unit: Unit, unread: Sequence[Bound]) -> I
             asked = [source] if whole else []
             if world.is_module(f"{source}.{alias.name}"):
                 asked.append(f"{source}.{alias.name}")
+        if isinstance(bound.node, ast.ImportFrom) and _is_made(world, unit.absolute(bound.node), alias.name):
+            continue
         if never_runs(unit, bound.node) or not any(
             world.ask("import_noticed", module, unit.name) for module in asked if module not in running
         ):
             yield bound
+
+
+def _is_made(world: SpecializerWorld, module: str, name: str) -> bool:
+    """Does a module's `__getattr__` make what is imported from it?"""
+    if module not in world.paths or world.is_module(f"{module}.{name}"):
+        return False
+    return world.defines(module, "__getattr__") and not world.defines(module, name)
 
 
 def _is_tried(unit: Unit, stmt: ast.stmt) -> bool:

@@ -29,6 +29,21 @@ class Enumeration:
         functions = [s for s in self.stmt.body if isinstance(s, ast.FunctionDef)] if self.is_one else []
         return any(f.name in _MAKES_VALUES or _counts(f) for f in functions)
 
+    def renames(self, removed: Collection[ast.AST]) -> bool:
+        """Is a member that leaves the one whose name others of the same value have?"""
+        if not self.is_one:
+            return False
+        first: dict[str, ast.stmt] = {}
+        for inner in self.stmt.body:
+            if isinstance(inner, ast.Assign) and isinstance(inner.targets[0], ast.Name):
+                if self._is_automatic(inner.value):
+                    continue
+                value = ast.dump(inner.value)
+                if inner not in removed and first.setdefault(value, inner) in removed:
+                    return True
+                first.setdefault(value, inner)
+        return False
+
     def kept_numbers(self, removed: Collection[ast.AST]) -> Iterator[Replace]:
         """Give a member its number where `auto()` would count anew, because one before it leaves.
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from builder.manifest.model import Scalar
 from builder.specialize.evaluating import environment
 from builder.specialize.evaluating.facts import Gone, KnownValue
-from builder.specialize.evaluating.names import names_of, scalar, text
+from builder.specialize.evaluating.names import names_of, says, scalar, text
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding import effects
 from builder.specialize.folding.flow import (
@@ -78,7 +78,7 @@ class Evaluator:
                 return base
             full = f"{base}.{node.attr}"
             if self.world.is_module(base):
-                return self.world.canonical(base, node.attr)
+                return self._unless_rebound(self.world.canonical(base, node.attr), full)
             gone = self.world.module_gone(full)
             if gone is not None:
                 return Gone(gone)
@@ -100,12 +100,23 @@ class Evaluator:
             full = f"{self.unit.name}.{name}"
             return Gone(full) if self.world.is_gone(full) else name
         if owner.kind == "module":
-            return self.world.canonical(self.unit.name, name)
+            meant = self.world.canonical(self.unit.name, name)
+            return self._unless_rebound(meant, f"{self.unit.name}.{name}")
         bindings = owner.names[name]
         if all(b.kind == "import" for b in bindings):
             found = {self.world.imported(self.unit, b) for b in bindings}
             return found.pop() if len(found) == 1 else None
         return None
+
+    def _unless_rebound(self, meant: str | Gone | None, named: str) -> str | Gone | None:
+        """What a name of a module means, unless the program binds anew what the module has imported."""
+        taken = isinstance(meant, str) and meant != named and self._is_known(meant)
+        return named if taken and self.hinders("import_rebound", named) else meant
+
+    def _is_known(self, name: str) -> bool:
+        """Do the facts, or an earlier round, say what this function or constant gives?"""
+        stated = name in self.facts.predicates or name in self.facts.values
+        return stated or self.world.function(name) is not None or self.world.constant(name) is not None
 
     # -- values -------------------------------------------------------------------------------
 
@@ -289,7 +300,7 @@ class Evaluator:
         if node.args or node.keywords:
             return None
         method = self.world.method(func.attr)
-        if method is not None and self._is_our_object(func.value, scope):
+        if method is not None and self._is_our_object(func.value, func.attr, scope):
             return method
         if func.attr == "get" and isinstance(func.value, ast.Attribute):
             described = isinstance(self.qualified(func.value, scope), str)
@@ -300,7 +311,7 @@ class Evaluator:
                 return KnownValue(getattr(owner.value, func.attr)())
         return None
 
-    def _is_our_object(self, owner: ast.expr, scope: Scope) -> bool:
+    def _is_our_object(self, owner: ast.expr, method: str, scope: Scope) -> bool:
         """Is this `self` or `cls` in a method of a class, or a member of an enumeration of the tree?"""
         if isinstance(owner, ast.Name):
             function = scope.find(owner.id)
@@ -309,7 +320,9 @@ class Evaluator:
             arguments = getattr(function.node, "args", None)
             first = [*arguments.posonlyargs, *arguments.args][:1] if arguments is not None else []
             rebound = len(function.names.get(owner.id, ())) != 1
-            return function.parent.kind == "class" and not rebound and [a.arg for a in first] == [owner.id]
+            if function.parent.kind != "class" or rebound or [a.arg for a in first] != [owner.id]:
+                return False
+            return not self.hinders("method_elsewhere", function.parent.qualname.rpartition(".")[2], method)
         named = self.qualified(owner, scope)
         home = named.rpartition(".")[0] if isinstance(named, str) else ""
         return bool(home) and self.world.ask("is_enumeration", home)
@@ -385,7 +398,7 @@ class Evaluator:
         return None
 
     def _option_absent(self, variable: ast.expr, literal: ast.Constant) -> bool:
-        if isinstance(variable, ast.Constant):
+        if says(variable, literal.value):
             return False
         return self.facts.option_absent(names_of(variable), scalar(literal)) is not None
 
@@ -393,9 +406,7 @@ class Evaluator:
         if isinstance(self.value(member, scope), Gone) or isinstance(self.value(container, scope), Gone):
             return False
         if isinstance(container, _LITERALS):
-            if container.elts and all(
-                self.item_absent(item, names_of(member), scope) for item in container.elts
-            ):
+            if container.elts and all(self.member_absent(item, member, scope) for item in container.elts):
                 return False
             known = self.value(member, scope)
             if (
@@ -419,6 +430,11 @@ class Evaluator:
         bindings = owner.names[node.id] if owner is not None else []  # type: ignore[attr-defined]
         texts = (text(binding.value) for binding in bindings if binding.value is not None)
         return any(part in (bound or "") for bound in texts)
+
+    def member_absent(self, item: ast.expr, asked: ast.expr, scope: Scope) -> bool:
+        """Is a member of a literal, or the value of a pattern, certain not to be what is asked for?"""
+        own = isinstance(item, ast.Constant) and says(asked, item.value)
+        return not own and self.item_absent(item, names_of(asked), scope)
 
     def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
         """Does a member of a literal name something that never occurs?"""

@@ -44,6 +44,14 @@ def _call(node: ast.Call) -> tuple[str, ...]:
     return inner
 
 
+def says(node: ast.expr, value: object) -> bool:
+    """Does an expression hold a value as a literal: `name or "a"`, `get("name", "a")`?
+
+    Then it may be that value, whatever is known of the names in it.
+    """
+    return any(isinstance(part, ast.Constant) and part.value == value for part in ast.walk(node))
+
+
 def text(node: ast.expr) -> str | None:
     """The value of a string literal."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

@@ -65,6 +65,8 @@ class BindingGuard:
         Only matters where an outer scope or Python itself binds the name too, or where an inner function
         declares it `nonlocal`; also true for a `global` that would vanish.
         """
+        if scope.kind == "class":
+            return self._uncovers(scope, lost)
         if scope.kind != "function":
             return False
         if any(isinstance(n, (ast.Global, ast.Nonlocal)) for n in lost):
@@ -81,6 +83,20 @@ class BindingGuard:
                 return True
             visible = scope.parent is not None and scope.parent.find(name) is not None
             if not left and (visible or hasattr(builtins, name)) and _reads(scope.node, name, inside):
+                return True
+        return False
+
+    def _uncovers(self, scope: Scope, lost: list[ast.AST]) -> bool:
+        """Would a name that a class reads be that of a function around it without these nodes?
+
+        A name that the class binds anywhere is its own or the module's, never the function's.
+        """
+        inside = {id(n) for n in lost} | self._lost
+        for name, bindings in scope.names.items():
+            owner = scope.parent.find(name) if scope.parent is not None else None
+            if owner is None or owner.kind == "module" or any(id(b.node) not in inside for b in bindings):
+                continue
+            if _reads(scope.node, name, inside):
                 return True
         return False
 

@@ -92,7 +92,9 @@ def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
     name = evaluator.qualified(func, scope)
     if isinstance(name, str):
         if name in _CONSUMERS:
-            return len(node.args) != 1 or repeatable(evaluator, node.args[0], scope)
+            compares = name in ("max", "min") and len(node.args) > 1  # its arguments with each other
+            again = compares or not node.args or repeatable(evaluator, node.args[0], scope)
+            return again and all(_harmless_key(evaluator, k, scope) for k in node.keywords if k.arg == "key")
         if name in _CONVERSIONS:
             return all(_converts(argument) for argument in node.args)
         if name in PURE_BUILTINS or evaluator.facts.is_pure(name):
@@ -100,6 +102,17 @@ def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
     if attr is None:
         return False
     return attr in declared or f"*.{attr}" in declared or (attr in PURE_METHODS and _asks(attr, node))
+
+
+def _harmless_key(evaluator: Evaluator, keyword: ast.keyword, scope: Scope) -> bool:
+    """Is what `key=` calls for each element certain to have no effect?"""
+    function = keyword.value
+    if isinstance(function, ast.Lambda):
+        return pure(evaluator, function.body, evaluator.unit.scopes.of(function))
+    if isinstance(function, ast.Constant):
+        return True
+    name = evaluator.qualified(function, scope)
+    return isinstance(name, str) and (name in PURE_BUILTINS or evaluator.facts.is_pure(name))
 
 
 def _converts(node: ast.expr) -> bool:
@@ -192,9 +205,13 @@ def _binds_iterator(binding: Binding) -> bool:
     return isinstance(value, ast.GeneratorExp)
 
 
-def leaves_trace(nodes: list[ast.expr]) -> bool:
+def leaves_trace(nodes: list[ast.expr], scope: Scope) -> bool:
     """Would leaving these expressions out, although never evaluated, change what the function is?
 
-    A walrus makes its name local, a yield makes the function a generator.
+    A walrus makes its name local, a yield makes the function a generator; an `await` makes a generator
+    expression an asynchronous one.
     """
-    return any(isinstance(inner, _BINDS) for node in nodes for inner in ast.walk(node))
+    inside = [inner for node in nodes for inner in ast.walk(node)]
+    if isinstance(scope.node, ast.GeneratorExp) and any(isinstance(inner, ast.Await) for inner in inside):
+        return True
+    return any(isinstance(inner, _BINDS) for inner in inside)

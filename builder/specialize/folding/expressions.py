@@ -9,11 +9,12 @@ from collections.abc import Iterable, Sequence
 from builder.source.ops import DropItem, Op, Operands, Replace
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
-from builder.specialize.evaluating.names import names_of, scalar, text
+from builder.specialize.evaluating.names import names_of, says, scalar, text
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
+from builder.specialize.folding.counting import counted
 from builder.specialize.folding.effects import leaves_trace
-from builder.specialize.folding.positions import entries_counted, unseen
+from builder.specialize.folding.positions import unseen
 
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
@@ -120,7 +121,7 @@ class Expressions:
                 keep.append(index)
             elif truth is stop:
                 keep.append(index)
-                if not leaves_trace(node.values[index + 1 :]):
+                if not leaves_trace(node.values[index + 1 :], scope):
                     break
             elif not test and index == last:
                 keep.append(index)  # it may be the value
@@ -138,7 +139,7 @@ class Expressions:
         truth = self.evaluator.truth(node.test, scope)
         if truth is not None and self.evaluator.pure(node.test, scope):
             taken, other = (node.body, node.orelse) if truth else (node.orelse, node.body)
-            if not leaves_trace([other]):
+            if not leaves_trace([other], scope):
                 self.ops.append(Replace(node, taken))
                 self.fold(taken, scope, test, names)
                 return
@@ -152,9 +153,15 @@ class Expressions:
         for op, right in zip([None, *node.ops], [node.left, *node.comparators], strict=True):
             contains = isinstance(op, _IN)
             if not (identity and self._has_copies(right, scope)):
-                names = names_of(left) if contains else ()
+                names = names_of(left) if contains and not self._says_member(left, right) else ()
                 self.fold(right, scope, names=names)
             left = right
+
+    @staticmethod
+    def _says_member(asked: ast.expr, container: ast.expr) -> bool:
+        """Does what is asked for hold a member of the container as a literal?"""
+        members = (n.value for n in ast.walk(container) if isinstance(n, ast.Constant))
+        return any(says(asked, member) for member in members)
 
     def _has_copies(self, node: ast.expr, scope: Scope) -> bool:
         """Is a value known of which `is` may find another one that is equal?"""
@@ -165,8 +172,7 @@ class Expressions:
 
     def _members(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, names: Sequence[str]) -> None:
         gone = {index for index, item in enumerate(node.elts) if self._member_gone(item, names, scope)}
-        emptied = len(gone) == len(node.elts)
-        if gone and (emptied or not isinstance(node, ast.Set)) and not unseen(self.evaluator, node, scope):
+        if gone and self._positions_seen(node, emptied=len(gone) == len(node.elts), scope=scope):
             gone = set()  # an absent value does no harm there; what does not exist is told as a use of it
             self.doubts.append((node.lineno, "a collection whose positions are seen keeps its elements"))
         self.ops.extend(DropItem(node, "elts", index) for index in sorted(gone))
@@ -174,15 +180,22 @@ class Expressions:
             if index not in gone:
                 self.fold(item, scope, names=names)
 
+    def _positions_seen(self, node: ast.List | ast.Tuple | ast.Set, emptied: bool, scope: Scope) -> bool:
+        if isinstance(node, ast.Set) and not emptied:
+            return counted(self.evaluator, node, scope)
+        return not unseen(self.evaluator, node, scope)
+
     def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
         if self.evaluator.item_absent(item, names, scope):
             return True  # a record with a part that is gone is gone as a whole
         parts = item.elts if isinstance(item, ast.Tuple) else []
-        return any(isinstance(self.evaluator.value(part, scope), Gone) for part in parts)
+        gone = [isinstance(self.evaluator.value(part, scope), Gone) for part in parts]
+        others = (part for part, g in zip(parts, gone, strict=True) if not g)
+        return any(gone) and all(self._harmless(part, scope) for part in others)
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
         leaving = [self._entry_gone(node, index, scope, names) for index in range(len(node.keys))]
-        if any(leaving) and entries_counted(self.evaluator, node, scope):
+        if any(leaving) and counted(self.evaluator, node, scope):
             leaving = [False] * len(leaving)
             self.doubts.append((node.lineno, "a dict whose entries are counted keeps them"))
         for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
@@ -198,10 +211,14 @@ class Expressions:
         """Does an entry leave: is nobody to ask for its key, or does its value not exist?"""
         key, value = node.keys[index], node.values[index]
         if key is not None and self.evaluator.item_absent(key, names, scope):
-            return self.evaluator.pure(value, scope) or self.holds_gone(value, scope)
+            return self._harmless(value, scope)
         if not isinstance(self.evaluator.value(value, scope), Gone):
             return False
-        return not self._hides(node, index)
+        return (key is None or self._harmless(key, scope)) and not self._hides(node, index)
+
+    def _harmless(self, node: ast.expr, scope: Scope) -> bool:
+        """Has an expression no effect, or can it not be evaluated, since something in it is gone?"""
+        return self.evaluator.pure(node, scope) or self.holds_gone(node, scope)
 
     def _hides(self, node: ast.Dict, index: int) -> bool:
         """May an entry hide another one of the same key, which would be seen without it?"""
@@ -338,7 +355,7 @@ class Expressions:
     def pattern_gone(self, pattern: ast.pattern, subject: ast.expr, scope: Scope) -> bool:
         """Does a pattern of `match` match nothing that occurs?"""
         if isinstance(pattern, ast.MatchValue):
-            return self.evaluator.item_absent(pattern.value, names_of(subject), scope)
+            return self.evaluator.member_absent(pattern.value, subject, scope)
         if isinstance(pattern, ast.MatchOr):
             return all(self.pattern_gone(p, subject, scope) for p in pattern.patterns)
         if isinstance(pattern, ast.MatchClass):

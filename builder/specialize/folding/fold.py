@@ -17,6 +17,7 @@ from builder.specialize.folding.binding_guard import BindingGuard, captures_read
 from builder.specialize.folding.expressions import Expressions
 from builder.specialize.folding.flow import exits
 from builder.specialize.folding.imports import Imports, suppressed
+from builder.specialize.folding.only_defines import only_defines
 from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
 from builder.specialize.world import SpecializerWorld, Unit
 
@@ -357,8 +358,11 @@ class _Folder:
     def numbers(self, stmt: ast.ClassDef, scope: Scope, name: str) -> None:
         """Members of an enumeration keep their values; where the class makes them itself, none may leave."""
         enumeration = Enumeration(stmt, lambda node: self.evaluator.qualified(node, scope))
-        if enumeration.counts_itself() and not self.removed.isdisjoint(stmt.body):
-            self.doubt(stmt, f"the values of {name} may change: the class makes them, and a member leaves")
+        counts = enumeration.counts_itself() and not self.removed.isdisjoint(stmt.body)
+        if counts or enumeration.renames(self.removed):
+            self.doubt(
+                stmt, f"the members of {name} may change: the class makes their values, or two share one"
+            )
             self.out.broken.append(
                 (stmt.lineno, stmt.col_offset + 1, name, f"a member of {self.unit.name}.{name}")
             )
@@ -387,6 +391,9 @@ class _Folder:
             and self.expressions.registers_absent(decorator, scope)
             and not self.expressions.registers_another(decorator)
         }
+        if absent and not only_defines(self.evaluator, stmt, scope):
+            self.doubt(stmt, f"{stmt.name} is registered for something absent, and defining it does more")
+            return False
         if absent and len(absent) == len(stmt.decorator_list):
             return True
         self.out.ops.extend(DropItem(stmt, "decorator_list", index) for index in sorted(absent))

@@ -19,6 +19,9 @@ from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding.binding_guard import BindingGuard, own
 from builder.specialize.folding.flow import binds, catches
 
+#: Functions that tell of the exception that is being handled.
+_ASKS_FOR_EXCEPTION = frozenset(["exc_info", "exception", "format_exc", "print_exc"])
+
 
 @dataclass(frozen=True, slots=True)
 class Jump:
@@ -175,9 +178,13 @@ def suppressed(stmt: ast.With | ast.AsyncWith) -> list[ast.ExceptHandler]:
 
 
 def _uses_exception(handler: ast.ExceptHandler) -> bool:
-    """Does a handler name the exception, or raise it again?"""
+    """Does a handler name the exception, raise it again, or ask which one is being handled?"""
     for node in own(handler.body):
         if isinstance(node, ast.Raise) and node.exc is None:
+            return True
+        if isinstance(node, ast.Call) and not _ASKS_FOR_EXCEPTION.isdisjoint(names_of(node.func)[:1]):
+            return True
+        if isinstance(node, ast.keyword) and node.arg == "exc_info":
             return True
     names = (n.id for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Name))
     return handler.name is not None and handler.name in names

@@ -12,6 +12,7 @@ _LOOK_UP = re.compile(
     rb"\b(?:getattr|hasattr|getattr_static|__getattribute__)\b"
     + _PLAIN
     + rb"|\b(?:attrgetter|methodcaller)\b"
+    rb"|(?<![\w.])(?:eval|exec)\s*\("
     rb"|\b(?:dir|vars|globals|locals|getmembers(?:_static)?|classify_class_attrs)\b|__dict__|__dir__"
 )
 _MAKES_CLASSES = re.compile(rb"(?<![\w.])type\s*\([^()]*,|\bnew_class\b|\bmake_dataclass\b")

@@ -1,0 +1,239 @@
+"""Does the program visibly count what a dict or a set holds, or number its entries?
+
+Only what shows it counts: whoever is handed the collection may do anything with it.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.folding.numbering import numbers
+from builder.specialize.folding.reads import may_own, some_read
+from builder.specialize.folding.relatives import class_of_self
+from builder.specialize.world import SpecializerWorld, question
+
+_COUNTS = frozenset(
+    ["all", "any", "bool", "enumerate", "iter", "len", "max", "min", "reversed", "sum", "zip"]
+)
+_LISTS = frozenset(["list", "sorted", "tuple"])
+_SAME = frozenset(["dict", "frozenset", "set"])
+_VIEWS = frozenset(
+    ["copy", "difference", "intersection", "items", "keys", "symmetric_difference", "union", "values"]
+)
+#: How many assignments are followed.
+_MAX_DEPTH = 5
+_ASKS = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
+
+
+def counted(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
+    """Does a use of a dict or a set visibly count its entries: by `len`, `enumerate`, `list(...)[1]`?"""
+    return _Counts(evaluator).of(node, scope)
+
+
+@question
+def collection_counted(world: SpecializerWorld, qualified: str) -> bool:
+    """Does a read of a module's name in the program count the entries of what it holds?"""
+    return some_read(world, qualified, lambda at, node, scope: _Counts(at).of(node, scope))
+
+
+@question
+def list_counted(world: SpecializerWorld, qualified: str) -> bool:
+    """The same where the name holds a list that was made of a dict or a set."""
+    return some_read(world, qualified, lambda at, node, scope: _Counts(at).of(node, scope, True))
+
+
+@question
+def member_counted(world: SpecializerWorld, cls: str, name: str) -> bool:
+    """The same for every attribute of this name that a class may have; `cls`: its last name, or none."""
+    return some_read(
+        world,
+        name,
+        lambda at, node, scope: _Counts(at).of(node, scope) and (not cls or may_own(at, node, cls, scope)),
+    )
+
+
+@question
+def result_counted(world: SpecializerWorld, qualified: str) -> bool:
+    """The same for what a function returns."""
+    return _some_result(world, qualified, listed=False)
+
+
+@question
+def result_list_counted(world: SpecializerWorld, qualified: str) -> bool:
+    """The same where the function returns a list that was made of a dict or a set."""
+    return _some_result(world, qualified, listed=True)
+
+
+def _some_result(world: SpecializerWorld, qualified: str, listed: bool) -> bool:
+    def shows(at: Evaluator, node: ast.expr, scope: Scope) -> bool:
+        call = at.unit.module.parents.get(node)
+        called = isinstance(call, ast.Call) and call.func is node
+        return called and _Counts(at).of(call, scope, listed)  # type: ignore[arg-type]
+
+    return some_read(world, qualified, shows)
+
+
+@question
+def members_counted(world: SpecializerWorld, qualified: str) -> bool:
+    """Does the program count or number the members of an enumeration?"""
+
+    def shows(at: Evaluator, node: ast.expr, scope: Scope) -> bool:
+        parents = at.unit.module.parents
+        parent = parents.get(node)
+        if isinstance(parent, ast.Attribute) and parent.attr == "__members__":
+            return _Counts(at).of(parent, scope)
+        iterated = isinstance(parent, (ast.Call, ast.For, ast.Starred, ast.comprehension))
+        return iterated and _Counts(at).of(node, scope)
+
+    return some_read(world, qualified, shows)
+
+
+class _Counts:
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.parents = evaluator.unit.module.parents
+        self._busy: set[tuple[ast.AST, str]] = set()
+
+    def of(self, node: ast.expr, scope: Scope, listed: bool = False) -> bool:
+        """`listed`: the expression is a list that was made of the collection, or part of one."""
+        parent = self.parents.get(node)
+        method = getattr(self, f"_in_{type(parent).__name__}", None)
+        return bool(method is not None and method(parent, node, scope, listed))
+
+    def _test(
+        self, parent: ast.If | ast.IfExp | ast.While, node: ast.expr, scope: Scope, listed: bool
+    ) -> bool:
+        return node is parent.test
+
+    _in_If = _in_IfExp = _in_While = _test
+
+    def _in_BoolOp(self, parent: ast.BoolOp, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return True
+
+    def _in_UnaryOp(self, parent: ast.UnaryOp, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return True
+
+    def _in_Compare(self, parent: ast.Compare, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        if not listed and len(parent.ops) == 1:
+            other = parent.left if node in parent.comparators else parent.comparators[0]
+            within = ast.LtE if node in parent.comparators else ast.GtE
+            if isinstance(parent.ops[0], within) and self._met(other, scope):
+                return False  # whether this collection holds what the other one does
+        return not all(isinstance(op, _ASKS) for op in parent.ops)
+
+    def _met(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+        """Does a set hold only what the program met when it ran, and so no value that never occurs?"""
+        if depth > _MAX_DEPTH:
+            return False
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, (str, bytes)):
+                return False
+            if not isinstance(inner, ast.Name):
+                continue
+            owner = scope.find(inner.id)
+            bindings = owner.names.get(inner.id, []) if owner is not None else []
+            if owner is not None and owner.kind == "module" and any(b.kind == "assign" for b in bindings):
+                return False
+            values = [binding.value for binding in bindings if binding.value is not None]
+            if not all(self._met(value, owner or scope, depth + 1) for value in values):
+                return False
+        return True
+
+    def _in_Attribute(self, parent: ast.Attribute, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        call = self.parents.get(parent)
+        if not isinstance(call, ast.Call) or call.func is not parent:
+            return False
+        if parent.attr in _VIEWS:
+            return self.of(call, scope, listed)
+        if parent.attr in ("pop", "remove") and all(isinstance(arg, ast.Constant) for arg in call.args):
+            return len(call.args) < 2  # without a default it fails where the entry is missing
+        return parent.attr == "popitem" or (listed and parent.attr in ("index", "pop", "reverse"))
+
+    def _in_Subscript(self, parent: ast.Subscript, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return node is parent.value and (listed or isinstance(parent.ctx, ast.Del))
+
+    def _in_Return(self, parent: ast.Return, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        function = scope
+        while function.kind == "comprehension" and function.parent is not None:
+            function = function.parent
+        if function.parent is None or function.parent.kind != "module":
+            return False
+        asked = "result_list_counted" if listed else "result_counted"
+        return self.evaluator.hinders(asked, f"{self.evaluator.unit.name}.{function.qualname}")
+
+    def _in_Starred(self, parent: ast.Starred, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        whole = self.parents[parent]
+        return isinstance(whole, (ast.List, ast.Tuple, ast.Set)) and self.of(
+            whole, scope, not isinstance(whole, ast.Set)
+        )
+
+    def _in_Dict(self, parent: ast.Dict, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        unpacked = node in parent.values and parent.keys[parent.values.index(node)] is None
+        return unpacked and self.of(parent, scope, listed)
+
+    def _in_BinOp(self, parent: ast.BinOp, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        other = parent.left if node is parent.right else parent.right
+        apart = isinstance(parent.op, ast.Sub) and node is parent.right
+        if (apart or isinstance(parent.op, ast.BitAnd)) and self._met(other, scope):
+            return False  # what the other one holds besides, or as well
+        return self.of(parent, scope, listed)
+
+    def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return node is parent.iter and numbers(parent.body)
+
+    def _in_comprehension(
+        self, parent: ast.comprehension, node: ast.expr, scope: Scope, listed: bool
+    ) -> bool:
+        whole = self.parents[parent]
+        if node is not parent.iter:
+            return False
+        parts = [child for child in ast.iter_child_nodes(whole) if isinstance(child, ast.expr)]
+        ordered = isinstance(whole, (ast.ListComp, ast.GeneratorExp))
+        return numbers(parts) or (len(parent.ifs) == 0 and self.of(whole, scope, ordered))  # type: ignore[arg-type]
+
+    def _in_Call(self, parent: ast.Call, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        if node not in parent.args:
+            return False
+        name = self.evaluator.qualified(parent.func, scope)
+        if name in _LISTS:
+            return self.of(parent, scope, True)
+        if name in _SAME:
+            return self.of(parent, scope, False)
+        return name in _COUNTS or name == "next"
+
+    def _in_Assign(self, parent: ast.Assign, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return node is parent.value and any(self._target(target, scope, listed) for target in parent.targets)
+
+    def _in_AnnAssign(self, parent: ast.AnnAssign, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return node is parent.value and self._target(parent.target, scope, listed)
+
+    def _in_NamedExpr(self, parent: ast.NamedExpr, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return self._target(parent.target, scope, listed) or self.of(parent, scope, listed)
+
+    def _target(self, target: ast.expr, scope: Scope, listed: bool) -> bool:
+        """Does somebody count what is stored here?"""
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return True
+        if isinstance(target, ast.Attribute):
+            return self.evaluator.hinders(
+                "member_counted", class_of_self(target.value, scope) or "", target.attr
+            )
+        return isinstance(target, ast.Name) and self._by_name(target.id, scope, listed)
+
+    def _by_name(self, name: str, scope: Scope, listed: bool) -> bool:
+        owner = scope.find(name) or scope
+        if owner.kind == "class":
+            return self.evaluator.hinders("member_counted", owner.qualname.rpartition(".")[2], name)
+        if owner.kind == "module":
+            asked = "list_counted" if listed else "collection_counted"
+            return self.evaluator.hinders(asked, f"{self.evaluator.unit.name}.{name}")
+        if (owner.node, name) in self._busy:
+            return False
+        self._busy.add((owner.node, name))
+        return any(
+            self.of(node, self.evaluator.unit.scope_of(node), listed)
+            for node in ast.walk(owner.node)
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        )

@@ -1,0 +1,114 @@
+"""Every read in the program of a collection that has a name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.names import names_of
+from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.folding.relatives import class_of_self, may_share_objects
+from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.world import SpecializerWorld, Unit
+
+#: Functions and methods that take an attribute or an item whose name is a text.
+_LOOK_UPS = frozenset(["getattr", "getattr_static", "__getattribute__", "attrgetter"])
+_NAMESPACES = frozenset(["globals", "locals", "vars", "__dict__"])
+
+#: Says of one read whether it shows what is asked for.
+Shows = Callable[[Evaluator, ast.expr, Scope], bool]
+
+
+def some_read(world: SpecializerWorld, named: str, shows: Shows) -> bool:
+    """Does some read in the program show it? `named`: a qualified name, or a bare one of any owner."""
+    owner, _, name = named.rpartition(".")
+    for called in sorted(names_given(world, name)) if owner else [name]:
+        for path in sorted(world.words.holders(called.encode())):
+            try:
+                unit = world.unit(path)
+            except SyntaxError:
+                return True
+            evaluator = Evaluator(world, unit)
+            for node in _reads(unit, called):
+                scope = unit.scope_of(node)
+                if not isinstance(node, (ast.Name, ast.Attribute)):
+                    meant = True  # by a text, of whatever object
+                elif owner:
+                    meant = evaluator.qualified(node, scope) == named
+                else:
+                    meant = _is_attribute(node, scope)
+                if meant and shows(evaluator, node, scope):
+                    return True
+    return False
+
+
+def may_own(evaluator: Evaluator, node: ast.expr, cls: str, scope: Scope) -> bool:
+    """May the owner of an attribute be the class of this last name, or an instance of it?"""
+    if not isinstance(node, ast.Attribute):
+        return True
+    around = class_of_self(node.value, scope)
+    if around is not None:
+        return may_share_objects(evaluator.world, around, cls)
+    named = evaluator.qualified(node.value, scope)
+    return not (isinstance(named, str) and _is_module(evaluator, node.value, named, scope))
+
+
+def _is_module(evaluator: Evaluator, node: ast.expr, named: str, scope: Scope) -> bool:
+    """Is what an expression names a module: one of the program, or one that `import` binds whole?"""
+    if evaluator.world.is_module(named):
+        return True
+    owner = scope.find(node.id) if isinstance(node, ast.Name) else None
+    bindings = owner.names[node.id] if owner is not None and isinstance(node, ast.Name) else []
+    return bool(bindings) and all(isinstance(binding.node, ast.Import) for binding in bindings)
+
+
+def _is_attribute(node: ast.expr, scope: Scope) -> bool:
+    """Does a read take an attribute? A bare name does so in the body of a class alone."""
+    if not isinstance(node, ast.Name):
+        return True
+    owner = scope.find(node.id)
+    return owner is not None and owner.kind == "class"
+
+
+def names_given(world: SpecializerWorld, name: str) -> set[str]:
+    """A name, and those that imports give to what has it: `from module import NAME as OTHER`."""
+    found, todo = {name}, [name]
+    while todo:
+        called = todo.pop()
+        for path in world.words.holders(called.encode()):
+            try:
+                unit = world.unit(path)
+            except SyntaxError:
+                continue
+            for node in nodes_on(unit, called):
+                other = node.asname if isinstance(node, ast.alias) and node.name == called else None
+                if other is not None and other not in found:
+                    found.add(other)
+                    todo.append(other)
+    return found
+
+
+def _reads(unit: Unit, name: str) -> Iterator[ast.expr]:
+    for node in nodes_on(unit, name):
+        named = getattr(node, "id", getattr(node, "attr", None)) == name
+        if named and isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            yield node
+        elif isinstance(node, ast.Constant) and node.value == name:
+            yield from _by_text(unit, node)
+
+
+def _by_text(unit: Unit, node: ast.Constant) -> Iterator[ast.expr]:
+    """What takes an attribute or an entry of a namespace that a text names."""
+    parent = unit.module.parents.get(node)
+    if isinstance(parent, ast.Call) and node in parent.args:
+        looks_up = not _LOOK_UPS.isdisjoint(names_of(parent.func))
+        if looks_up or (isinstance(parent.func, ast.Attribute) and _is_namespace(parent.func.value)):
+            yield parent
+    elif isinstance(parent, ast.Subscript) and parent.slice is node and _is_namespace(parent.value):
+        yield parent
+
+
+def _is_namespace(node: ast.expr) -> bool:
+    called = node.func if isinstance(node, ast.Call) else node
+    return getattr(called, "attr", getattr(called, "id", "")) in _NAMESPACES

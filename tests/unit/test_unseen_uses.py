@@ -184,6 +184,8 @@ HOLDER = """
         ("getattr(opened, name)", True),
         ("[getattr(one, name) for one in sorted(self.given)]", True),
         ("getattr(self.given or self, name)", True),
+        ("[f for c in type(self.given).__mro__ for n, f in c.__dict__.items() if n[:2] == name]", True),
+        ("getattr(copy.copy(self.given), name)", True),
         ("getattr(self.parts[0], name)", False),
         ("getattr(Inner(), name)", False),
         ("getattr(len(other), name)", False),
@@ -193,6 +195,59 @@ def test_an_object_may_be_of_a_callers_class_where_a_caller_gives_it(use: str, s
     held = {"pkg/holder.py": dedent(HOLDER).format(use=use)}
     head = "from pkg.holder import Holder"
     assert method_stays("Holder(a, 1).ask(name, A)", head=head, others=held) is stays
+
+
+TOOL = """
+    class Tool:
+        def __init__(self, owner, *, count=0):
+            self.owner = owner
+
+        def call(self, name, other=None):
+            return getattr(self.owner, name)()
+
+        def ask(self, name, other):
+            return getattr(other, name)()
+
+        def each(self, others, name):
+            return [getattr(other, name)() for other in others]
+
+    def call(count, owner, name):
+        return getattr(owner, name)()
+"""
+
+BETWEEN = """
+    from pkg.tool import Tool, call
+
+    def go(first, name, *more):
+        return {use}
+
+    class Between:
+        def go(self, first, name):
+            return call(1, self, name)
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "stays"),
+    [
+        ("call(1, first, name)", True),
+        ("call(name=name, count=1, owner=first)", True),
+        ("call(1, *more)", True),
+        ("call(**first)", True),
+        ("call(first, Tool(1), name)", False),
+        ("call(1, 2, first)", False),
+        ("Tool(first).call(name)", True),
+        ("Tool(1, count=first).call(name)", False),
+        ("Tool(1).call(name, first)", False),
+        ("Tool(1).ask(name, first)", True),
+        ("Tool(1).ask(first, 1)", False),
+        ("Tool(1).each(first, name)", True),
+        ("[lambda: call(1, first, name)]", True),
+    ],
+)
+def test_an_object_comes_through_a_function_that_hands_it_on(use: str, stays: bool) -> None:
+    others = {"pkg/tool.py": dedent(TOOL), "pkg/between.py": dedent(BETWEEN).format(use=use)}
+    assert method_stays("go(a, name)", head="from pkg.between import go", others=others) is stays
 
 
 @pytest.mark.parametrize(

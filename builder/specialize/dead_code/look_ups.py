@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from builder.specialize.dead_code.origins import may_be_given
+from builder.specialize.dead_code.origins import Entry, entry, given_by
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
@@ -62,7 +62,7 @@ class Site:
     here: bool = False  # and these are those beside it
     own: bool = False  # only what the owner itself holds: of an instance, no method
     classes: bool = False  # only those that are classes
-    given: bool = True  # the owner may come in from callers, and from those who call them
+    given: frozenset[Entry] = frozenset()  # by which the owner may come in
 
 
 class LookUps:
@@ -85,7 +85,7 @@ class LookUps:
                 if not self._keyed(node) and not self._instance(node.value):
                     yield self._site(node, node.value, own=True)
             elif isinstance(node, ast.Name) and node.id in _NAMED and self._handed_on(node):
-                yield Site("any", self._callers(node), self._span(node))
+                yield self._unknown(node)
 
     def _call(self, node: ast.Call) -> Iterator[Site]:
         func = node.func
@@ -95,7 +95,7 @@ class LookUps:
         if own and not isinstance(self._evaluator.qualified(func, scope), str):
             return  # a local of that name
         if name in _READS and any(isinstance(argument, ast.Starred) for argument in node.args):
-            yield Site("any", self._callers(node), self._span(node))
+            yield self._unknown(node)
         elif name == "__getattribute__" and isinstance(func, ast.Attribute) and len(node.args) == 1:
             if not self._names.shows(node.args[0], scope, 0):
                 yield self._site(node, func.value)
@@ -107,14 +107,17 @@ class LookUps:
                 self._names.shows(argument, scope, 0)
                 for argument in node.args[: 1 if name == "methodcaller" else None]
             ):
-                yield Site("any", self._callers(node), self._span(node))
+                yield self._unknown(node)
                 call = self._unit.module.parents.get(node)
                 if isinstance(call, ast.Call) and call.func is node and call.args:
                     yield self._site(node, call.args[0])
+        elif name == "resolve_name" and node.args:
+            if not self._names.shows(node.args[0], scope, 0):
+                yield self._resolved(node)
         elif name in _RUNNERS and isinstance(func, ast.Name) and node.args:
             if text(node.args[0]) is None:  # what code asks for in the module, or of what it is given
                 yield Site("module", self._unit.name, self._span(node))
-                yield Site("any", self._callers(node), self._span(node))
+                yield self._unknown(node)
         elif name in _OWN and isinstance(func, ast.Name) and not node.args:
             inside = name == "locals" and scope.kind not in ("module", "class")
             if not inside and not self._keyed(node):
@@ -168,7 +171,12 @@ class LookUps:
 
     def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
         kind, name, *base = self._owner(owner, scope_around(self._unit, node), 0)
-        given = may_be_given(self._unit, owner, scope_around(self._unit, node))
+        definition = self._definition(node)
+        given = frozenset(
+            entry(definition, *origin)
+            for origin in given_by(self._unit, owner, scope_around(self._unit, node))
+            if definition is not None
+        )
         if kind == "any" and not name and given:
             name = self._callers(node)
         around = self._around(node)
@@ -186,6 +194,12 @@ class LookUps:
             if definition is None
             else module.data[module.start(definition) : module.end(definition)]
         )
+
+    def _unknown(self, node: ast.expr) -> Site:
+        """A look-up on an object that may come in by any parameter."""
+        definition = self._definition(node)
+        given = frozenset([Entry(definition.name)]) if definition is not None else frozenset()
+        return Site("any", self._callers(node), self._span(node), given=given)
 
     def _callers(self, node: ast.AST) -> str:
         """The function or class from whose callers an object of unknown origin may come."""
@@ -296,6 +310,14 @@ class LookUps:
         start = text(first) or ""
         start = start if "." in start else ""
         return "loaded", f"{self._unit.name}.{at.qualname}" if at is not None else "", start
+
+    def _resolved(self, node: ast.Call) -> Site:
+        """The look-up of `pkgutil.resolve_name("module:" + name)`, or with all of it composed."""
+        kind, name, *start = self._module(node.args[0])
+        module, colon, _ = (start[0] if start else name).partition(":")
+        if colon and self._world.is_module(module):
+            return Site("module", module, self._span(node))
+        return Site(kind, name, self._span(node), start[0] if start else "")
 
     def _bound(self, name: str, binding: Binding, owner: Scope, depth: int) -> tuple[str, ...]:
         """The owner that a local stands for."""

@@ -1,41 +1,92 @@
-"""Whether an object may come from whoever calls a function, or makes an object of a class."""
+"""By which parameters an object may come in, which who calls a function or makes an object gives."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.world import Unit
 
-#: Builtins that give what they are given, or its elements.
+#: Functions that give what they are given, its elements or its class.
 _PASS_ON = frozenset(
-    ["enumerate", "filter", "frozenset", "getattr", "iter", "list", "map", "max", "min", "next", "reversed",
-     "set", "sorted", "tuple", "zip"]
+    ["copy", "deepcopy", "enumerate", "filter", "frozenset", "getattr", "getmro", "iter", "list", "map",
+     "max", "min", "next", "reversed", "set", "sorted", "tuple", "type", "zip"]
 )  # fmt: skip
-_MAX_DEPTH = 12
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+#: The methods that get what the class is called with.
+_CONSTRUCTORS = frozenset(["__init__", "__new__"])
 
 
-def may_be_given(unit: Unit, node: ast.AST, scope: Scope, depth: int = 0) -> bool:
-    """May an expression be an object that a caller gives, or a part of one?
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A parameter of a function or class of a module, by which an object comes in.
+
+    called     the name in a call that gives it: of the function, of the class or of a method
+    parameter  its name; "" for one that is not known
+    index      its position in such a call; None without one
+    """
+
+    called: str
+    parameter: str = ""
+    index: int | None = None
+
+    def arguments(self, call: ast.Call) -> list[ast.expr]:
+        """The arguments of a call that the parameter may get."""
+        whole = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if not self.parameter:
+            return whole
+        spread = any(isinstance(argument, ast.Starred) for argument in call.args)
+        given = call.args if spread and self.index is not None else []
+        if not spread and self.index is not None:
+            given = call.args[self.index : self.index + 1]
+        return [*given, *(k.value for k in call.keywords if k.arg in (None, self.parameter))]
+
+
+def entry(definition: ast.AST, function: ast.AST, parameter: str) -> Entry:
+    """How a parameter of a function is given from outside the definition of the module that it is in."""
+    methods = [each for each in getattr(definition, "body", ()) if isinstance(each, Function)]
+    inside = (each for each in methods if any(node is function for node in ast.walk(each)))
+    method = next(inside, None) if isinstance(definition, ast.ClassDef) else None
+    outer = definition if method is None else method
+    called = getattr(outer, "name", "")
+    if called in _CONSTRUCTORS:
+        called = getattr(definition, "name", "")
+    if function is not outer or not isinstance(function, Function):
+        return Entry(called)  # of a function in it, which may get anything
+    positional = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    static = any(getattr(decorator, "id", "") == "staticmethod" for decorator in function.decorator_list)
+    bound = positional[1:] if method is not None and not static else positional
+    if parameter in bound:
+        return Entry(called, parameter, bound.index(parameter))
+    named = any(a.arg == parameter for a in function.args.kwonlyargs)
+    return Entry(called, parameter) if named else Entry(called)
+
+
+def given_by(unit: Unit, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
+    """(function, parameter) of each that an expression may be, or a part of it.
 
     What a call of another function gives is not taken for what that function got.
     """
-    if depth > _MAX_DEPTH:
-        return True
-    further: list[tuple[ast.AST, Scope]] = [(each, scope) for each in _parts(node)]
-    if isinstance(node, ast.Name):
-        owner = scope.find(node.id)
-        bindings = owner.names.get(node.id, []) if owner is not None and owner.kind != "module" else []
-        for binding in bindings:
-            if binding.kind == "parameter" and not _is_self(node.id, owner):
-                return True
-            further += [(each, owner or scope) for each in _sources(unit, binding)]
-    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        owner = scope.find(node.value.id)
-        if owner is not None and _is_self(node.value.id, owner) and owner.parent is not None:
-            further = list(_stored(unit, owner.parent.node, node.attr))
-    return any(may_be_given(unit, each, where, depth + 1) for each, where in further)
+    todo, seen = [(node, scope)], {node}
+    while todo:
+        at, scope = todo.pop()
+        further: list[tuple[ast.AST, Scope]] = [(each, scope) for each in _parts(at)]
+        if isinstance(at, ast.Name):
+            owner = scope.find(at.id)
+            bindings = owner.names.get(at.id, []) if owner is not None and owner.kind != "module" else []
+            for binding in bindings:
+                if binding.kind == "parameter" and owner is not None and not is_self(at.id, owner):
+                    yield owner.node, at.id
+                further += [(each, owner or scope) for each in _sources(unit, binding)]
+        elif isinstance(at, ast.Attribute) and isinstance(at.value, ast.Name):
+            owner = scope.find(at.value.id)
+            if owner is not None and is_self(at.value.id, owner) and owner.parent is not None:
+                further = list(_stored(unit, owner.parent.node, at.attr))
+        todo += [(each, where) for each, where in further if each not in seen]
+        seen.update(each for each, _ in further)
 
 
 def _parts(node: ast.AST) -> list[ast.expr]:
@@ -57,8 +108,10 @@ def _parts(node: ast.AST) -> list[ast.expr]:
             return [item, *(one.iter for one in node.generators)]
         case ast.Call(func=ast.Name(id=name), args=given) if name in _PASS_ON:
             return list(given)
-        case ast.Call(func=ast.Attribute(value=value)):  # `given.items()`, `given.get(key)`
-            return [value]
+        case ast.Call(
+            func=ast.Attribute(value=value, attr=name), args=given
+        ):  # `given.items()`, `copy.copy(it)`
+            return [value, *(given if name in _PASS_ON else ())]
     return []
 
 
@@ -80,7 +133,7 @@ def _sources(unit: Unit, binding: Binding) -> Iterator[ast.AST]:
             yield value
 
 
-def _is_self(name: str, owner: Scope | None) -> bool:
+def is_self(name: str, owner: Scope | None) -> bool:
     """Is this the first parameter of a method?"""
     if owner is None or owner.parent is None or owner.parent.kind != "class":
         return False

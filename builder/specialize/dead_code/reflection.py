@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from builder.specialize.dead_code.hierarchy import Class, Hierarchy
 from builder.specialize.dead_code.look_ups import LookUps, Site
+from builder.specialize.dead_code.origins import Entry, entry, is_self
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
@@ -32,7 +33,7 @@ class Reflection:
         self._hierarchy = hierarchy
         self._holding: list[str] | None = None
         self._answers: dict[object, bool] = {}
-        self._reached: dict[tuple[str, str, bool], list[str]] = {}
+        self._reached: dict[tuple[str, str, frozenset[Entry]], list[str]] = {}
 
     def sees_class(self, cls: Class) -> bool:
         """May a method of the class be looked up by a name that no text shows?"""
@@ -155,19 +156,25 @@ class Reflection:
         those that see a function which hands one of its own parameters on to it, where it may be given."""
         key = path, site.name, site.given
         if key not in self._reached:
-            found, todo, seen = {path}, [(site.name, path)] if site.name else [], {site.name}
+            found = {path, *(self._links.seeing(site.name) if site.name else ())}
+            todo = [(site.name, path, each) for each in site.given] if site.name else []
+            seen = set(todo)
             while todo:
-                name, home = todo.pop()
+                name, home, by = todo.pop()
                 seeing = dict(self._links.seeing(name))
                 found.update(seeing)
-                if not site.given:
-                    break
-                seeing[home] = {*seeing.get(home, ()), name.rpartition(".")[2]}
+                last = name.rpartition(".")[2]
+                seeing[home] = {*seeing.get(home, ()), last}
                 for user, called in seeing.items():
                     unit = self._world.unit(user)
-                    further = {f"{unit.name}.{by}" for one in called for by in _hands_on(unit, one)} - seen
+                    names = called if by.called == last else {by.called}
+                    further = {
+                        (f"{unit.name}.{definition}", user, each)
+                        for one in names
+                        for definition, each in _hands_on(unit, one, by)
+                    }
+                    todo += further - seen
                     seen |= further
-                    todo += [(each, user) for each in sorted(further)]
             self._reached[key] = sorted(found)
         return self._reached[key]
 
@@ -196,8 +203,8 @@ class Reflection:
                     yield path, site
 
 
-def _hands_on(unit: Unit, name: str) -> Iterator[str]:
-    """The functions and classes of a file in which a call of a name gets a parameter of the function."""
+def _hands_on(unit: Unit, name: str, by: Entry) -> Iterator[tuple[str, Entry]]:
+    """The functions and classes of a file that hand a parameter on in a call of a name; which parameter."""
     parents = unit.module.parents
     for node in nodes_on(unit, name):
         if not isinstance(node, ast.Call) or name not in (
@@ -206,16 +213,18 @@ def _hands_on(unit: Unit, name: str) -> Iterator[str]:
         ):
             continue
         scope = unit.scope_of(node)
-        given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        names = {a.id for a in given if isinstance(a, ast.Name)}
-        owners = [(n, scope.find(n)) for n in names]
-        if not any(o is not None and any(b.kind == "parameter" for b in o.names[n]) for n, o in owners):
-            continue
         at: ast.AST = node
         while parents.get(at) not in (None, unit.module.tree):
             at = parents[at]
-        if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield at.name
+        if not isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        for argument in by.arguments(node):
+            plain = argument.value if isinstance(argument, ast.Starred) else argument
+            owner = scope.find(plain.id) if isinstance(plain, ast.Name) else None
+            if owner is None or is_self(plain.id, owner):  # type: ignore[attr-defined]
+                continue  # the file of its class has the name of the class
+            if any(binding.kind == "parameter" for binding in owner.names[plain.id]):  # type: ignore[attr-defined]
+                yield at.name, entry(at, owner.node, plain.id)  # type: ignore[attr-defined]
 
 
 def _bare(unit: Unit, name: str) -> bool:

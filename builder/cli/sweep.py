@@ -15,8 +15,12 @@ from builder.errors import fail
 from builder.lift import folder, sweep, sweep_page
 from builder.lift.history import Commit
 from builder.lift.history import between as history_between
+from builder.lift.report import counted
 from builder.pipeline import tools
 from builder.upstream import release
+
+#: How the two ends begin where they are releases of the package index.
+_INDEX = "pypi:"
 
 
 @click.command("sweep")
@@ -48,7 +52,8 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     lines = out / "commits.jsonl"
     tried = sweep.read(lines, key)
     todo = [c for c in commits if c.id not in tried]
-    output.note(f"{len(commits):,} commits, {len(commits) - len(todo):,} of them tried before")
+    what = counted(len(commits), "release" if between.startswith(_INDEX) else "commit")
+    output.note(f"{what}, {len(commits) - len(todo):,} of them tried before")
     try:
         for part in sweep.run(job, todo, jobs, backend) if todo else ():
             folder.append(lines, "".join(f"{row.to_line()}\n" for row in part))
@@ -77,10 +82,10 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
 
 def _job(request: options.Request, start: str, end: str, key: str) -> tuple[sweep.Job, Sequence[Commit]]:
     """What is to be done, and the commits or releases on the way. Raises BuildError U001, U002."""
-    if start.startswith("pypi:"):
+    if start.startswith(_INDEX):
         where = options.sources(request)
         versions = release.versions(where)
-        wanted = sweep.releases_between(versions, start.removeprefix("pypi:"), end.removeprefix("pypi:"))
+        wanted = sweep.releases_between(versions, start.removeprefix(_INDEX), end.removeprefix(_INDEX))
         return sweep.Job(None, request.manifest, key, where), wanted
     old = options.resolve(replace(request, upstream=start))
     new = options.resolve(replace(request, upstream=end))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -93,6 +94,10 @@ def command(
         configurations = matrix.chosen(only, quick)
     except KeyError as unknown:
         raise click.UsageError(f"no forward pass has a name that starts with {unknown}") from None
+    place = evidence or out.resolve().parent / NAME
+    if not place.absolute().parent.is_dir():
+        where = str(place.parent)
+        raise fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {shlex.quote(where)}")
     cache = (request.cache or default_cache()).absolute() / "verification"
     upstream = _upstream(request, built, upstream_tree, cache)
     ours = subjects.ours(out)
@@ -103,7 +108,6 @@ def command(
     output.stage("verifying")
     results, harness, executed = run.run(plan, built, upstream, ours, _tell)
     left_out = run.left_out(plan)
-    place = evidence or out.resolve().parent / NAME
     if executed is not None:
         _write_coverage({"upstream": built.upstream, "tree": built.tree, **executed}, place.parent)
     data = statement(built, upstream, ours, results, left_out, harness)

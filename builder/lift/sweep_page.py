@@ -21,24 +21,26 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
     """The page in Markdown; the timeline is a file beside it."""
     tried, survived = len(summary.tried), summary.survived
     share = 100 * survived / tried if tried else 0
-    stride = "every commit" if every == 1 else f"every {every}th commit"
+    unit = "release" if spec.startswith("pypi:") else "commit"
+    stride = f"every {unit}" if every == 1 else f"every {every}th {unit}"
+    parents = "" if unit == "release" else " (first parents)"
     cpu = sorted(t.cpu_s for t in summary.tried)
     lines = [
         f"# Sweep {spec}",
         "",
         "<!-- Made by `python -m builder sweep`: run it again instead of editing this. -->",
         "",
-        f"One manifest (digest `{digest[:12]}`), as it is, on {stride} of {summary.total:,} (first parents): "
+        f"One manifest (digest `{digest[:12]}`), as it is, on {stride} of {summary.total:,}{parents}: "
         f"{tried:,} tried, {survived:,} pass every static gate ({share:.1f}%).",
         "",
     ]
     if cpu:
         lines += [
-            f"A commit took {cpu[len(cpu) // 2]:.1f} s of processor time in the median, "
+            f"A {unit} took {cpu[len(cpu) // 2]:.1f} s of processor time in the median, "
             f"{sum(cpu):,.0f} s all of them.",
             "",
         ]
-    lines += [f"![Which commits pass, and how many problems the others have]({TIMELINE})", ""]
+    lines += [f"![Which {unit}s pass, and how many problems the others have]({TIMELINE})", ""]
     failing = next((t for t in summary.tried if not t.passes), None)
     if failing is not None:
         lines += [
@@ -46,7 +48,7 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
             "",
         ]
     if summary.first:
-        lines += ["## First failure of each rule", "", "| commit | day | code | rule | failing commits |",
+        lines += ["## First failure of each rule", "", f"| {unit} | day | code | rule | failing {unit}s |",
                   "| --- | --- | --- | --- | ---: |"]  # fmt: skip
         for code, rule, row, count in summary.first[:_MAX_ROWS]:
             cell = rule.replace("|", "\\|").replace("\n", " ")

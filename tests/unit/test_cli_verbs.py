@@ -358,6 +358,13 @@ def test_report_names_a_file_that_cannot_be_written_and_leaves_nothing(shared: W
 # -- lock
 
 
+def test_verify_refuses_at_once_to_write_into_a_folder_that_is_missing(world: World) -> None:
+    world.good("dist")
+    done = world.run("verify", "--evidence", "none/found.json")
+    assert done.returncode == 7 and codes(done.stderr) == ["E002"]
+    assert "mkdir -p none" in done.stderr
+
+
 def test_a_locked_pin_that_does_not_reproduce_is_refused_and_the_output_kept(world: World) -> None:
     world.good("lock", "seed")
     lock = world.home / "manifest.lock"

@@ -155,6 +155,7 @@ def test_releases_are_named_by_their_versions_on_the_page_and_in_the_drawing() -
     rows = {c.id: tried(c.id, R1) for c in order}
     found = summarise(2, order, rows)
     text = page(found, "pypi:0.5.12..0.5.13", 1, "d" * 64)
+    assert "on every release of 2: 2 tried" in text and "commit" not in text
     assert "`0.5.12.post1`, 0.5.12.post1: " in text
     assert "0.5.13" in timeline(found)
     assert "2023" not in text + timeline(found)

@@ -112,8 +112,9 @@ class LookUps:
                 if isinstance(call, ast.Call) and call.func is node and call.args:
                     yield self._site(node, call.args[0])
         elif name == "resolve_name" and node.args:
-            if not self._names.shows(node.args[0], scope, 0):
-                yield self._resolved(node)
+            module = self._module_of_begun(node.args[0])
+            if module and not self._names.shows(node.args[0], scope, 0):
+                yield Site("module", module, self._span(node))
         elif name in _RUNNERS and isinstance(func, ast.Name) and node.args:
             if text(node.args[0]) is None:  # what code asks for in the module, or of what it is given
                 yield Site("module", self._unit.name, self._span(node))
@@ -311,13 +312,11 @@ class LookUps:
         start = start if "." in start else ""
         return "loaded", f"{self._unit.name}.{at.qualname}" if at is not None else "", start
 
-    def _resolved(self, node: ast.Call) -> Site:
-        """The look-up of `pkgutil.resolve_name("module:" + name)`, or with all of it composed."""
-        kind, name, *start = self._module(node.args[0])
-        module, colon, _ = (start[0] if start else name).partition(":")
-        if colon and self._world.is_module(module):
-            return Site("module", module, self._span(node))
-        return Site(kind, name, self._span(node), start[0] if start else "")
+    def _module_of_begun(self, node: ast.expr) -> str:
+        """The module in the beginning of what names an object of it: `"module:" + name`; or none."""
+        _, _, *start = self._module(node)
+        module, colon, _ = (start[0] if start else "").partition(":")
+        return module if colon and self._world.is_module(module) else ""
 
     def _bound(self, name: str, binding: Binding, owner: Scope, depth: int) -> tuple[str, ...]:
         """The owner that a local stands for."""

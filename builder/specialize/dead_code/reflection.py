@@ -33,7 +33,7 @@ class Reflection:
         self._hierarchy = hierarchy
         self._holding: list[str] | None = None
         self._answers: dict[object, bool] = {}
-        self._reached: dict[tuple[str, str, frozenset[Entry]], list[str]] = {}
+        self._reached: dict[tuple[str, str, frozenset[Entry]], frozenset[str]] = {}
 
     def sees_class(self, cls: Class) -> bool:
         """May a method of the class be looked up by a name that no text shows?"""
@@ -61,17 +61,22 @@ class Reflection:
         for each in (cls, *heirs):
             family.update((known.qualified, known) for known in self._hierarchy.lineage(each).classes)
         names = {known.node.name.encode() for known in family.values()}
-        return any(self._shows_class(path, site, family, names) for path, site in self._sites())
+        named_in = self._words.holding(names)
+        return any(self._shows_class(path, site, family, named_in) for path, site in self._sites())
 
-    def _shows_class(self, path: str, site: Site, family: dict[str, Class], names: set[bytes]) -> bool:
+    def _shows_class(self, path: str, site: Site, family: dict[str, Class], named_in: set[str]) -> bool:
+        """`named_in`: the files that have the name of a class of the family."""
         if site.owner == "class":
             return site.name in family
         if site.owner in ("module", "loaded", "none"):
             return False
         if site.base and not any(site.base in self._hierarchy.lineage(c).external for c in family.values()):
             return False
-        places = [p for p in self._places(path, site) if not names.isdisjoint(self._words.of(p))]
-        return any(not site.own or self._as_value(p, names) for p in places)
+        places = named_in & self._places(path, site)
+        if not site.own:
+            return bool(places)
+        names = {known.node.name.encode() for known in family.values()}
+        return any(self._as_value(p, names) for p in sorted(places))
 
     def _as_value(self, path: str, names: set[bytes]) -> bool:
         """Does a file use one of these classes as a value: not only call it, inherit from it or annotate?"""
@@ -111,8 +116,12 @@ class Reflection:
             if site.base and unit.name.startswith(site.base):
                 return True
             near = site.here and unit.path.startswith(f"{path.rpartition('/')[0]}/")
-            return near or any(self._names_package(p, unit, site.walks) for p in self._places(path, site))
-        return any(self._imports_module(p, unit.name) for p in self._places(path, site))
+            return near or any(
+                self._names_package(p, unit, site.walks) for p in sorted(self._places(path, site))
+            )
+        last = unit.name.rpartition(".")[2].encode()
+        places = self._words.holding([last]) & self._places(path, site)
+        return any(unit.name in self._modules_held(p) for p in sorted(places))
 
     def _names_package(self, path: str, unit: Unit, walks: bool) -> bool:
         """Does a file name the module in a string, or have a package as a value that it lies in?"""
@@ -125,11 +134,6 @@ class Reflection:
         packages = {".".join(parts[:end]) for end in range(2, len(parts) + 1)}
         held = self._modules_held(path)
         return not packages.isdisjoint(whole | begun) or not held.isdisjoint({parts[0], *packages})
-
-    def _imports_module(self, path: str, module: str) -> bool:
-        """Does a file have the module itself as a value?"""
-        last = module.rpartition(".")[2].encode()
-        return last in self._words.of(path) and module in self._modules_held(path)
 
     def _modules_held(self, path: str) -> frozenset[str]:
         """The modules that a file has as values, and not only to take something from them."""
@@ -151,7 +155,7 @@ class Reflection:
                     if isinstance(found, str) and self._world.is_module(found) and _bare(user, name):
                         yield found
 
-    def _places(self, path: str, site: Site) -> list[str]:
+    def _places(self, path: str, site: Site) -> frozenset[str]:
         """The files from which an unknown owner may come: those that see the function, or its class, and
         those that see a function which hands one of its own parameters on to it, where it may be given."""
         key = path, site.name, site.given
@@ -175,7 +179,7 @@ class Reflection:
                     }
                     todo += further - seen
                     seen |= further
-            self._reached[key] = sorted(found)
+            self._reached[key] = frozenset(found)
         return self._reached[key]
 
     # -- the look-ups ---------------------------------------------------------------------------------

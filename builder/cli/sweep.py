@@ -19,9 +19,6 @@ from builder.lift.report import counted
 from builder.pipeline import tools
 from builder.upstream import release
 
-#: How the two ends begin where they are releases of the package index.
-_INDEX = "pypi:"
-
 
 @click.command("sweep")
 @click.argument("between", metavar="A..B")
@@ -52,7 +49,7 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     lines = out / "commits.jsonl"
     tried = sweep.read(lines, key)
     todo = [c for c in commits if c.id not in tried]
-    what = counted(len(commits), "release" if between.startswith(_INDEX) else "commit")
+    what = counted(len(commits), sweep.unit(between))
     output.note(f"{what}, {len(commits) - len(todo):,} of them tried before")
     try:
         for part in sweep.run(job, todo, jobs, backend) if todo else ():
@@ -82,10 +79,12 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
 
 def _job(request: options.Request, start: str, end: str, key: str) -> tuple[sweep.Job, Sequence[Commit]]:
     """What is to be done, and the commits or releases on the way. Raises BuildError U001, U002."""
-    if start.startswith(_INDEX):
+    if start.startswith(sweep.INDEX):
         where = options.sources(request)
         versions = release.versions(where)
-        wanted = sweep.releases_between(versions, start.removeprefix(_INDEX), end.removeprefix(_INDEX))
+        wanted = sweep.releases_between(
+            versions, start.removeprefix(sweep.INDEX), end.removeprefix(sweep.INDEX)
+        )
         return sweep.Job(None, request.manifest, key, where), wanted
     old = options.resolve(replace(request, upstream=start))
     new = options.resolve(replace(request, upstream=end))

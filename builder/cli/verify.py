@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.cli import options, output
+from builder.emit.place import no_parent
 from builder.errors import GATE_FAILED, Problem, fail
 from builder.upstream.cache import default_cache
 
@@ -95,9 +95,9 @@ def command(
     except KeyError as unknown:
         raise click.UsageError(f"no forward pass has a name that starts with {unknown}") from None
     place = evidence or out.resolve().parent / NAME
-    if not place.absolute().parent.is_dir():
-        where = str(place.parent)
-        raise fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {shlex.quote(where)}")
+    folder = os.fsencode(place.absolute().parent)
+    if not os.path.isdir(folder):
+        raise no_parent(place, folder, "the evidence", "give another --evidence")
     cache = (request.cache or default_cache()).absolute() / "verification"
     upstream = _upstream(request, built, upstream_tree, cache)
     ours = subjects.ours(out)

@@ -75,17 +75,18 @@ def place_of(out: Path) -> Place:
     if os.path.islink(folder):
         raise fail("E002", f"'{out}' is a dangling symlink.")
     if not os.path.isdir(parent):
-        raise _no_parent(out, parent)
+        raise no_parent(out, parent, "an output folder", "give another OUT")
     return Place(folder)
 
 
-def _no_parent(out: Path, parent: bytes) -> Exception:
+def no_parent(path: Path, parent: bytes, what: str, remedy: str) -> Exception:
+    """E002: the folder of a path is missing, or one above it is a file. `what`: what the path was to be."""
     above = parent
     while not os.path.lexists(above):
         above = os.path.dirname(above)
     if not os.path.isdir(above):
-        what = f"'{out}' cannot be an output folder: '{os.fsdecode(above)}' is a file, not a folder."
-        return fail("E002", what, hint="give another OUT")
+        message = f"'{path}' cannot be {what}: '{os.fsdecode(above)}' is a file, not a folder."
+        return fail("E002", message, hint=remedy)
     where = os.fsdecode(parent)
     return fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {shlex.quote(where)}")
 

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from builder.upstream.model import Sources
 
 BACKENDS = ("loky", "dask", "ray")
+#: Both ends of a range begin with it where they are releases of the package index.
+INDEX = "pypi:"
 _TOGETHER = 12  # commits in one process: neighbouring commits share most of their files
+
+
+def unit(between: str) -> str:
+    """What a range `A..B` consists of: commits, or releases of the package index."""
+    return "release" if between.startswith(INDEX) else "commit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from html import escape
 
 from builder.lift.history import SHORT
 from builder.lift.sweep import Summary, Tried
+from builder.lift.sweep import unit as unit_of
 
 TIMELINE = "timeline.svg"
 _WIDTH, _LEFT, _RIGHT = 1000, 60, 20
@@ -21,7 +22,7 @@ def page(summary: Summary, spec: str, every: int, digest: str) -> str:
     """The page in Markdown; the timeline is a file beside it."""
     tried, survived = len(summary.tried), summary.survived
     share = 100 * survived / tried if tried else 0
-    unit = "release" if spec.startswith("pypi:") else "commit"
+    unit = unit_of(spec)
     stride = f"every {unit}" if every == 1 else f"every {every}th {unit}"
     parents = "" if unit == "release" else " (first parents)"
     cpu = sorted(t.cpu_s for t in summary.tried)

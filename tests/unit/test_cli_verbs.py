@@ -355,14 +355,19 @@ def test_report_names_a_file_that_cannot_be_written_and_leaves_nothing(shared: W
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
 
 
-# -- lock
+# -- verify
 
 
 def test_verify_refuses_at_once_to_write_into_a_folder_that_is_missing(world: World) -> None:
     world.good("dist")
     done = world.run("verify", "--evidence", "none/found.json")
     assert done.returncode == 7 and codes(done.stderr) == ["E002"]
-    assert "mkdir -p none" in done.stderr
+    assert f"mkdir -p {world.home / 'none'}" in done.stderr
+    (world.home / "none").write_bytes(b"")
+    assert "is a file, not a folder" in world.run("verify", "--evidence", "none/found.json").stderr
+
+
+# -- lock
 
 
 def test_a_locked_pin_that_does_not_reproduce_is_refused_and_the_output_kept(world: World) -> None:

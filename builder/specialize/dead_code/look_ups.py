@@ -62,7 +62,7 @@ class Site:
     here: bool = False  # and these are those beside it
     own: bool = False  # only what the owner itself holds: of an instance, no method
     classes: bool = False  # only those that are classes
-    given: frozenset[Entry] = frozenset()  # by which the owner may come in
+    given: frozenset[Entry] = frozenset()  # through which callers may give the owner
 
 
 class LookUps:
@@ -112,7 +112,7 @@ class LookUps:
                 if isinstance(call, ast.Call) and call.func is node and call.args:
                     yield self._site(node, call.args[0])
         elif name == "resolve_name" and node.args:
-            module = self._module_of_begun(node.args[0])
+            module = self._module_before_colon(node.args[0])
             if module and not self._names.shows(node.args[0], scope, 0):
                 yield Site("module", module, self._span(node))
         elif name in _RUNNERS and isinstance(func, ast.Name) and node.args:
@@ -312,8 +312,8 @@ class LookUps:
         start = start if "." in start else ""
         return "loaded", f"{self._unit.name}.{at.qualname}" if at is not None else "", start
 
-    def _module_of_begun(self, node: ast.expr) -> str:
-        """The module in the beginning of what names an object of it: `"module:" + name`; or none."""
+    def _module_before_colon(self, node: ast.expr) -> str:
+        """`pkg.a` for the expression `"pkg.a:" + name`; "" if the text does not begin with a module."""
         _, _, *start = self._module(node)
         module, colon, _ = (start[0] if start else "").partition(":")
         return module if colon and self._world.is_module(module) else ""

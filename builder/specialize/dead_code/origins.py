@@ -1,4 +1,4 @@
-"""By which parameters an object may come in, which who calls a function or makes an object gives."""
+"""Finds the parameters through which callers may give a function or class an object."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CONSTRUCTORS = frozenset(["__init__", "__new__"])
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A parameter of a function or class of a module, by which an object comes in.
+    """A parameter through which callers give an object.
 
-    called     the name in a call that gives it: of the function, of the class or of a method
-    parameter  its name; "" for one that is not known
-    index      its position in such a call; None without one
+    called     the name that they call: of a function, a class or a method
+    parameter  the name of the parameter; "" means any
+    index      the position of its argument; None if it has none
     """
 
     called: str
@@ -46,7 +46,10 @@ class Entry:
 
 
 def entry(definition: ast.AST, function: ast.AST, parameter: str) -> Entry:
-    """How a parameter of a function is given from outside the definition of the module that it is in."""
+    """How callers outside a definition give a parameter of a function in it.
+
+    `definition`: the function or class at the top of the module.
+    """
     methods = [each for each in getattr(definition, "body", ()) if isinstance(each, Function)]
     inside = (each for each in methods if any(node is function for node in ast.walk(each)))
     method = next(inside, None) if isinstance(definition, ast.ClassDef) else None
@@ -55,7 +58,7 @@ def entry(definition: ast.AST, function: ast.AST, parameter: str) -> Entry:
     if called in _CONSTRUCTORS:
         called = getattr(definition, "name", "")
     if function is not outer or not isinstance(function, Function):
-        return Entry(called)  # of a function in it, which may get anything
+        return Entry(called)  # a function inside may get anything that the outer one gets
     positional = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
     static = any(getattr(decorator, "id", "") == "staticmethod" for decorator in function.decorator_list)
     bound = positional[1:] if method is not None and not static else positional
@@ -66,7 +69,7 @@ def entry(definition: ast.AST, function: ast.AST, parameter: str) -> Entry:
 
 
 def given_by(unit: Unit, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
-    """(function, parameter) of each that an expression may be, or a part of it.
+    """Yields (function, parameter) for each parameter that an expression may be, or be a part of.
 
     What a call of another function gives is not taken for what that function got.
     """

@@ -60,7 +60,8 @@ def _too_long(number: int, frame: FrameType | None) -> None:
 
 def collect_rarely() -> None:
     """Syntax trees with parents are cycles: collecting them often takes a quarter of the time."""
-    gc.set_threshold(200_000, 20, 20)
+    gc.freeze()
+    gc.set_threshold(1_000_000, 50, 100)
 
 
 def commit() -> str:

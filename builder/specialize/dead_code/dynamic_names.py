@@ -18,6 +18,8 @@ Pattern = tuple[str, ...]
 
 #: A composed string counts when one of its literal parts has as many letters.
 MIN_LETTERS = 3
+#: As many are enough at the beginning or the end of a name, with an underscore before the hole: `f"do_{x}"`.
+MIN_LETTERS_AT_END = 2
 #: How far back a `+` before a string is looked for, and how far on the end of a call.
 MAX_GAP = 80
 MAX_CALL = 2000
@@ -42,7 +44,7 @@ _CHAINED = re.compile(rb"[\"']([\w.:/]+)[\"']")
 _JOIN = re.compile(rb"[\"'](\w*)[\"']+\s*\.\s*join\s*\(")
 _REPLACE = re.compile(rb"[\"'](\w+)[\"']+\s*\.\s*replace\(\s*[\"'](\w+)[\"']")
 _FUNCTION = re.compile(rb"^[ \t]*(?:async[ \t]+)?def[ \t]", re.M)
-_SIMPLE = re.compile(rb"[\"'](\w{3,})[\"']")
+_SIMPLE = re.compile(rb"[\"'](\w{2,})[\"']")
 _FILTER = re.compile(
     rb"\.(?:(startswith|removeprefix|lstrip)|(endswith|removesuffix)|match|fullmatch|search|compile|fnmatch|"
     rb"fnmatchcase|filter)\s*\(([^()\n]{1,200})"
@@ -114,12 +116,16 @@ def _patterns(data: bytes, code: bool) -> Iterator[Pattern]:
         before = data[max(0, match.start() - MAX_GAP) : match.start()].rstrip(b"rRuUfF").rstrip(b" \t\r\n(\\")
         parts = _SEPARATOR.split(match[1].decode("utf-8", "replace"))
         yield ("", parts[-1], "") if before.endswith((b"+", b"+=")) and len(parts) == 1 else (parts[-1], "")
-    for regex in (_BEFORE_STRING, _OPEN_END):
-        for match in regex.finditer(data):
-            yield _SEPARATOR.split(match[1].decode("utf-8", "replace"))[-1], ""
-    for regex in (_AFTER_PLUS, _AFTER_STRING, _OPEN_START):
+    for match in _BEFORE_STRING.finditer(data):
+        yield _SEPARATOR.split(match[1].decode("utf-8", "replace"))[-1], ""
+    for regex in (_AFTER_PLUS, _AFTER_STRING):
         for match in regex.finditer(data):
             yield "", _SEPARATOR.split(match[1].decode("utf-8", "replace"))[0]
+    for regex in (_OPEN_END, _OPEN_START):  # nothing shows that anything is added to these
+        for match in regex.finditer(data):
+            part = match[1].decode("utf-8", "replace")
+            if tells(part):
+                yield (part, "") if regex is _OPEN_END else ("", part)
     if b"join" in data:
         for match in _JOIN.finditer(data):
             yield from _joined(data, match)
@@ -170,7 +176,16 @@ def _filters(data: bytes) -> Iterator[Pattern]:
 
 def _telling(pattern: Pattern) -> bool:
     """Do the literal parts say enough of the name?"""
-    return len(pattern) > 1 and any(sum(map(str.isalpha, part)) >= MIN_LETTERS for part in pattern)
+    return len(pattern) > 1 and any(
+        tells(part, begins=at == 0, ends=at == len(pattern) - 1) for at, part in enumerate(pattern)
+    )
+
+
+def tells(part: str, begins: bool = False, ends: bool = False) -> bool:
+    """Does a literal part say enough of a name? `begins`, `ends`: the name begins or ends with it."""
+    letters = sum(map(str.isalpha, part))
+    at_end = (begins and part.endswith("_")) or (ends and part.startswith("_"))
+    return letters >= (MIN_LETTERS_AT_END if at_end else MIN_LETTERS)
 
 
 def fits(name: str, pattern: Pattern) -> bool:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from builder.specialize.dead_code.origins import Entry, entry, given_by
+from builder.specialize.dead_code.origins import Entry, Origin, definition_around, origins
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
@@ -62,7 +62,7 @@ class Site:
     here: bool = False  # and these are those beside it
     own: bool = False  # only what the owner itself holds: of an instance, no method
     classes: bool = False  # only those that are classes
-    given: frozenset[Entry] = frozenset()  # through which callers may give the owner
+    given: frozenset[Origin] = frozenset()  # where the owner may come from
 
 
 class LookUps:
@@ -71,6 +71,7 @@ class LookUps:
     def __init__(self, world: SpecializerWorld, unit: Unit, words: IdentifierIndex) -> None:
         self._world = world
         self._unit = unit
+        self._words = words
         self._names = SpelledNames(world, unit, words)
         self._evaluator = Evaluator(world, unit)
 
@@ -172,13 +173,8 @@ class LookUps:
 
     def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
         kind, name, *base = self._owner(owner, scope_around(self._unit, node), 0)
-        definition = self._definition(node)
-        given = frozenset(
-            entry(definition, *origin)
-            for origin in given_by(self._unit, owner, scope_around(self._unit, node))
-            if definition is not None
-        )
-        if kind == "any" and not name and given:
+        given = frozenset(origins(self._evaluator, owner, scope_around(self._unit, node), True))
+        if kind == "any" and not name and any(isinstance(origin, Entry) for origin in given):
             name = self._callers(node)
         around = self._around(node)
         walks = _WALKS.search(around) is not None
@@ -189,7 +185,7 @@ class LookUps:
 
     def _around(self, node: ast.AST) -> bytes:
         """The definition of the module that a look-up is in, or all of the module."""
-        module, definition = self._unit.module, self._definition(node)
+        module, definition = self._unit.module, definition_around(self._unit, node)
         return (
             module.data
             if definition is None
@@ -198,21 +194,15 @@ class LookUps:
 
     def _unknown(self, node: ast.expr) -> Site:
         """A look-up on an object that may come in by any parameter."""
-        definition = self._definition(node)
-        given = frozenset([Entry(definition.name)]) if definition is not None else frozenset()
-        return Site("any", self._callers(node), self._span(node), given=given)
+        definition = definition_around(self._unit, node)
+        home = self._callers(node)
+        given = frozenset([Entry(home, definition.name)] if definition is not None else [])
+        return Site("any", home, self._span(node), given=given)
 
     def _callers(self, node: ast.AST) -> str:
         """The function or class from whose callers an object of unknown origin may come."""
-        definition = self._definition(node)
+        definition = definition_around(self._unit, node)
         return f"{self._unit.name}.{definition.name}" if definition is not None else ""
-
-    def _definition(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
-        """The function or class of the module that a node is in."""
-        parents = self._unit.module.parents
-        while parents.get(node) not in (None, self._unit.module.tree):
-            node = parents[node]
-        return node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else None
 
     def _owner(self, node: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
         if depth > 5:
@@ -287,7 +277,19 @@ class LookUps:
             of = self._owner(node.args[0], scope, depth + 1)
             return of if of[0] == "none" else ("any", "")
         made = self._owner(node.func, scope, depth + 1)
-        return made if made[0] == "class" else ("any", "")
+        return made if made[0] == "class" else self._returned(node.func, scope, depth)
+
+    def _returned(self, func: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
+        """What the annotation of a function says of the owner that it returns."""
+        module, _, name = str(self._evaluator.qualified(func, scope)).rpartition(".")
+        path = self._world.paths.get(module)
+        unit = self._world.unit(path) if path is not None else self._unit
+        bindings = unit.scopes.root.names.get(name, []) if path is not None else []
+        for node in [binding.node for binding in bindings]:
+            if len(bindings) == 1 and isinstance(node, ast.FunctionDef) and not node.decorator_list:
+                there = LookUps(self._world, unit, self._words)
+                return there._annotated(node.returns, unit.scopes.root, depth) or ("any", "")
+        return "any", ""
 
     def _loaded(self, node: ast.Subscript, scope: Scope) -> tuple[str, ...]:
         if (

@@ -1,11 +1,13 @@
-"""Finds the parameters through which callers may give a function or class an object."""
+"""Finds where an object comes from: callers give it through a parameter, or a name of a module holds it."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
+from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.world import Unit
 
@@ -24,14 +26,18 @@ _CONSTRUCTORS = frozenset(["__init__", "__new__"])
 class Entry:
     """A parameter through which callers give an object.
 
+    home       the qualified name of the function or class at the top of a module that has the parameter
     called     the name that they call: of a function, a class or a method
     parameter  the name of the parameter; "" means any
     index      the position of its argument; None if it has none
+    kind       the class that its annotation names; "" without one
     """
 
+    home: str
     called: str
     parameter: str = ""
     index: int | None = None
+    kind: str = ""
 
     def arguments(self, call: ast.Call) -> list[ast.expr]:
         """The arguments of a call that the parameter may get."""
@@ -45,11 +51,25 @@ class Entry:
         return [*given, *(k.value for k in call.keywords if k.arg in (None, self.parameter))]
 
 
-def entry(definition: ast.AST, function: ast.AST, parameter: str) -> Entry:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a name at the top of a module holds, or what the function of that name returns.
+
+    name  the qualified name
+    """
+
+    name: str
+
+
+Origin = Entry | Held
+
+
+def entry(unit: Unit, definition: ast.AST, function: ast.AST, parameter: str) -> Entry:
     """How callers outside a definition give a parameter of a function in it.
 
     `definition`: the function or class at the top of the module.
     """
+    home = f"{unit.name}.{getattr(definition, 'name', '')}"
     methods = [each for each in getattr(definition, "body", ()) if isinstance(each, Function)]
     inside = (each for each in methods if any(node is function for node in ast.walk(each)))
     method = next(inside, None) if isinstance(definition, ast.ClassDef) else None
@@ -58,31 +78,44 @@ def entry(definition: ast.AST, function: ast.AST, parameter: str) -> Entry:
     if called in _CONSTRUCTORS:
         called = getattr(definition, "name", "")
     if function is not outer or not isinstance(function, Function):
-        return Entry(called)  # a function inside may get anything that the outer one gets
+        return Entry(home, called)  # a function inside may get anything that the outer one gets
     positional = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
     static = any(getattr(decorator, "id", "") == "staticmethod" for decorator in function.decorator_list)
     bound = positional[1:] if method is not None and not static else positional
     if parameter in bound:
-        return Entry(called, parameter, bound.index(parameter))
+        return Entry(home, called, parameter, bound.index(parameter))
     named = any(a.arg == parameter for a in function.args.kwonlyargs)
-    return Entry(called, parameter) if named else Entry(called)
+    return Entry(home, called, parameter) if named else Entry(home, called)
 
 
-def given_by(unit: Unit, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
-    """Yields (function, parameter) for each parameter that an expression may be, or be a part of.
+def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool = False) -> Iterator[Origin]:
+    """Yields where the value of an expression, or a part of it, may come from.
 
-    What a call of another function gives is not taken for what that function got.
+    `self` is left out: the file of its class has the name of the class. `attributes`: where `it.x` comes from
+    is where `it` does.
     """
+    unit = evaluator.unit
     todo, seen = [(node, scope)], {node}
     while todo:
         at, scope = todo.pop()
-        further: list[tuple[ast.AST, Scope]] = [(each, scope) for each in _parts(at)]
+        further: list[tuple[ast.AST, Scope]] = []
+        if attributes or not isinstance(at, ast.Attribute):
+            further += ((each, scope) for each in _parts(at))
+        if isinstance(at, (ast.Name, ast.Attribute)):
+            held = evaluator.qualified(at, scope)
+            if isinstance(held, str) and _is_ours(evaluator, held):
+                yield Held(held)
+                continue
         if isinstance(at, ast.Name):
             owner = scope.find(at.id)
             bindings = owner.names.get(at.id, []) if owner is not None and owner.kind != "module" else []
             for binding in bindings:
                 if binding.kind == "parameter" and owner is not None and not is_self(at.id, owner):
-                    yield owner.node, at.id
+                    definition = definition_around(unit, owner.node)
+                    if definition is not None:
+                        kind = named_by(evaluator, _annotation(owner.node, at.id))
+                        yield replace(entry(unit, definition, owner.node, at.id), kind=kind)
+                    further += [(each, unit.scopes.root) for each in _default(owner.node, at.id)]
                 further += [(each, owner or scope) for each in _sources(unit, binding)]
         elif isinstance(at, ast.Attribute) and isinstance(at.value, ast.Name):
             owner = scope.find(at.value.id)
@@ -90,6 +123,52 @@ def given_by(unit: Unit, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST,
                 further = list(_stored(unit, owner.parent.node, at.attr))
         todo += [(each, where) for each, where in further if each not in seen]
         seen.update(each for each, _ in further)
+
+
+def definition_around(unit: Unit, node: ast.AST) -> Function | ast.ClassDef | None:
+    """The function or class at the top of the module that a node is in, or is."""
+    parents = unit.module.parents
+    while parents.get(node) not in (None, unit.module.tree):
+        node = parents[node]
+    return node if isinstance(node, (Function, ast.ClassDef)) else None
+
+
+def named_by(evaluator: Evaluator, annotation: ast.expr | None) -> str:
+    """The qualified name of the one class that an annotation names, `None` beside it or not; "" otherwise."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        with suppress(SyntaxError):
+            annotation = ast.parse(annotation.value, mode="eval").body
+    match annotation:
+        case ast.BinOp(left=inner, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return named_by(evaluator, inner)
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return named_by(evaluator, inner)
+        case ast.Name() | ast.Attribute():
+            name = evaluator.qualified(annotation, evaluator.unit.scopes.root)
+            return name if isinstance(name, str) else ""
+    return ""
+
+
+def _annotation(function: ast.AST, parameter: str) -> ast.expr | None:
+    args = getattr(function, "args", None)
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs] if isinstance(args, ast.arguments) else []
+    return next((arg.annotation for arg in every if arg.arg == parameter), None)
+
+
+def _is_ours(evaluator: Evaluator, name: str) -> bool:
+    """Is this a name of a module of the tree?"""
+    return name.rpartition(".")[0] in evaluator.world.paths and not evaluator.world.is_module(name)
+
+
+def _default(function: ast.AST, parameter: str) -> Iterator[ast.expr]:
+    """The default of a parameter, if it has one."""
+    args = getattr(function, "args", None)
+    if isinstance(args, ast.arguments):
+        positional = [*args.posonlyargs, *args.args]
+        named = zip(reversed(positional), reversed(args.defaults), strict=False)
+        yield from (value for arg, value in named if arg.arg == parameter)
+        named_only = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+        yield from (value for arg, value in named_only if arg.arg == parameter and value is not None)
 
 
 def _parts(node: ast.AST) -> list[ast.expr]:
@@ -109,12 +188,9 @@ def _parts(node: ast.AST) -> list[ast.expr]:
             return list(values)
         case ast.ListComp(elt=item) | ast.SetComp(elt=item) | ast.GeneratorExp(elt=item):
             return [item, *(one.iter for one in node.generators)]
-        case ast.Call(func=ast.Name(id=name), args=given) if name in _PASS_ON:
-            return list(given)
-        case ast.Call(
-            func=ast.Attribute(value=value, attr=name), args=given
-        ):  # `given.items()`, `copy.copy(it)`
-            return [value, *(given if name in _PASS_ON else ())]
+        case ast.Call(func=func, args=given):  # `given.items()`, `copy.copy(it)`, `make()`
+            last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+            return [func, *(given if last in _PASS_ON else ())]
     return []
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from builder.specialize.dead_code.hierarchy import Class, Hierarchy
 from builder.specialize.dead_code.look_ups import LookUps, Site
-from builder.specialize.dead_code.origins import Entry, entry, is_self
+from builder.specialize.dead_code.places import Places
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
@@ -33,7 +33,7 @@ class Reflection:
         self._hierarchy = hierarchy
         self._holding: list[str] | None = None
         self._answers: dict[object, bool] = {}
-        self._reached: dict[tuple[str, str, frozenset[Entry]], frozenset[str]] = {}
+        self._places = Places(world, links, hierarchy)
 
     def sees_class(self, cls: Class) -> bool:
         """May a method of the class be looked up by a name that no text shows?"""
@@ -72,7 +72,7 @@ class Reflection:
             return False
         if site.base and not any(site.base in self._hierarchy.lineage(c).external for c in family.values()):
             return False
-        places = named_in & self._places(path, site)
+        places = named_in & self._places.of(path, site)
         if not site.own:
             return bool(places)
         names = {known.node.name.encode() for known in family.values()}
@@ -117,10 +117,10 @@ class Reflection:
                 return True
             near = site.here and unit.path.startswith(f"{path.rpartition('/')[0]}/")
             return near or any(
-                self._names_package(p, unit, site.walks) for p in sorted(self._places(path, site))
+                self._names_package(p, unit, site.walks) for p in sorted(self._places.of(path, site))
             )
         last = unit.name.rpartition(".")[2].encode()
-        places = self._words.holding([last]) & self._places(path, site)
+        places = self._words.holding([last]) & self._places.of(path, site)
         return any(unit.name in self._modules_held(p) for p in sorted(places))
 
     def _names_package(self, path: str, unit: Unit, walks: bool) -> bool:
@@ -155,33 +155,6 @@ class Reflection:
                     if isinstance(found, str) and self._world.is_module(found) and _bare(user, name):
                         yield found
 
-    def _places(self, path: str, site: Site) -> frozenset[str]:
-        """The files from which an unknown owner may come: those that see the function, or its class, and
-        those that see a function which hands one of its own parameters on to it, where it may be given."""
-        key = path, site.name, site.given
-        if key not in self._reached:
-            found = {path, *(self._links.seeing(site.name) if site.name else ())}
-            todo = [(site.name, path, each) for each in site.given] if site.name else []
-            seen = set(todo)
-            while todo:
-                name, home, by = todo.pop()
-                seeing = dict(self._links.seeing(name))
-                found.update(seeing)
-                last = name.rpartition(".")[2]
-                seeing[home] = {*seeing.get(home, ()), last}
-                for user, called in seeing.items():
-                    unit = self._world.unit(user)
-                    names = called if by.called == last else {by.called}
-                    further = {
-                        (f"{unit.name}.{definition}", user, each)
-                        for one in names
-                        for definition, each in _hands_on(unit, one, by)
-                    }
-                    todo += further - seen
-                    seen |= further
-            self._reached[key] = frozenset(found)
-        return self._reached[key]
-
     # -- the look-ups ---------------------------------------------------------------------------------
 
     def _sites(self) -> Iterator[tuple[str, Site]]:
@@ -205,30 +178,6 @@ class Reflection:
             for site in found:
                 if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in unit.hidden):
                     yield path, site
-
-
-def _hands_on(unit: Unit, name: str, by: Entry) -> Iterator[tuple[str, Entry]]:
-    """The functions and classes of a file that hand a parameter on in a call of a name; which parameter."""
-    parents = unit.module.parents
-    for node in nodes_on(unit, name):
-        if not isinstance(node, ast.Call) or name not in (
-            getattr(node.func, "id", ""),
-            getattr(node.func, "attr", ""),
-        ):
-            continue
-        scope = unit.scope_of(node)
-        at: ast.AST = node
-        while parents.get(at) not in (None, unit.module.tree):
-            at = parents[at]
-        if not isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        for argument in by.arguments(node):
-            plain = argument.value if isinstance(argument, ast.Starred) else argument
-            owner = scope.find(plain.id) if isinstance(plain, ast.Name) else None
-            if owner is None or is_self(plain.id, owner):  # type: ignore[attr-defined]
-                continue  # the file of its class has the name of the class
-            if any(binding.kind == "parameter" for binding in owner.names[plain.id]):  # type: ignore[attr-defined]
-                yield at.name, entry(at, owner.node, plain.id)  # type: ignore[attr-defined]
 
 
 def _bare(unit: Unit, name: str) -> bool:

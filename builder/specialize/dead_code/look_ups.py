@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from builder.specialize.dead_code.origins import Entry, Origin, definition_around, origins
+from builder.specialize.dead_code.origins import Entry, Origin, definition_around, is_protocol, origins
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
@@ -354,7 +354,7 @@ class LookUps:
         known = self._known(name, node, scope, depth)
         if known[0] == "none" and "." in name:
             return "any", "", name
-        return known if known[0] == "class" else None
+        return known if known[0] == "class" and not is_protocol(self._world, name) else None
 
     def _class_around(self, node: ast.AST) -> str:
         at: Scope | None = scope_around(self._unit, node)

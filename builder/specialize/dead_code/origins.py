@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Binding, Scope
-from builder.specialize.world import Unit
+from builder.specialize.world import SpecializerWorld, Unit
 
 #: Functions that give what they are given, its elements or its class.
 _PASS_ON = frozenset(
@@ -134,7 +134,10 @@ def definition_around(unit: Unit, node: ast.AST) -> Function | ast.ClassDef | No
 
 
 def named_by(evaluator: Evaluator, annotation: ast.expr | None) -> str:
-    """The qualified name of the one class that an annotation names, `None` beside it or not; "" otherwise."""
+    """The qualified name of the one class that an annotation names, `None` beside it or not; "" otherwise.
+
+    A protocol is none: the object need not inherit from it.
+    """
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         with suppress(SyntaxError):
             annotation = ast.parse(annotation.value, mode="eval").body
@@ -145,8 +148,18 @@ def named_by(evaluator: Evaluator, annotation: ast.expr | None) -> str:
             return named_by(evaluator, inner)
         case ast.Name() | ast.Attribute():
             name = evaluator.qualified(annotation, evaluator.unit.scopes.root)
-            return name if isinstance(name, str) else ""
+            return name if isinstance(name, str) and not is_protocol(evaluator.world, name) else ""
     return ""
+
+
+def is_protocol(world: SpecializerWorld, name: str) -> bool:
+    """Is this a class at the top of a module of the tree that inherits from `Protocol` itself?"""
+    module, _, last = name.rpartition(".")
+    path = world.paths.get(module)
+    bindings = world.unit(path).scopes.root.names.get(last, []) if path is not None else []
+    bases = (base for binding in bindings for base in getattr(binding.node, "bases", ()))
+    plain = (base.value if isinstance(base, ast.Subscript) else base for base in bases)
+    return any("Protocol" in (getattr(base, "id", ""), getattr(base, "attr", "")) for base in plain)
 
 
 def _annotation(function: ast.AST, parameter: str) -> ast.expr | None:

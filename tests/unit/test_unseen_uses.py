@@ -197,6 +197,152 @@ def test_an_object_may_be_of_a_callers_class_where_a_caller_gives_it(use: str, s
     assert method_stays("Holder(a, 1).ask(name, A)", head=head, others=held) is stays
 
 
+MAKERS = """
+    from typing import Protocol
+    from pkg.a import A
+
+    MADE = A()
+    TABLE = {{"a": A}}
+
+    class Purges(Protocol):
+        def purge(self): ...
+
+    class Maker:
+        @property
+        def made(self):
+            return A()
+
+    def make():
+        return A()
+
+    def made_as() -> Purges:
+        return A()
+
+    def every():
+        yield A()
+"""
+
+LOOKS = """
+    import copy
+    from pkg import fills, makers, others
+    from pkg.fills import filled, FILLED, LATER, UNFILLED
+    from pkg.makers import MADE, TABLE, Maker, every, made_as, make
+    from pkg.others import OTHER, Other, other, passed_on
+
+    def look(name, given=MADE, unknown=OTHER):
+        made = make()
+        nothing = other()
+        return {use}
+"""
+
+#: Files that do not name the class, and one that does.
+ELSEWHERE = {
+    "pkg/others.py": """
+        from pkg import makers
+        OTHER = object()
+
+        class Other:
+            made = 1
+
+        def other():
+            return OTHER
+
+        def passed_on():
+            return makers.make()
+    """,
+    "pkg/fills.py": """
+        FILLED, LATER, UNFILLED = {}, [], {}
+
+        def fill(key, value):
+            FILLED[key] = value
+
+        def filled(key):
+            return FILLED.get(key)
+    """,
+    "pkg/plugin.py": """
+        from pkg.a import A
+        from pkg.fills import LATER, fill
+        fill("a", A())
+        LATER.append(A())
+    """,
+}
+
+
+@pytest.mark.parametrize(
+    ("use", "stays"),
+    [
+        ("getattr(MADE, name)", True),
+        ("getattr(makers.MADE, name)", True),
+        ("getattr(TABLE[name](), name)", True),
+        ("getattr(make(), name)", True),
+        ("getattr(made, name)", True),
+        ("getattr(made_as(), name)", True),
+        ("getattr(Maker().made, name)", True),
+        ("[getattr(each, name) for each in every()]", True),
+        ("getattr(copy.copy(make()), name)", True),
+        ("getattr(passed_on(), name)", True),
+        ("getattr(given, name)", True),
+        ("getattr(FILLED[name], name)", True),
+        ("getattr(fills.FILLED[name], name)", True),
+        ("getattr(filled(name), name)", True),
+        ("[getattr(each, name) for each in LATER]", True),
+        ("getattr(OTHER, name)", False),
+        ("getattr(other(), name)", False),
+        ("getattr(nothing, name)", False),
+        ("getattr(Other().made, name)", False),
+        ("getattr(unknown, name)", False),
+        ("getattr(UNFILLED[name], name)", False),
+    ],
+)
+def test_an_object_comes_from_a_file_that_makes_it(use: str, stays: bool) -> None:
+    others = {path: dedent(text) for path, text in ELSEWHERE.items()}
+    others |= {"pkg/makers.py": dedent(MAKERS).format(), "pkg/looks.py": dedent(LOOKS).format(use=use)}
+    assert method_stays("1", others=others) is stays
+
+
+BASES = """
+    class Base:
+        def __init__(self, owner):
+            self.owner = owner
+
+        def call(self, name):
+            return getattr(self.owner, name)()
+
+    def call(name, owner):
+        return getattr(owner, name)()
+"""
+
+HEIRS = """
+    from functools import partial
+    from pkg.bases import Base, call
+
+    class Heir(Base):
+        pass
+
+    class Further(Heir):
+        def __init__(self, first, second):
+            super().__init__(second)
+
+    def later(owner, other):
+        return partial(call, "x", owner)
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "stays"),
+    [
+        ("Heir(a).call(name)", True),
+        ("Further(1, a).call(name)", True),
+        ("later(a, 1)", True),
+        ("name", False),
+    ],
+)
+def test_an_object_comes_through_an_heir(use: str, stays: bool) -> None:
+    others = {"pkg/bases.py": dedent(BASES), "pkg/heirs.py": dedent(HEIRS)}
+    head = "from pkg.heirs import Further, Heir, later" if stays else ""
+    assert method_stays(use, head=head, others=others) is stays
+
+
 TOOL = """
     class Tool:
         def __init__(self, owner, *, count=0):

@@ -102,8 +102,8 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
         if attributes or not isinstance(at, ast.Attribute):
             further += ((each, scope) for each in _parts(at))
         if isinstance(at, (ast.Name, ast.Attribute)):
-            held = evaluator.qualified(at, scope)
-            if isinstance(held, str) and _is_ours(evaluator, held):
+            held = _held(evaluator, at, scope)
+            if held:
                 yield Held(held)
                 continue
         if isinstance(at, ast.Name):
@@ -168,9 +168,14 @@ def _annotation(function: ast.AST, parameter: str) -> ast.expr | None:
     return next((arg.annotation for arg in every if arg.arg == parameter), None)
 
 
-def _is_ours(evaluator: Evaluator, name: str) -> bool:
-    """Is this a name of a module of the tree?"""
-    return name.rpartition(".")[0] in evaluator.world.paths and not evaluator.world.is_module(name)
+def _held(evaluator: Evaluator, node: ast.expr, scope: Scope) -> str:
+    """The name at the top of a module of the tree that an expression is, or an attribute of; "" if none."""
+    name = evaluator.qualified(node, scope)
+    if isinstance(name, str) and not evaluator.world.is_module(name):
+        if name.rpartition(".")[0] in evaluator.world.paths:
+            return name
+        return _held(evaluator, node.value, scope) if isinstance(node, ast.Attribute) else ""
+    return ""
 
 
 def _default(function: ast.AST, parameter: str) -> Iterator[ast.expr]:

@@ -29,6 +29,13 @@ PACKAGES = {"sglang": "python/sglang", "sgl_kernel": "sgl-kernel/python/sgl_kern
 
 
 @pytest.fixture(scope="session")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder that all processes of this run share, so that each upstream is cut cold only once."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "memory"
+
+
+@pytest.fixture(scope="session")
 def upstream_snapshot() -> Snapshot:
     """The files of python/ and sgl-kernel/ (the release has only the first)."""
     mirror = os.environ.get("SGLANG_MIRROR")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from builder.cli.cache_file import recalled
 from builder.errors import BuildError, Problem
 from builder.manifest.documents import SCOPE
 from builder.manifest.load import parse, read_overlays, read_schema
@@ -45,18 +46,19 @@ def manifest(*changes: tuple[str, str]) -> Manifest:
     return parse(text.encode(), "manifest.yaml", overlays, read_schema(ROOT), others, scope)
 
 
-def built(pin: str, wanted: Manifest) -> Cut:
+def built(pin: str, wanted: Manifest, memory: Path) -> Cut:
     mirror = Path(MIRROR) if MIRROR else None
     where = Sources.of(wanted, mirror, default_cache(), False)
     upstream = resolve(pin, where)
-    done = cut(snapshot(upstream), wanted, about=About(kind=upstream.kind))
+    with recalled(memory) as recall:
+        done = cut(snapshot(upstream), wanted, recall=recall, about=About(kind=upstream.kind))
     verify(done, wanted)
     return done
 
 
 @pytest.mark.parametrize("version", ["0.5.7", "0.5.9", "0.5.10", "0.5.10.post1", "0.5.12.post1", "0.5.13"])
-def test_one_manifest_builds_the_releases_around_it(version: str) -> None:
-    done = built(f"pypi:{version}", manifest())
+def test_one_manifest_builds_the_releases_around_it(version: str, memory: Path) -> None:
+    done = built(f"pypi:{version}", manifest(), memory)
     assert len(done.output) < len(done.upstream) * 0.6
 
 
@@ -69,39 +71,42 @@ def test_one_manifest_builds_the_releases_around_it(version: str) -> None:
         ("parser", "python/sglang/srt/parser/conversation.py"),
     ],
 )
-def test_a_batch_that_is_switched_off_gives_its_feature_back(pin: str, batch: str, back: str) -> None:
-    done = built(pin, switch_off(manifest(), (batch,)))
+def test_a_batch_that_is_switched_off_gives_its_feature_back(
+    pin: str, batch: str, back: str, memory: Path
+) -> None:
+    done = built(pin, switch_off(manifest(), (batch,)), memory)
     assert done.output.tree[back].mode == "100644"
     if batch == "parser":
         assert done.output.tree[back] == done.upstream.tree[back]
 
 
 @pytest.mark.parametrize("pin", PIN_PARAMS)
-def test_another_model_brings_its_files_back(pin: str) -> None:
+def test_another_model_brings_its_files_back(pin: str, memory: Path) -> None:
     kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
-    done = built(pin, manifest((kept, f"{kept}, qwen3, qwen3_moe")))
+    done = built(pin, manifest((kept, f"{kept}, qwen3, qwen3_moe")), memory)
     for name in ("qwen2", "qwen2_moe", "qwen3", "qwen3_moe"):  # the first two are what the others import
         assert f"python/sglang/srt/models/{name}.py" in done.output.tree
     assert "python/sglang/srt/models/llama4.py" not in done.output.tree
     assert b"Qwen3MoeForCausalLM" in done.output["python/sglang/srt/server_args.py"]
 
 
-def cut_with(pin: str, model: str) -> tuple[Cut, list[Problem]]:
+def cut_with(pin: str, model: str, memory: Path) -> tuple[Cut, list[Problem]]:
     """The cut with one more model, and what is wrong with it: the gates are not asked."""
     kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
     wanted = manifest((kept, f"{kept}, {model}"))
     mirror = Path(MIRROR) if MIRROR else None
     where = Sources.of(wanted, mirror, default_cache(), False)
     found: list[Problem] = []
-    return cut(snapshot(resolve(pin, where)), wanted, found.extend), found
+    with recalled(memory) as recall:
+        return cut(snapshot(resolve(pin, where)), wanted, found.extend, recall), found
 
 
 ARMS = re.compile(rb"^ *(?:if|elif) .*(?:\"Llama4\" in|LLAMA4_MODEL_ARCHS).*$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("pin", SCOPE_PARAMS)
-def test_keeping_llama4_keeps_its_arms(pin: str) -> None:
-    done, _ = cut_with(pin, "llama4")
+def test_keeping_llama4_keeps_its_arms(pin: str, memory: Path) -> None:
+    done, _ = cut_with(pin, "llama4", memory)
     path = "python/sglang/srt/server_args.py"
     assert "python/sglang/srt/models/llama4.py" in done.output.tree
     arms = ARMS.findall(done.upstream[path])
@@ -113,8 +118,8 @@ def test_keeping_llama4_keeps_its_arms(pin: str) -> None:
 
 
 @pytest.mark.parametrize("pin", SCOPE_PARAMS)
-def test_keeping_qwen3_next_withdraws_what_is_said_of_its_configuration(pin: str) -> None:
-    done, found = cut_with(pin, "qwen3_next")
+def test_keeping_qwen3_next_withdraws_what_is_said_of_its_configuration(pin: str, memory: Path) -> None:
+    done, found = cut_with(pin, "qwen3_next", memory)
     assert "mamba" not in [batch.id for batch in done.manifest.batches]
     runner = done.output["python/sglang/srt/model_executor/model_runner.py"]
     for name in (b"qwen3_next_config", b"hybrid_gdn_config", b"mambaish_config"):
@@ -126,8 +131,8 @@ def test_keeping_qwen3_next_withdraws_what_is_said_of_its_configuration(pin: str
 
 
 @pytest.mark.parametrize("pin", SCOPE_PARAMS)
-def test_keeping_a_model_that_sees_keeps_what_it_sees_with(pin: str) -> None:
-    done, _ = cut_with(pin, "qwen2_5_vl")
+def test_keeping_a_model_that_sees_keeps_what_it_sees_with(pin: str, memory: Path) -> None:
+    done, _ = cut_with(pin, "qwen2_5_vl", memory)
     assert "multimodal" not in [batch.id for batch in done.manifest.batches]
     assert b"self.is_multimodal = " in done.output["python/sglang/srt/configs/model_config.py"]
     assert "python/sglang/srt/multimodal/processors/qwen_vl.py" in done.output.tree
@@ -151,9 +156,9 @@ def needs_mirror(pin: str) -> list[pytest.MarkDecorator]:
 @pytest.mark.parametrize(
     ("pin", "models"), [pytest.param(*row, marks=needs_mirror(row[0])) for row in FAMILIES]
 )
-def test_models_of_other_families_come_back_by_their_names(pin: str, models: str) -> None:
+def test_models_of_other_families_come_back_by_their_names(pin: str, models: str, memory: Path) -> None:
     kept = "keep: [deepseek, deepseek_v2, deepseek_nextn"
-    done = built(pin, manifest((kept, f"{kept}, {models}")))
+    done = built(pin, manifest((kept, f"{kept}, {models}")), memory)
     for name in models.split(", "):
         assert f"python/sglang/srt/models/{name}.py" in done.output.tree
     sees = "deepseek_vl2" in models
@@ -171,9 +176,9 @@ def scopes_and_pins() -> list[object]:
 
 
 @pytest.mark.parametrize(("name", "pin"), scopes_and_pins())
-def test_a_named_scope_passes_every_gate_at_its_pins(name: str, pin: str) -> None:
+def test_a_named_scope_passes_every_gate_at_its_pins(name: str, pin: str, memory: Path) -> None:
     wanted = choose(manifest(), name)
-    done = built(pin, wanted)
+    done = built(pin, wanted, memory)
     scope = wanted.named_scope
     assert scope is not None
     for model in scope.models:
@@ -185,17 +190,17 @@ def test_a_named_scope_passes_every_gate_at_its_pins(name: str, pin: str) -> Non
 
 
 @pytest.mark.parametrize("pin", PIN_PARAMS)
-def test_cuda_can_be_folded_as_well(pin: str) -> None:
+def test_cuda_can_be_folded_as_well(pin: str, memory: Path) -> None:
     predicates = ", ".join(f"sglang.srt.utils.common.{name}: truthy" for name in ("is_cuda", "is_cuda_alike"))
-    done = built(pin, manifest(("\nfacts:\n", f"\nfacts:\n  predicates: {{{predicates}}}\n")))
+    done = built(pin, manifest(("\nfacts:\n", f"\nfacts:\n  predicates: {{{predicates}}}\n")), memory)
     text = done.output["python/sglang/srt/layers/moe/topk.py"]
     assert b"_is_cuda" in done.upstream["python/sglang/srt/layers/moe/topk.py"]
     assert b"if _is_cuda" not in text
     assert b"if is_cuda()" not in text
 
 
-def test_a_fact_that_upstream_never_mentions_is_an_error() -> None:
+def test_a_fact_that_upstream_never_mentions_is_an_error(memory: Path) -> None:
     with pytest.raises(BuildError) as caught:
-        built("release", manifest(("common.is_gfx95_supported:", "common.is_gfx95_never_heard_of:")))
+        built("release", manifest(("common.is_gfx95_supported:", "common.is_gfx95_never_heard_of:")), memory)
     assert [p.code for p in caught.value.problems] == ["R009"]
     assert caught.value.problems[0].mark is not None

@@ -15,6 +15,7 @@ import pytest
 from builder.analysis.indexed_tree import world
 from builder.analysis.removals import index_removals
 from builder.analysis.surface_diff import compare
+from builder.cli.cache_file import recalled
 from builder.emit.surface_json import surface_json
 from builder.errors import Problem
 from builder.gates.surface import problems
@@ -51,10 +52,11 @@ def manifest() -> Manifest:
 
 
 @pytest.fixture(scope="session", params=PIN_PARAMS)
-def done(request: pytest.FixtureRequest, manifest: Manifest) -> Cut:
+def done(request: pytest.FixtureRequest, manifest: Manifest, memory: Path) -> Cut:
     mirror = Path(MIRROR) if MIRROR else None
     sources = Sources.of(manifest, mirror, default_cache(), False)
-    return cut(snapshot(resolve(request.param, sources)), manifest)
+    with recalled(memory) as recall:
+        return cut(snapshot(resolve(request.param, sources)), manifest, recall=recall)
 
 
 def both(done: Cut, path: str) -> list[tuple[str, Surface]]:

@@ -10,6 +10,7 @@ from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.dead_code.look_ups import Site
 from builder.specialize.dead_code.origins import Entry, Held, Origin, named_by, origins
 from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
@@ -65,12 +66,9 @@ class Places:
         known = list(self._classes(entry.kind))
         yield from known
         for path, called in seeing.items():
-            if known:
-                yield path, frozenset()
-                continue
             unit = self._world.unit(path)
             names = {*called, "__init__"} if entry.called == last else {entry.called}
-            yield path, frozenset(self._arguments(unit, names, entry))
+            yield path, frozenset(self._arguments(unit, names, entry, handed_on=bool(known)))
 
     def _classes(self, name: str) -> Iterator[Step]:
         """The files of a class and of those that inherit from it: what an annotation says of an object."""
@@ -78,13 +76,16 @@ class Places:
             yield cls.unit.path, frozenset()
             yield from ((heir.unit.path, frozenset()) for heir in self._hierarchy.heirs(cls)[0])
 
-    def _arguments(self, unit: Unit, names: set[str], entry: Entry) -> Iterator[Origin]:
+    def _arguments(self, unit: Unit, names: set[str], entry: Entry, handed_on: bool) -> Iterator[Origin]:
+        """Where what a file gives a parameter comes from. `handed_on`: only what is a parameter there."""
         evaluator = Evaluator(self._world, unit)
         for name in sorted(names):
             for node in nodes_on(unit, name):
                 if _last_name(node) == name:
                     for argument in _given_to(unit, node, entry):
-                        yield from origins(evaluator, argument, unit.scope_of(argument))
+                        scope = unit.scope_of(argument)
+                        if not handed_on or _is_parameter(argument, scope):
+                            yield from origins(evaluator, argument, scope)
 
     def _held(self, held: Held) -> Iterator[Step]:
         """The file of a global or a function with what it holds or returns, and the files that fill it."""
@@ -145,6 +146,13 @@ def _given_to(unit: Unit, node: ast.AST, entry: Entry) -> list[ast.expr]:
         return entry.arguments(call)
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return [argument for argument in given if argument is not node]
+
+
+def _is_parameter(node: ast.expr, scope: Scope) -> bool:
+    plain = node.value if isinstance(node, ast.Starred) else node
+    owner = scope.find(plain.id) if isinstance(plain, ast.Name) else None
+    bindings = owner.names.get(plain.id, []) if owner is not None and isinstance(plain, ast.Name) else []
+    return any(binding.kind == "parameter" for binding in bindings)
 
 
 def _results(function: ast.AST) -> Iterator[ast.expr]:

@@ -198,6 +198,7 @@ def test_an_object_may_be_of_a_callers_class_where_a_caller_gives_it(use: str, s
 
 
 MAKERS = """
+    from collections.abc import Iterable
     from typing import Protocol
     from pkg.a import A
 
@@ -220,14 +221,21 @@ MAKERS = """
 
     def every():
         yield A()
+
+    def somewhere() -> Iterable:
+        return A()
 """
 
 LOOKS = """
     import copy
     from pkg import fills, makers, others
-    from pkg.fills import filled, FILLED, LATER, UNFILLED
-    from pkg.makers import MADE, TABLE, Maker, every, made_as, make
-    from pkg.others import OTHER, Other, other, passed_on
+    from pkg.fills import filled, FILLED, GROUPS, LATER, UNFILLED
+    from pkg.makers import MADE, TABLE, Maker, every, made_as, make, somewhere
+    from pkg.others import OTHER, Other, gives, other, passed_on
+    try:
+        from pkg.makers import make as tried
+    except ImportError:
+        tried = None
 
     def look(name, given=MADE, unknown=OTHER):
         made = make()
@@ -249,6 +257,9 @@ ELSEWHERE = {
 
         def passed_on():
             return makers.make()
+
+        def gives(found):
+            return found.made
     """,
     "pkg/fills.py": """
         FILLED, LATER, UNFILLED = {}, [], {}
@@ -258,12 +269,15 @@ ELSEWHERE = {
 
         def filled(key):
             return FILLED.get(key)
+
+        GROUPS = {}
     """,
     "pkg/plugin.py": """
         from pkg.a import A
-        from pkg.fills import LATER, fill
+        from pkg.fills import GROUPS, LATER, fill
         fill("a", A())
         LATER.append(A())
+        GROUPS.setdefault("a", []).append(A())
     """,
 }
 
@@ -281,6 +295,10 @@ ELSEWHERE = {
         ("[getattr(each, name) for each in every()]", True),
         ("getattr(copy.copy(make()), name)", True),
         ("getattr(passed_on(), name)", True),
+        ("getattr(somewhere(), name)", True),
+        ("getattr(tried(), name)", True),
+        ("[getattr(each, name) for each in list(MADE) + []]", True),
+        ("[getattr(each, name) for each in GROUPS[name]]", True),
         ("getattr(given, name)", True),
         ("getattr(FILLED[name], name)", True),
         ("getattr(fills.FILLED[name], name)", True),
@@ -525,6 +543,15 @@ def test_another_file_may_look_into_a_module() -> None:
         ('f"pkg.{x}.run_{y}"', "run_fast", True),
         ('f"Error in {x}"', "Error", False),
         ('f"do{x}"', "dozen", False),
+        ('f"do_{x}"', "do_quit", True),
+        ('f"do_{x}"', "redo_quit", False),
+        ('f"d_{x}"', "d_quit", False),
+        ('f"{x}_go"', "let_go", True),
+        ('f"{x}_v2"', "run_v2", False),
+        ('f"{x}go{y}"', "let_go", False),
+        ('x + "_go"', "let_go", True),
+        ('"_".join(["do", x])', "do_quit", True),
+        ('PREFIX = "do_"', "do_quit", False),
         ('"run_%(kind)s"', "run_fast", True),
         ('"run_${kind}_now"', "run_fast_now", True),
         ('x + "_now"', "run_now", True),

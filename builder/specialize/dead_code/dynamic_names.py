@@ -18,7 +18,7 @@ Pattern = tuple[str, ...]
 
 #: A composed string counts when one of its literal parts has as many letters.
 MIN_LETTERS = 3
-#: As many are enough at the beginning or the end of a name, with an underscore before the hole: `f"do_{x}"`.
+#: At either end of a name this many are enough, if an underscore separates them from the hole: `f"do_{x}"`.
 MIN_LETTERS_AT_END = 2
 #: How far back a `+` before a string is looked for, and how far on the end of a call.
 MAX_GAP = 80
@@ -124,7 +124,7 @@ def _patterns(data: bytes, code: bool) -> Iterator[Pattern]:
     for regex in (_OPEN_END, _OPEN_START):  # nothing shows that anything is added to these
         for match in regex.finditer(data):
             part = match[1].decode("utf-8", "replace")
-            if tells(part):
+            if _tells(part):
                 yield (part, "") if regex is _OPEN_END else ("", part)
     if b"join" in data:
         for match in _JOIN.finditer(data):
@@ -177,11 +177,11 @@ def _filters(data: bytes) -> Iterator[Pattern]:
 def _telling(pattern: Pattern) -> bool:
     """Do the literal parts say enough of the name?"""
     return len(pattern) > 1 and any(
-        tells(part, begins=at == 0, ends=at == len(pattern) - 1) for at, part in enumerate(pattern)
+        _tells(part, begins=at == 0, ends=at == len(pattern) - 1) for at, part in enumerate(pattern)
     )
 
 
-def tells(part: str, begins: bool = False, ends: bool = False) -> bool:
+def _tells(part: str, begins: bool = False, ends: bool = False) -> bool:
     """Does a literal part say enough of a name? `begins`, `ends`: the name begins or ends with it."""
     letters = sum(map(str.isalpha, part))
     at_end = (begins and part.endswith("_")) or (ends and part.startswith("_"))

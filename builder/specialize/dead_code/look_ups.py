@@ -281,15 +281,19 @@ class LookUps:
 
     def _returned(self, func: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
         """What the annotation of a function says of the owner that it returns."""
-        module, _, name = str(self._evaluator.qualified(func, scope)).rpartition(".")
+        called = self._evaluator.qualified(func, scope)
+        module, _, name = called.rpartition(".") if isinstance(called, str) else ("", "", "")
         path = self._world.paths.get(module)
-        unit = self._world.unit(path) if path is not None else self._unit
-        bindings = unit.scopes.root.names.get(name, []) if path is not None else []
-        for node in [binding.node for binding in bindings]:
-            if len(bindings) == 1 and isinstance(node, ast.FunctionDef) and not node.decorator_list:
-                there = LookUps(self._world, unit, self._words)
-                return there._annotated(node.returns, unit.scopes.root, depth) or ("any", "")
-        return "any", ""
+        if path is None:
+            return "any", ""
+        unit = self._world.unit(path)
+        bindings = unit.scopes.root.names.get(name, [])
+        node = bindings[0].node if len(bindings) == 1 else None
+        if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+            return "any", ""
+        there = LookUps(self._world, unit, self._words)
+        found = there._annotated(node.returns, unit.scopes.root, depth)
+        return found if found is not None and found[0] == "class" else ("any", "")
 
     def _loaded(self, node: ast.Subscript, scope: Scope) -> tuple[str, ...]:
         if (
@@ -344,7 +348,7 @@ class LookUps:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 node = ast.parse(node.value, mode="eval").body
-            except SyntaxError:
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return None
         if not isinstance(node, (ast.Name, ast.Attribute)):
             return None

@@ -13,9 +13,11 @@ from builder.specialize.world import SpecializerWorld, Unit
 
 #: Functions that give what they are given, its elements or its class.
 _PASS_ON = frozenset(
-    ["copy", "deepcopy", "enumerate", "filter", "frozenset", "getattr", "getmro", "iter", "list", "map",
-     "max", "min", "next", "reversed", "set", "sorted", "tuple", "type", "zip"]
+    ["cast", "chain", "copy", "deepcopy", "deque", "dict", "enumerate", "filter", "from_iterable",
+     "frozenset", "getattr", "getmro", "islice", "iter", "list", "map", "max", "min", "next", "partial",
+     "reversed", "set", "sorted", "tuple", "type", "zip"]
 )  # fmt: skip
+_PROTOCOLS = frozenset(["typing.Protocol", "typing_extensions.Protocol"])
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: The methods that get what the class is called with.
@@ -27,17 +29,17 @@ class Entry:
     """A parameter through which callers give an object.
 
     home       the qualified name of the function or class at the top of a module that has the parameter
-    called     the name that they call: of a function, a class or a method
+    callee     the name that they call: of a function, a class or a method
     parameter  the name of the parameter; "" means any
     index      the position of its argument; None if it has none
-    kind       the class that its annotation names; "" without one
+    class_name the class that its annotation names; "" without one
     """
 
     home: str
-    called: str
+    callee: str
     parameter: str = ""
     index: int | None = None
-    kind: str = ""
+    class_name: str = ""
 
     def arguments(self, call: ast.Call) -> list[ast.expr]:
         """The arguments of a call that the parameter may get."""
@@ -52,8 +54,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What a name at the top of a module holds, or what the function of that name returns.
+class Global:
+    """A name at the top of a module: what it holds, or what the function of that name returns.
 
     name  the qualified name
     """
@@ -61,7 +63,7 @@ class Held:
     name: str
 
 
-Origin = Entry | Held
+Origin = Entry | Global
 
 
 def entry(unit: Unit, definition: ast.AST, function: ast.AST, parameter: str) -> Entry:
@@ -74,25 +76,25 @@ def entry(unit: Unit, definition: ast.AST, function: ast.AST, parameter: str) ->
     inside = (each for each in methods if any(node is function for node in ast.walk(each)))
     method = next(inside, None) if isinstance(definition, ast.ClassDef) else None
     outer = definition if method is None else method
-    called = getattr(outer, "name", "")
-    if called in _CONSTRUCTORS:
-        called = getattr(definition, "name", "")
+    callee = getattr(outer, "name", "")
+    if callee in _CONSTRUCTORS:
+        callee = getattr(definition, "name", "")
     if function is not outer or not isinstance(function, Function):
-        return Entry(home, called)  # a function inside may get anything that the outer one gets
+        return Entry(home, callee)  # a function inside may get anything that the outer one gets
     positional = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
     static = any(getattr(decorator, "id", "") == "staticmethod" for decorator in function.decorator_list)
     bound = positional[1:] if method is not None and not static else positional
     if parameter in bound:
-        return Entry(home, called, parameter, bound.index(parameter))
+        return Entry(home, callee, parameter, bound.index(parameter))
     named = any(a.arg == parameter for a in function.args.kwonlyargs)
-    return Entry(home, called, parameter) if named else Entry(home, called)
+    return Entry(home, callee, parameter) if named else Entry(home, callee)
 
 
 def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool = False) -> Iterator[Origin]:
     """Yields where the value of an expression, or a part of it, may come from.
 
-    `self` is left out: the file of its class has the name of the class. `attributes`: where `it.x` comes from
-    is where `it` does.
+    `self` is left out: the file of its class has the name of the class. `attributes`: an attribute of what is
+    no global comes from where the object comes from.
     """
     unit = evaluator.unit
     todo, seen = [(node, scope)], {node}
@@ -100,29 +102,38 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
         at, scope = todo.pop()
         further: list[tuple[ast.AST, Scope]] = []
         if attributes or not isinstance(at, ast.Attribute):
-            further += ((each, scope) for each in _parts(at))
+            further += ((each, unit.scope_of(each)) for each in _parts(at))
         if isinstance(at, (ast.Name, ast.Attribute)):
-            held = _held(evaluator, at, scope)
-            if held:
-                yield Held(held)
+            name = _global(evaluator, at, scope)
+            if name:
+                yield Global(name)
                 continue
         if isinstance(at, ast.Name):
             owner = scope.find(at.id)
             bindings = owner.names.get(at.id, []) if owner is not None and owner.kind != "module" else []
             for binding in bindings:
+                if binding.kind == "import":
+                    yield from imported(evaluator, binding)
                 if binding.kind == "parameter" and owner is not None and not is_self(at.id, owner):
                     definition = definition_around(unit, owner.node)
                     if definition is not None:
-                        kind = named_by(evaluator, _annotation(owner.node, at.id))
-                        yield replace(entry(unit, definition, owner.node, at.id), kind=kind)
-                    further += [(each, unit.scopes.root) for each in _default(owner.node, at.id)]
-                further += [(each, owner or scope) for each in _sources(unit, binding)]
+                        named = named_by(evaluator, _annotation(owner.node, at.id))
+                        yield replace(entry(unit, definition, owner.node, at.id), class_name=named)
+                    further += ((each, unit.scope_of(each)) for each in _default(owner.node, at.id))
+                further += ((each, owner or scope) for each in sources(unit, binding))
         elif isinstance(at, ast.Attribute) and isinstance(at.value, ast.Name):
             owner = scope.find(at.value.id)
             if owner is not None and is_self(at.value.id, owner) and owner.parent is not None:
                 further = list(_stored(unit, owner.parent.node, at.attr))
         todo += [(each, where) for each, where in further if each not in seen]
         seen.update(each for each, _ in further)
+
+
+def imported(evaluator: Evaluator, binding: Binding) -> Iterator[Global]:
+    """Yields the global that an import binds, if it is one of the tree."""
+    name = evaluator.world.imported(evaluator.unit, binding)
+    if isinstance(name, str) and name.rpartition(".")[0] in evaluator.world.paths:
+        yield Global(name)
 
 
 def definition_around(unit: Unit, node: ast.AST) -> Function | ast.ClassDef | None:
@@ -139,7 +150,7 @@ def named_by(evaluator: Evaluator, annotation: ast.expr | None) -> str:
     A protocol is none: the object need not inherit from it.
     """
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        with suppress(SyntaxError):
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             annotation = ast.parse(annotation.value, mode="eval").body
     match annotation:
         case ast.BinOp(left=inner, op=ast.BitOr(), right=ast.Constant(value=None)):
@@ -156,10 +167,13 @@ def is_protocol(world: SpecializerWorld, name: str) -> bool:
     """Is this a class at the top of a module of the tree that inherits from `Protocol` itself?"""
     module, _, last = name.rpartition(".")
     path = world.paths.get(module)
-    bindings = world.unit(path).scopes.root.names.get(last, []) if path is not None else []
-    bases = (base for binding in bindings for base in getattr(binding.node, "bases", ()))
+    if path is None:
+        return False
+    unit = world.unit(path)
+    evaluator, root = Evaluator(world, unit), unit.scopes.root
+    bases = (base for binding in root.names.get(last, []) for base in getattr(binding.node, "bases", ()))
     plain = (base.value if isinstance(base, ast.Subscript) else base for base in bases)
-    return any("Protocol" in (getattr(base, "id", ""), getattr(base, "attr", "")) for base in plain)
+    return any(evaluator.qualified(base, root) in _PROTOCOLS for base in plain)
 
 
 def _annotation(function: ast.AST, parameter: str) -> ast.expr | None:
@@ -168,13 +182,16 @@ def _annotation(function: ast.AST, parameter: str) -> ast.expr | None:
     return next((arg.annotation for arg in every if arg.arg == parameter), None)
 
 
-def _held(evaluator: Evaluator, node: ast.expr, scope: Scope) -> str:
+def _global(evaluator: Evaluator, node: ast.expr, scope: Scope) -> str:
     """The name at the top of a module of the tree that an expression is, or an attribute of; "" if none."""
     name = evaluator.qualified(node, scope)
     if isinstance(name, str) and not evaluator.world.is_module(name):
         if name.rpartition(".")[0] in evaluator.world.paths:
             return name
-        return _held(evaluator, node.value, scope) if isinstance(node, ast.Attribute) else ""
+        return _global(evaluator, node.value, scope) if isinstance(node, ast.Attribute) else ""
+    if name is None and isinstance(node, ast.Name):  # the name of a submodule, too
+        owner = scope.find(node.id)
+        return f"{evaluator.unit.name}.{node.id}" if owner is not None and owner.kind == "module" else ""
     return ""
 
 
@@ -190,7 +207,7 @@ def _default(function: ast.AST, parameter: str) -> Iterator[ast.expr]:
 
 
 def _parts(node: ast.AST) -> list[ast.expr]:
-    """The expressions whose value, or a part of it, an expression may be."""
+    """The subexpressions that may supply an expression's value, or a part of it."""
     match node:
         case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value):
             return [value]
@@ -202,18 +219,22 @@ def _parts(node: ast.AST) -> list[ast.expr]:
             return list(values)
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             return list(items)
-        case ast.Dict(values=values):
-            return list(values)
+        case ast.Dict(keys=keys, values=values):
+            return [*filter(None, keys), *values]
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
         case ast.ListComp(elt=item) | ast.SetComp(elt=item) | ast.GeneratorExp(elt=item):
             return [item, *(one.iter for one in node.generators)]
+        case ast.DictComp(key=key, value=value):
+            return [key, value, *(one.iter for one in node.generators)]
         case ast.Call(func=func, args=given):  # `given.items()`, `copy.copy(it)`, `make()`
             last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
             return [func, *(given if last in _PASS_ON else ())]
     return []
 
 
-def _sources(unit: Unit, binding: Binding) -> Iterator[ast.AST]:
-    """The expressions of which a binding takes its value."""
+def sources(unit: Unit, binding: Binding) -> Iterator[ast.AST]:
+    """The expressions from which a binding takes its value."""
     at: ast.AST | None = binding.node
     while at is not None and not isinstance(at, (ast.stmt, ast.comprehension, ast.NamedExpr)):
         at = unit.module.parents.get(at)

@@ -8,17 +8,19 @@ from collections.abc import Iterator
 
 from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.dead_code.look_ups import Site
-from builder.specialize.dead_code.origins import Entry, Held, Origin, named_by, origins
+from builder.specialize.dead_code.origins import Entry, Global, Origin, imported, named_by, origins, sources
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
 
-#: Methods of collections that put their arguments into them.
-_FILLS = frozenset(["add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"])
+#: Methods that put their arguments into a collection.
+_FILLS = frozenset(
+    ["add", "append", "appendleft", "extend", "insert", "put", "register", "setdefault", "update"]
+)
 
-#: A file, and where what it gives comes from in its turn.
+#: A file, and the origins of what that file supplies.
 Step = tuple[str, frozenset[Origin]]
 
 
@@ -45,30 +47,31 @@ class Places:
             todo = list(site.given)
             seen = set(todo)
             while todo:
-                for place, further in self._before(todo.pop()):
+                for place, further in self._steps_from(todo.pop()):
                     found.add(place)
                     todo += further - seen
                     seen |= further
             self._known[key] = frozenset(found)
         return self._known[key]
 
-    def _before(self, origin: Origin) -> list[Step]:
+    def _steps_from(self, origin: Origin) -> list[Step]:
         if origin not in self._steps:
-            find = self._given if isinstance(origin, Entry) else self._held
-            self._steps[origin] = list(find(origin))  # type: ignore[arg-type]
+            steps = self._from_callers(origin) if isinstance(origin, Entry) else self._from_global(origin)
+            self._steps[origin] = list(steps)
         return self._steps[origin]
 
-    def _given(self, entry: Entry) -> Iterator[Step]:
+    def _from_callers(self, entry: Entry) -> Iterator[Step]:
         """The files that see what has the parameter, and what they give it."""
         last = entry.home.rpartition(".")[2]
         seeing = self._seeing(entry.home)
         seeing[self._home(entry.home)].add(last)
-        known = list(self._classes(entry.kind))
+        known = list(self._classes(entry.class_name))
+        constructors = ("__init__", "__new__") if self._hierarchy.named(entry.home) else ()
         yield from known
         for path, called in seeing.items():
             unit = self._world.unit(path)
-            names = {*called, "__init__"} if entry.called == last else {entry.called}
-            yield path, frozenset(self._arguments(unit, names, entry, handed_on=bool(known)))
+            names = {*called, *constructors} if entry.callee == last else {entry.callee}
+            yield path, frozenset(self._arguments(unit, names, entry, only_parameters=bool(known)))
 
     def _classes(self, name: str) -> Iterator[Step]:
         """The files of a class and of those that inherit from it: what an annotation says of an object."""
@@ -76,35 +79,42 @@ class Places:
             yield cls.unit.path, frozenset()
             yield from ((heir.unit.path, frozenset()) for heir in self._hierarchy.heirs(cls)[0])
 
-    def _arguments(self, unit: Unit, names: set[str], entry: Entry, handed_on: bool) -> Iterator[Origin]:
-        """Where what a file gives a parameter comes from. `handed_on`: only what is a parameter there."""
+    def _arguments(
+        self, unit: Unit, names: set[str], entry: Entry, only_parameters: bool
+    ) -> Iterator[Origin]:
+        """Where what a file gives a parameter comes from. `only_parameters`: of what is one there."""
         evaluator = Evaluator(self._world, unit)
         for name in sorted(names):
             for node in nodes_on(unit, name):
                 if _last_name(node) == name:
                     for argument in _given_to(unit, node, entry):
                         scope = unit.scope_of(argument)
-                        if not handed_on or _is_parameter(argument, scope):
+                        if not only_parameters or _is_parameter(argument, scope):
                             yield from origins(evaluator, argument, scope)
 
-    def _held(self, held: Held) -> Iterator[Step]:
+    def _from_global(self, origin: Global) -> Iterator[Step]:
         """The file of a global or a function with what it holds or returns, and the files that fill it."""
-        module, _, name = held.name.rpartition(".")
+        module, _, name = origin.name.rpartition(".")
         path = self._world.paths[module]
         unit = self._world.unit(path)
         evaluator = Evaluator(self._world, unit)
         found: set[Origin] = set()
         bindings = unit.scopes.root.names.get(name, [])
         for binding in bindings:
-            kind = named_by(evaluator, getattr(binding.node, "returns", None))
-            if kind and not getattr(binding.node, "decorator_list", []) and self._hierarchy.named(kind):
-                yield from self._classes(kind)
-                continue
-            for value in _results(binding.node) if binding.kind == "def" else filter(None, [binding.value]):
-                found.update(origins(evaluator, value, unit.scope_of(value)))
+            node = binding.node
+            if binding.kind == "import":
+                found.update(imported(evaluator, binding))
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                known = [] if node.decorator_list else list(self._classes(named_by(evaluator, node.returns)))
+                yield from known
+                for value in () if known else _results(node):
+                    found.update(origins(evaluator, value, unit.scope_of(value)))
+            elif binding.kind != "class":
+                for source in sources(unit, binding):
+                    found.update(origins(evaluator, source, unit.scope_of(source)))
         yield path, frozenset(found)
-        if not any(binding.kind == "class" for binding in bindings):
-            for user, called in {**self._links.seeing(held.name), path: {name}}.items():
+        if not all(binding.kind in ("class", "def") for binding in bindings):
+            for user, called in {**self._links.seeing(origin.name), path: {name}}.items():
                 yield from self._stores(self._world.unit(user), called)
 
     def _stores(self, unit: Unit, names: set[str]) -> Iterator[Step]:
@@ -149,10 +159,12 @@ def _given_to(unit: Unit, node: ast.AST, entry: Entry) -> list[ast.expr]:
 
 
 def _is_parameter(node: ast.expr, scope: Scope) -> bool:
+    """Is an argument, starred or not, a parameter of a function around it?"""
     plain = node.value if isinstance(node, ast.Starred) else node
-    owner = scope.find(plain.id) if isinstance(plain, ast.Name) else None
-    bindings = owner.names.get(plain.id, []) if owner is not None and isinstance(plain, ast.Name) else []
-    return any(binding.kind == "parameter" for binding in bindings)
+    if not isinstance(plain, ast.Name):
+        return False
+    owner = scope.find(plain.id)
+    return owner is not None and any(binding.kind == "parameter" for binding in owner.names[plain.id])
 
 
 def _results(function: ast.AST) -> Iterator[ast.expr]:
@@ -163,20 +175,25 @@ def _results(function: ast.AST) -> Iterator[ast.expr]:
 
 
 def _put_into(unit: Unit, node: ast.AST) -> Iterator[ast.expr]:
-    """What the statement around a name stores in it, or puts into the collection that it is."""
+    """What a statement stores in a name or an item of it, and what it gives to a method that fills it.
+
+    `NAME = it`, `NAME[key] = it`, `NAME[key].append(it)`, `NAME.register(key, it)`.
+    """
     parents = unit.module.parents
-    parent = parents.get(node)
-    if isinstance(parent, ast.Attribute) and parent.attr in _FILLS:
-        call = parents.get(parent)
-        if isinstance(call, ast.Call) and call.func is parent:
-            yield from call.args
-            yield from (keyword.value for keyword in call.keywords)
-        return
-    target = parent if isinstance(parent, ast.Subscript) and parent.value is node else node
-    if isinstance(getattr(target, "ctx", None), ast.Store):
-        stmt = parents.get(target)
-        while isinstance(stmt, (ast.Tuple, ast.List, ast.Starred)):
-            stmt = parents.get(stmt)
-        value = getattr(stmt, "value", None)
+    below, at = node, parents.get(node)
+    while True:
+        if isinstance(at, ast.Subscript) and at.value is below:
+            below, at = at, parents.get(at)
+            continue
+        call = parents.get(at) if isinstance(at, ast.Attribute) and at.attr in _FILLS else None
+        if not isinstance(call, ast.Call) or call.func is not at:
+            break
+        yield from call.args
+        yield from (keyword.value for keyword in call.keywords)
+        below, at = call, parents.get(call)
+    if isinstance(getattr(below, "ctx", None), ast.Store):
+        while isinstance(at, (ast.Tuple, ast.List, ast.Starred)):
+            at = parents.get(at)
+        value = getattr(at, "value", None)
         if isinstance(value, ast.expr):
             yield value

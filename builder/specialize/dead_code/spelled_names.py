@@ -177,15 +177,18 @@ class SpelledNames:
                 return True  # a look-up of its own
             if last == "split" and isinstance(node.func, ast.Attribute):
                 return isinstance(node.func.value, ast.Constant)
-            return False
+            return _struct_fields(node)
         if isinstance(node, ast.Attribute) and node.attr == "__dict__":
             return True
         if isinstance(node, ast.Name):
             owner = scope.find(node.id)
             bindings = owner.names.get(node.id, []) if owner is not None else []
-            if owner is not None and len(bindings) == 1 and bindings[0].value is not None:
-                return bindings[0].kind == "assign" and self._lists(bindings[0].value, owner, depth + 1)
-        return False
+            values = [binding.value for binding in bindings if binding.kind == "assign" and binding.value]
+            if owner is None or len(values) != len(bindings):
+                return False
+            if len(values) == 1 or any(map(_struct_fields, values)):
+                return all(self._lists(value, owner, depth + 1) for value in values)
+        return _struct_fields(node)
 
     def _listed(self, item: ast.expr, scope: Scope, depth: int) -> bool:
         if isinstance(item, (ast.Tuple, ast.List)):
@@ -229,6 +232,13 @@ def _literal_parts(node: ast.JoinedStr | ast.BinOp) -> list[ast.expr]:
     if isinstance(node.op, ast.Mod):
         return [node.left]
     return [node.left, node.right] if isinstance(node.op, ast.Add) else []
+
+
+def _struct_fields(node: ast.expr) -> bool:
+    """Are these the names of the fields of a struct, which are no methods?"""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "getattr" and len(node.args) > 1:
+        return isinstance(node.args[1], ast.Constant) and node.args[1].value == "__struct_fields__"
+    return isinstance(node, ast.Attribute) and node.attr == "__struct_fields__"
 
 
 def _tells(part: str) -> bool:

@@ -11,11 +11,13 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from builder.specialize.dead_code.definition_effects import Effects
+from builder.specialize.dead_code.definition_effects import MAKE_MEMBERS, Effects
 from builder.specialize.dead_code.hierarchy import INERT_BASES
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.folding.effects import repeatable
+from builder.specialize.rebinding import attribute_rebound
 from builder.specialize.text_index.outline import imports
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
@@ -24,6 +26,9 @@ from builder.specialize.world import SpecializerWorld, Unit, question
 _LOUD = frozenset(
     ["antigravity", "this", "readline", "rlcompleter", "turtle", "idlelib", "site", "sitecustomize"]
 )
+#: Methods of a class that are told of classes that name it as a base.
+_HOOKS = frozenset(["__init_subclass__", "__class_getitem__"])
+_LITERALS = (ast.Dict, ast.List, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 #: Calls that make a value, as modules do at their top level.
 _MAKERS = frozenset(
     [
@@ -176,6 +181,22 @@ def module_noticed(world: SpecializerWorld, module: str) -> bool:
 
 
 @question
+def makes_members(world: SpecializerWorld, qualified: str) -> bool:
+    """Does a class, or one that it inherits from, have a method that an enumeration calls for its members?"""
+    module, _, name = qualified.rpartition(".")
+    path = world.paths.get(module)
+    if path is None:
+        return False
+    unit = world.unit(path)
+    evaluator = Evaluator(world, unit)
+    classes = [b.node for b in unit.scopes.root.names.get(name, []) if isinstance(b.node, ast.ClassDef)]
+    bases = (evaluator.qualified(base, unit.scopes.root) for node in classes for base in node.bases)
+    return any(not MAKE_MEMBERS.isdisjoint(unit.scopes.of(node).names) for node in classes) or any(
+        isinstance(base, str) and world.ask("makes_members", base) for base in bases
+    )
+
+
+@question
 def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
     """May a class do something when another one inherits from it?"""
     if qualified in INERT_BASES or qualified in world.facts.bases:
@@ -184,14 +205,15 @@ def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
     path = world.paths.get(module)
     if path is None:
         return True
+    if attribute_rebound(world, "__init_subclass__"):
+        return True
     unit = world.unit(path)
     evaluator, bindings = Evaluator(world, unit), unit.scopes.root.names.get(name, [])
     for binding in bindings:
         node = binding.node
         if not isinstance(node, ast.ClassDef) or node.keywords:
             return True
-        told = ("__init_subclass__", "__class_getitem__")
-        if any(getattr(stmt, "name", "") in told for stmt in node.body):
+        if not _HOOKS.isdisjoint(unit.scopes.of(node).names):
             return True
         for base in node.bases:
             plain = base.value if isinstance(base, ast.Subscript) else base
@@ -225,16 +247,17 @@ class _Module:
         return self.value(stmt.value) or self.fills_own(stmt.value)
 
     def _Assign(self, stmt: ast.Assign) -> bool:
+        unpacked = any(isinstance(target, (ast.Tuple, ast.List)) for target in stmt.targets)
+        if unpacked and not repeatable(self.evaluator, stmt.value, self.root):
+            return False
         return all(map(self.target, stmt.targets)) and self.value(stmt.value)
 
     def _AugAssign(self, stmt: ast.AugAssign) -> bool:
         return self.target(stmt.target) and self.value(stmt.value) and not self.shared(stmt.target)
 
     def shared(self, node: ast.expr) -> bool:
-        """May a name hold a collection of another module, which `+=` changes in place?"""
-        made = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BoolOp, ast.IfExp)
-        bindings = self.root.names.get(node.id, []) if isinstance(node, ast.Name) else []
-        return any(b.kind == "import" or isinstance(b.value, made) for b in bindings)
+        """May a target hold a collection of another module, which `+=` changes in place?"""
+        return not self.holds(node, (*_LITERALS, ast.Constant, ast.JoinedStr, ast.Tuple, ast.BinOp))
 
     def _AnnAssign(self, stmt: ast.AnnAssign) -> bool:
         return self.target(stmt.target) and (stmt.value is None or self.value(stmt.value))
@@ -291,9 +314,13 @@ class _Module:
 
     def own(self, node: ast.expr) -> bool:
         """Is this a collection that the module has made itself?"""
+        return self.holds(node, _LITERALS)
+
+    def holds(self, node: ast.expr, kinds: tuple[type[ast.expr], ...]) -> bool:
+        """Does a name hold what expressions of these kinds made, whichever statement bound it?"""
         bindings = self.root.names.get(node.id, []) if isinstance(node, ast.Name) else []
-        literals = (ast.Dict, ast.List, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
-        return bool(bindings) and all(isinstance(b.value, literals) for b in bindings)
+        changed = (b for b in bindings if not isinstance(b.node, ast.AugAssign))
+        return bool(bindings) and not self.root.star and all(isinstance(b.value, kinds) for b in changed)
 
     def fills_own(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from contextlib import suppress
+from typing import NamedTuple
 
+from builder.graph.names import packages_around
+from builder.source.layout import suites
 from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.hierarchy import INERT_BASES
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.outline import imports
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
@@ -68,17 +72,22 @@ def import_noticed(world: SpecializerWorld, module: str, importer: str) -> bool:
 
 
 def _taken_as_attribute(world: SpecializerWorld, module: str, importer: str) -> bool:
-    """Does another file take a submodule from its package, without importing it itself?
+    """Does a file take a submodule from its package, without importing it itself?
 
-    Only files count that import a package around it as such, or reach modules by `sys.modules`.
+    Only files count that import a package around it as such, or reach modules by `sys.modules`; the latter
+    does not count in the importer.
     """
     package, _, last = module.rpartition(".")
     if not package:
         return False
     holders = world.words.holding([last.encode()])
-    for path in sorted(holders - {world.paths.get(importer, "")}):
+    for path in sorted(holders):
         outline = world.outline(path)
-        if b"sys.modules" in world.files[path] and last.encode() in outline.quoted:
+        if (
+            path != world.paths.get(importer)
+            and b"sys.modules" in world.files[path]
+            and last.encode() in outline.quoted
+        ):
             return True
         if last.encode() not in outline.attributes or not _imports_package(world.files[path], module):
             continue
@@ -113,56 +122,94 @@ def _noticed(world: SpecializerWorld, module: str) -> bool:
     return not (standard or world.is_module(module))
 
 
-def running_anyway(world: SpecializerWorld, unit: Unit, leaving: Collection[ast.AST]) -> set[str]:
-    """The modules that run too when this file is imported without the imports that leave.
+def imported_before(
+    world: SpecializerWorld, links: ImportIndex, unit: Unit, stmt: ast.stmt, leaving: Collection[ast.AST]
+) -> set[str]:
+    """The modules that began to run for certain before this file comes to a statement.
 
-    Only imports count that stand at the top of a file, in no branch; the packages around a module run first.
+    These are the packages around the file, what the imports above the statement import that stay, and what
+    such modules import in their turn. Only imports count that stand at the top of a file, in no branch. A
+    module that leads to this file may have come no further than to the import by which it does.
     """
-    todo = [*_parents(unit.name), *_certain(world, unit, leaving)]
-    seen = {*todo, unit.name}  # who imports this file does not make it import more
+    leading = links.leading_to(unit.name)
+    while unit.module.parents.get(stmt) is not unit.module.tree:
+        stmt = unit.module.parents[stmt]  # type: ignore[assignment]
+    todo = [unit.name]
+    seen = {unit.name}
     while todo:
         name = todo.pop()
-        path = world.paths.get(name)
-        further = list(_parents(name))
-        if path is not None:
+        further = list(packages_around(name))
+        if name == unit.name:
+            further += _imported(world, _imports(unit, leaving, stmt), frozenset())
+        elif name in world.paths:
             with suppress(SyntaxError):
-                other = world.unit(path)
-                further += _certain(world, other, other.leaving)
-        fresh = {each for each in further if each not in seen}
-        seen |= fresh
+                other = world.unit(world.paths[name])
+                further += _imported(world, _imports_of(other), leading.difference([name, *further]))
+        fresh = [each for each in dict.fromkeys(further) if each not in seen]
+        seen.update(fresh)
         todo += fresh
     return seen
 
 
-def _parents(module: str) -> Iterator[str]:
-    while "." in module:
-        module = module.rpartition(".")[0]
-        yield module
+class _Import(NamedTuple):
+    """A module that runs, or began to run, where an import statement does.
+
+    package  the package from which it is taken as a name; "" if it is named itself
+    certain  the statement stands at the top of the file, in no branch
+    """
+
+    module: str
+    package: str
+    certain: bool
 
 
-def _certain(world: SpecializerWorld, unit: Unit, leaving: Collection[ast.AST]) -> Iterator[str]:
-    """The modules that a file imports whenever it is imported."""
-    if leaving:
-        staying = _top_imports(unit, leaving)
-    else:
-        staying = unit.told(("top imports", unit.package), lambda: _top_imports(unit, ()))
-    for source, name in staying:
-        if not name or world.is_module(f"{source}.{name}"):
-            yield f"{source}.{name}" if name else source
+def _imports_of(unit: Unit) -> list[_Import]:
+    return unit.told(("imports", unit.package), lambda: _imports(unit, unit.leaving))
 
 
-def _top_imports(unit: Unit, leaving: Collection[ast.AST]) -> list[tuple[str, str]]:
-    """The imports at the top of a file that stay: (module, ""), and (module, name) of each name it takes."""
-    found: dict[tuple[str, str], None] = {}
-    for stmt in unit.module.tree.body:
-        if isinstance(stmt, ast.Import):
-            found.update(((alias.name, ""), None) for alias in stmt.names if alias not in leaving)
-        elif isinstance(stmt, ast.ImportFrom) and stmt not in leaving:
-            source, taken = unit.absolute(stmt), [a.name for a in stmt.names if a not in leaving]
-            if taken:
-                found[source, ""] = None
-            found.update(((source, name), None) for name in taken)
-    return list(found)
+def _imports(unit: Unit, leaving: Collection[ast.AST], last: ast.stmt | None = None) -> list[_Import]:
+    """What a file imports while it is imported, in this order, and above a statement at its top."""
+    found: list[_Import] = []
+    for top in unit.module.tree.body:
+        if top is last:
+            break
+        for stmt in _outside_functions(top):
+            taken = [alias.name for alias in stmt.names if alias not in leaving and stmt not in leaving]
+            if isinstance(stmt, ast.Import):
+                found += (_Import(name, "", stmt is top) for name in taken)
+            elif taken:
+                source = unit.absolute(stmt)
+                found.append(_Import(source, "", stmt is top))
+                found += (_Import(f"{source}.{name}", source, stmt is top) for name in taken)
+    return found
+
+
+def _outside_functions(stmt: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:
+    if isinstance(stmt, (ast.Import, ast.ImportFrom)):
+        yield stmt
+    elif not isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        for suite in suites(stmt):
+            for inner in suite:
+                yield from _outside_functions(inner)
+
+
+def _imported(world: SpecializerWorld, imports: list[_Import], leading: Set[str]) -> Iterator[str]:
+    """The modules that run for certain, up to the first import of one that leads back."""
+    for each in imports:
+        if leading and not leading.isdisjoint((each.module, *packages_around(each.module))):
+            return
+        if each.certain and (not each.package or _is_submodule(world, each.package, each.module)):
+            yield each.module
+
+
+def _is_submodule(world: SpecializerWorld, package: str, module: str) -> bool:
+    """Does `from package import name` import a submodule? Not if the package has something of that name."""
+    name = module.removeprefix(f"{package}.")
+    return (
+        world.is_module(module)
+        and not world.defines(package, name)
+        and not world.defines(package, "__getattr__")
+    )
 
 
 @question

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.source.layout import suites
-from builder.specialize.dead_code.import_effects import running_anyway
+from builder.specialize.dead_code.import_effects import imported_before
 from builder.specialize.folding.flow import catches
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
@@ -58,7 +58,7 @@ class Unused:
             if bound.node.names[bound.index] not in unit.leaving
             and not (bound.public and self._taken_elsewhere(world, unit, bound.name))
         ]
-        leaving = list(unnoticed(world, unit, unread))
+        leaving = list(unnoticed(world, self._links, unit, unread))
         self.kept[unit.path] = {(b.node.lineno, b.name) for b in unread if b not in leaving}
         return leaving
 
@@ -154,11 +154,12 @@ class Unused:
                 yield stmt
 
 
-def unnoticed(world: SpecializerWorld, unit: Unit, unread: Sequence[Bound]) -> Iterator[Bound]:
+def unnoticed(
+    world: SpecializerWorld, links: ImportIndex, unit: Unit, unread: Sequence[Bound]
+) -> Iterator[Bound]:
     """Those of the imported names that may leave: every module runs as before, or nobody notices."""
     unread = [bound for bound in unread if not _is_tried(unit, bound.node)]
     leaving = {bound.node.names[bound.index] for bound in unread} | unit.leaving
-    running = running_anyway(world, unit, leaving) if unread else ()
     for bound in unread:
         alias = bound.node.names[bound.index]
         if isinstance(bound.node, ast.Import):
@@ -171,8 +172,11 @@ def unnoticed(world: SpecializerWorld, unit: Unit, unread: Sequence[Bound]) -> I
                 asked.append(f"{source}.{alias.name}")
         if isinstance(bound.node, ast.ImportFrom) and _is_made(world, unit.absolute(bound.node), alias.name):
             continue
-        if never_runs(unit, bound.node) or not any(
-            world.ask("import_noticed", module, unit.name) for module in asked if module not in running
+        noticed = [module for module in asked if world.ask("import_noticed", module, unit.name)]
+        if (
+            not noticed
+            or never_runs(unit, bound.node)
+            or imported_before(world, links, unit, bound.node, leaving).issuperset(noticed)
         ):
             yield bound
 

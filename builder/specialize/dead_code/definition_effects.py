@@ -73,6 +73,9 @@ MAKERS = frozenset(
         "typing_extensions.TypeVar",
     ]
 )
+#: Expressions that make an object.
+_NEW = (ast.Constant, ast.JoinedStr, ast.Lambda, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp,
+        ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare, ast.BinOp, ast.UnaryOp)  # fmt: skip
 _PROPERTY_PARTS = ("setter", "getter", "deleter")
 
 
@@ -215,9 +218,33 @@ class Effects:
         inner = self._evaluator.unit.scopes.of(node)
         if any(isinstance(stmt, ast.ClassDef) and self._is_noticed(stmt, inner) for stmt in node.body):
             return False
-        if self._world.words.holders(b"__set_name__") and any(map(_hands_over, node.body)):
+        if self._world.words.holders(b"__set_name__") and any(self._hands_over(s, inner) for s in node.body):
             return False
         return self._values(parts, scope) and all(self.pure(stmt, inner) for stmt in node.body)
+
+    def _hands_over(self, stmt: ast.stmt, scope: Scope) -> bool:
+        """Does a statement in a class body tell an object from elsewhere the name that it gets there?"""
+        if isinstance(stmt, ast.If):
+            return any(self._hands_over(inner, scope) for inner in (*stmt.body, *stmt.orelse))
+        if isinstance(stmt, ast.Assign):
+            return any(self._may_share(stmt.value, scope, target) for target in stmt.targets)
+        if isinstance(stmt, ast.AnnAssign) and stmt.value is not None:
+            return self._may_share(stmt.value, scope, stmt.target)
+        return False
+
+    def _may_share(self, value: ast.expr, scope: Scope, target: ast.expr) -> bool:
+        """May a target get an object that was there before?"""
+        if isinstance(value, ast.IfExp):
+            return any(self._may_share(each, scope, target) for each in (value.body, value.orelse))
+        if isinstance(value, ast.BoolOp):
+            return any(self._may_share(each, scope, target) for each in value.values)
+        if isinstance(target, (ast.Tuple, ast.List)):
+            if not isinstance(value, (ast.Tuple, ast.List)) or len(value.elts) != len(target.elts):
+                return True
+            return any(map(self._may_share, value.elts, [scope] * len(value.elts), target.elts))
+        if isinstance(value, ast.Call):
+            return self._evaluator.qualified(value.func, scope) not in MAKERS
+        return not isinstance(value, _NEW)
 
     def _is_noticed(self, node: ast.ClassDef, scope: Scope) -> bool:
         """May a base of a class in the body of another one notice it?"""
@@ -242,8 +269,3 @@ class Effects:
 def _has_a_hook(node: ast.ClassDef) -> bool:
     """Is a class told of each class that inherits from it?"""
     return any(getattr(stmt, "name", "") == "__init_subclass__" for stmt in node.body)
-
-
-def _hands_over(stmt: ast.stmt) -> bool:
-    """Does a statement in the body of a class tell an object from elsewhere the name that it gets there?"""
-    return isinstance(stmt, (ast.Assign, ast.AnnAssign)) and isinstance(stmt.value, (ast.Name, ast.Attribute))

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from builder.specialize.dead_code.hierarchy import HARMLESS_CLASS_DECORATORS
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.folding.effects import repeatable
 from builder.specialize.world import SpecializerWorld
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -76,6 +77,8 @@ MAKERS = frozenset(
 #: Expressions that make an object.
 _NEW = (ast.Constant, ast.JoinedStr, ast.Lambda, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp,
         ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare, ast.BinOp, ast.UnaryOp)  # fmt: skip
+#: Methods that an enumeration calls for each of its members.
+MAKE_MEMBERS = frozenset(["__init__", "__new__", "_generate_next_value_"])
 _PROPERTY_PARTS = ("setter", "getter", "deleter")
 
 
@@ -100,7 +103,7 @@ class Effects:
             return self._class(stmt, scope)
         if isinstance(stmt, ast.Assign):
             return self._value(stmt.value, scope) and all(
-                isinstance(t, (ast.Name, ast.Tuple)) for t in stmt.targets
+                only_binds(self._evaluator, target, stmt.value, scope) for target in stmt.targets
             )
         if isinstance(stmt, ast.AnnAssign):
             simple = isinstance(stmt.target, ast.Name) and self._annotation(stmt.annotation, scope)
@@ -216,7 +219,9 @@ class Effects:
                 return False
         parts = (*node.bases, *(keyword.value for keyword in node.keywords))
         inner = self._evaluator.unit.scopes.of(node)
-        if any(isinstance(stmt, ast.ClassDef) and self._is_noticed(stmt, inner) for stmt in node.body):
+        if scope.kind == "class" and self._is_noticed(node, scope):
+            return False
+        if self._makes_members(node, scope):
             return False
         if self._world.words.holders(b"__set_name__") and any(self._hands_over(s, inner) for s in node.body):
             return False
@@ -242,8 +247,10 @@ class Effects:
             if not isinstance(value, (ast.Tuple, ast.List)) or len(value.elts) != len(target.elts):
                 return True
             return any(map(self._may_share, value.elts, [scope] * len(value.elts), target.elts))
-        if isinstance(value, ast.Call):
-            return self._evaluator.qualified(value.func, scope) not in MAKERS
+        if isinstance(value, ast.Call):  # the field of a dataclass tells its default
+            made = self._evaluator.qualified(value.func, scope) in MAKERS
+            defaults = (keyword.value for keyword in value.keywords if keyword.arg in ("default", None))
+            return not made or any(self._may_share(each, scope, target) for each in defaults)
         return not isinstance(value, _NEW)
 
     def _is_noticed(self, node: ast.ClassDef, scope: Scope) -> bool:
@@ -256,7 +263,9 @@ class Effects:
             classes = [binding.node for binding in beside if isinstance(binding.node, ast.ClassDef)]
             if beside and len(classes) == len(beside):  # a class in the same body
                 if any(
-                    _has_a_hook(one) or self._is_noticed(one, scope) for one in classes if one is not node
+                    self._has_a_hook(one) or self._is_noticed(one, scope)
+                    for one in classes
+                    if one is not node
                 ):
                     return True
                 continue
@@ -265,7 +274,31 @@ class Effects:
                 return True
         return False
 
+    def _has_a_hook(self, node: ast.ClassDef) -> bool:
+        """Is a class told of each class that inherits from it?"""
+        return "__init_subclass__" in self._evaluator.unit.scopes.of(node).names
 
-def _has_a_hook(node: ast.ClassDef) -> bool:
-    """Is a class told of each class that inherits from it?"""
-    return any(getattr(stmt, "name", "") == "__init_subclass__" for stmt in node.body)
+    def _makes_members(self, node: ast.ClassDef, scope: Scope) -> bool:
+        """Does the class call methods of the program for its members, as an enumeration does?"""
+        bases = [self._evaluator.qualified(base, scope) for base in node.bases]
+        known = [base for base in bases if isinstance(base, str)]
+        if not any(
+            self._world.ask("is_enumeration", base) or base.endswith(("Enum", "Flag")) for base in known
+        ):
+            return False
+        own = MAKE_MEMBERS.isdisjoint(self._evaluator.unit.scopes.of(node).names)
+        return not own or any(self._world.ask("makes_members", base) for base in known)
+
+
+def only_binds(evaluator: Evaluator, target: ast.expr, value: ast.expr, scope: Scope) -> bool:
+    """Does storing a value in a target bind names and do nothing else?"""
+    if isinstance(target, ast.Starred):
+        target = target.value
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return isinstance(target, ast.Name)
+    inner = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+    if len(inner) != len(target.elts):
+        inner = [value] * len(target.elts)
+        if not repeatable(evaluator, value, scope):
+            return False  # unpacking uses up an iterator
+    return all(only_binds(evaluator, one, each, scope) for one, each in zip(target.elts, inner, strict=True))

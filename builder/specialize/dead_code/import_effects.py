@@ -14,11 +14,13 @@ from typing import NamedTuple
 
 from builder.graph.names import packages_around
 from builder.source.layout import suites
-from builder.specialize.dead_code.definition_effects import Effects
+from builder.specialize.dead_code.definition_effects import MAKE_MEMBERS, Effects
 from builder.specialize.dead_code.hierarchy import INERT_BASES
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.folding.effects import repeatable
+from builder.specialize.rebinding import attribute_rebound
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.outline import imports
 from builder.specialize.text_index.text_search import nodes_on
@@ -28,6 +30,11 @@ from builder.specialize.world import SpecializerWorld, Unit, question
 _LOUD = frozenset(
     ["antigravity", "this", "readline", "rlcompleter", "turtle", "idlelib", "site", "sitecustomize"]
 )
+#: Methods of a class that are told of classes that name it as a base.
+_HOOKS = frozenset(["__init_subclass__", "__class_getitem__"])
+#: Identifiers of files that may reach a submodule by a text.
+_BY_TEXT = frozenset([b"__import__", b"getattr", b"hasattr", b"import_module", b"resolve_name"])
+_LITERALS = (ast.Dict, ast.List, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 #: Calls that make a value, as modules do at their top level.
 _MAKERS = frozenset(
     [
@@ -56,60 +63,76 @@ _MAKERS = frozenset(
 )
 
 
+#: Submodules that run before every program does.
+_EARLY = frozenset(["collections.abc", "os.path"])
+
+
 @question
 def import_noticed(world: SpecializerWorld, module: str, importer: str) -> bool:
     """May importing a module from another one be noticed? Packages around the importer ran before."""
-    parts = module.split(".")
-    if module in world.facts.quiet_imports:
-        return False
-    if world.is_module(module) and _taken_as_attribute(world, module, importer):
+    fresh = [each for each in (module, *packages_around(module)) if not f"{importer}.".startswith(f"{each}.")]
+    if any(_reached_without_import(world, each, importer) for each in fresh):
         return True
-    return any(
-        _noticed(world, ".".join(parts[: end + 1]))
-        for end in range(len(parts))
-        if not f"{importer}.".startswith(".".join(parts[: end + 1]) + ".")
-    )
+    return module not in world.facts.quiet_imports and any(_noticed(world, each) for each in fresh)
 
 
-def _taken_as_attribute(world: SpecializerWorld, module: str, importer: str) -> bool:
-    """Does a file take a submodule from its package, without importing it itself?
-
-    Only files count that import a package around it as such, or reach modules by `sys.modules`; the latter
-    does not count in the importer.
-    """
+def _reached_without_import(world: SpecializerWorld, module: str, importer: str) -> bool:
+    """Does a file take a submodule from its package, or from `sys.modules`, without importing it itself?"""
     package, _, last = module.rpartition(".")
-    if not package:
+    if not package or module in _EARLY:
         return False
-    holders = world.words.holding([last.encode()])
-    for path in sorted(holders):
-        outline = world.outline(path)
-        if (
-            path != world.paths.get(importer)
-            and b"sys.modules" in world.files[path]
-            and last.encode() in outline.quoted
-        ):
+    for path in sorted(world.words.holding([last.encode()])):
+        own = path == world.paths.get(importer)
+        data, outline = world.files[path], world.outline(path)
+        if last.encode() in outline.quoted and not own and b"sys.modules" in data:
             return True
-        if last.encode() not in outline.attributes or not _imports_package(world.files[path], module):
-            continue
-        unit = world.unit(path)
-        evaluator = Evaluator(world, unit)
-        attributes = (n for n in nodes_on(unit, last) if isinstance(n, ast.Attribute) and n.attr == last)
-        if any(evaluator.qualified(node, unit.scope_of(node)) == module for node in attributes):
+        inside = path == world.paths.get(package) or _takes_all(world, path, package)
+        if inside and _reads_as_global(world.unit(path), last):
             return True
+        if _imports_package(data, module) and (own or not _imports_at_the_top(data, module)):
+            if last.encode() in outline.quoted and world.words.of(path).keys() & _BY_TEXT:
+                return True
+            if last.encode() in outline.attributes and _reads_attribute(world, path, module):
+                return True
     return False
 
 
+def _takes_all(world: SpecializerWorld, path: str, package: str) -> bool:
+    unit = world.unit(path) if "*" in world.outline(path).imported else None
+    return unit is not None and any(unit.absolute(star) == package for star in unit.scopes.root.star)
+
+
+def _reads_as_global(unit: Unit, name: str) -> bool:
+    """Does a file read a global that none of its statements binds?"""
+    if name in unit.scopes.root.names:
+        return False
+    reads = (node for node in nodes_on(unit, name) if isinstance(node, ast.Name) and node.id == name)
+    return any(unit.scope_of(node).find(name) is None for node in reads)
+
+
+def _reads_attribute(world: SpecializerWorld, path: str, module: str) -> bool:
+    unit, last = world.unit(path), module.rpartition(".")[2]
+    evaluator = Evaluator(world, unit)
+    attributes = (n for n in nodes_on(unit, last) if isinstance(n, ast.Attribute) and n.attr == last)
+    return any(evaluator.qualified(node, unit.scope_of(node)) == module for node in attributes)
+
+
 def _imports_package(data: bytes, module: str) -> bool:
-    """Is there an `import a` or `from b import a` for a package `a` around a module, and no `import` of the
-    module itself?"""
-    plain: set[str] = set()
-    packages = set(module.split(".")[:-1])
-    for _, written, names in imports(data):
-        if not names:
-            plain.add(written)
-        elif not packages.isdisjoint(names):
-            return True
-    return any(f"{module}.".startswith(f"{name}.") for name in plain) and module not in plain
+    """Is there an `import a` or `from b import a` for a package `a` around a module?"""
+    packages = set(packages_around(module))
+    return any(
+        not packages.isdisjoint(names) if names else f"{module}.".startswith(f"{written}.")
+        for _, written, names in imports(data)
+    )
+
+
+def _imports_at_the_top(data: bytes, module: str) -> bool:
+    """Does a file import a module, in no branch and in no function?"""
+    package, _, last = module.rpartition(".")
+    return any(
+        (written == module or (written == package and last in names)) and data[offset : offset + 1].isalpha()
+        for offset, written, names in imports(data)
+    )
 
 
 def _noticed(world: SpecializerWorld, module: str) -> bool:
@@ -212,6 +235,23 @@ def _is_submodule(world: SpecializerWorld, package: str, module: str) -> bool:
     )
 
 
+def submodules(world: SpecializerWorld, package: str, name: str) -> list[str]:
+    """The submodules that `from package import name` may import."""
+    if name != "*":
+        return [f"{package}.{name}"] if world.is_module(f"{package}.{name}") else []
+    path = world.paths.get(package, "")
+    listed = path.endswith("/__init__.py") and b"__all__" in world.files[path]
+    inside = (each for each in world.paths if listed and each.rpartition(".")[0] == package)
+    return [each for each in inside if each.rpartition(".")[2].encode() in world.outline(path).quoted]
+
+
+def is_made(world: SpecializerWorld, module: str, name: str) -> bool:
+    """Does a module's `__getattr__` make what is imported from it?"""
+    if module not in world.paths or world.is_module(f"{module}.{name}"):
+        return False
+    return world.defines(module, "__getattr__") and (name == "*" or not world.defines(module, name))
+
+
 @question
 def module_noticed(world: SpecializerWorld, module: str) -> bool:
     """May somebody notice that a module of the tree runs?"""
@@ -223,6 +263,22 @@ def module_noticed(world: SpecializerWorld, module: str) -> bool:
 
 
 @question
+def makes_members(world: SpecializerWorld, qualified: str) -> bool:
+    """Does a class, or one that it inherits from, have a method that an enumeration calls for its members?"""
+    module, _, name = qualified.rpartition(".")
+    path = world.paths.get(module)
+    if path is None:
+        return False
+    unit = world.unit(path)
+    evaluator = Evaluator(world, unit)
+    classes = [b.node for b in unit.scopes.root.names.get(name, []) if isinstance(b.node, ast.ClassDef)]
+    bases = (evaluator.qualified(base, unit.scopes.root) for node in classes for base in node.bases)
+    return any(not MAKE_MEMBERS.isdisjoint(unit.scopes.of(node).names) for node in classes) or any(
+        isinstance(base, str) and world.ask("makes_members", base) for base in bases
+    )
+
+
+@question
 def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
     """May a class do something when another one inherits from it?"""
     if qualified in INERT_BASES or qualified in world.facts.bases:
@@ -231,14 +287,15 @@ def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
     path = world.paths.get(module)
     if path is None:
         return True
+    if world.words.holders(b"__subclasses__") or attribute_rebound(world, "__init_subclass__"):
+        return True
     unit = world.unit(path)
     evaluator, bindings = Evaluator(world, unit), unit.scopes.root.names.get(name, [])
     for binding in bindings:
         node = binding.node
         if not isinstance(node, ast.ClassDef) or node.keywords:
             return True
-        told = ("__init_subclass__", "__class_getitem__")
-        if any(getattr(stmt, "name", "") in told for stmt in node.body):
+        if not _HOOKS.isdisjoint(unit.scopes.of(node).names):
             return True
         for base in node.bases:
             plain = base.value if isinstance(base, ast.Subscript) else base
@@ -272,16 +329,17 @@ class _Module:
         return self.value(stmt.value) or self.fills_own(stmt.value)
 
     def _Assign(self, stmt: ast.Assign) -> bool:
+        unpacked = any(isinstance(target, (ast.Tuple, ast.List)) for target in stmt.targets)
+        if unpacked and not repeatable(self.evaluator, stmt.value, self.root):
+            return False
         return all(map(self.target, stmt.targets)) and self.value(stmt.value)
 
     def _AugAssign(self, stmt: ast.AugAssign) -> bool:
         return self.target(stmt.target) and self.value(stmt.value) and not self.shared(stmt.target)
 
     def shared(self, node: ast.expr) -> bool:
-        """May a name hold a collection of another module, which `+=` changes in place?"""
-        made = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BoolOp, ast.IfExp)
-        bindings = self.root.names.get(node.id, []) if isinstance(node, ast.Name) else []
-        return any(b.kind == "import" or isinstance(b.value, made) for b in bindings)
+        """May a target hold a collection of another module, which `+=` changes in place?"""
+        return not self.holds(node, (*_LITERALS, ast.Constant, ast.JoinedStr, ast.Tuple, ast.BinOp))
 
     def _AnnAssign(self, stmt: ast.AnnAssign) -> bool:
         return self.target(stmt.target) and (stmt.value is None or self.value(stmt.value))
@@ -302,10 +360,9 @@ class _Module:
         source = self.unit.absolute(stmt)
         if source == "__future__":
             return True
-        asked = [
-            source,
-            *(f"{source}.{a.name}" for a in stmt.names if self.world.is_module(f"{source}.{a.name}")),
-        ]
+        if any(is_made(self.world, source, alias.name) for alias in stmt.names):
+            return False
+        asked = [source, *(each for a in stmt.names for each in submodules(self.world, source, a.name))]
         return not any(self.world.ask("import_noticed", module, self.unit.name) for module in asked)
 
     def _FunctionDef(self, stmt: ast.FunctionDef) -> bool:
@@ -338,9 +395,13 @@ class _Module:
 
     def own(self, node: ast.expr) -> bool:
         """Is this a collection that the module has made itself?"""
+        return self.holds(node, _LITERALS)
+
+    def holds(self, node: ast.expr, kinds: tuple[type[ast.expr], ...]) -> bool:
+        """Does a name hold what expressions of these kinds made, whichever statement bound it?"""
         bindings = self.root.names.get(node.id, []) if isinstance(node, ast.Name) else []
-        literals = (ast.Dict, ast.List, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
-        return bool(bindings) and all(isinstance(b.value, literals) for b in bindings)
+        changed = (b for b in bindings if not isinstance(b.node, ast.AugAssign))
+        return bool(bindings) and not self.root.star and all(isinstance(b.value, kinds) for b in changed)
 
     def fills_own(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

@@ -46,8 +46,10 @@ _BINDS = (ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 def pure(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
     """May the evaluation be left out without anybody noticing?"""
-    if isinstance(node, (ast.Constant, ast.Name, ast.Lambda)):
+    if isinstance(node, (ast.Constant, ast.Name)):
         return True
+    if isinstance(node, ast.Lambda):
+        return _pure_defaults(evaluator, node, scope)
     if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
         return False
     if isinstance(node, ast.Call):
@@ -64,6 +66,11 @@ def pure(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
         return False
     children = ast.iter_child_nodes(node)
     return all(pure(evaluator, c, scope) for c in children if isinstance(c, ast.expr))
+
+
+def _pure_defaults(evaluator: Evaluator, node: ast.Lambda, scope: Scope) -> bool:
+    defaults = (*node.args.defaults, *node.args.kw_defaults)
+    return all(pure(evaluator, default, scope) for default in defaults if default is not None)
 
 
 def _pure_comprehension(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
@@ -95,6 +102,8 @@ def _pure_call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> bool:
             compares = name in ("max", "min") and len(node.args) > 1  # its arguments with each other
             again = compares or not node.args or repeatable(evaluator, node.args[0], scope)
             return again and all(_harmless_key(evaluator, k, scope) for k in node.keywords if k.arg == "key")
+        if name == "type":  # with more arguments it makes a class
+            return len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
         if name in _CONVERSIONS:
             return all(_converts(argument) for argument in node.args)
         if name in PURE_BUILTINS or evaluator.facts.is_pure(name):
@@ -108,7 +117,8 @@ def _harmless_key(evaluator: Evaluator, keyword: ast.keyword, scope: Scope) -> b
     """Is what `key=` calls for each element certain to have no effect?"""
     function = keyword.value
     if isinstance(function, ast.Lambda):
-        return pure(evaluator, function.body, evaluator.unit.scopes.of(function))
+        body = pure(evaluator, function.body, evaluator.unit.scopes.of(function))
+        return body and _pure_defaults(evaluator, function, scope)
     if isinstance(function, ast.Constant):
         return True
     name = evaluator.qualified(function, scope)

@@ -22,7 +22,7 @@ from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
 from builder.specialize.rebinding import attribute_rebound
 from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.outline import imports
+from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
@@ -71,9 +71,9 @@ _EARLY = frozenset(["collections.abc", "os.path"])
 def import_noticed(world: SpecializerWorld, module: str, importer: str) -> bool:
     """May importing a module from another one be noticed? Packages around the importer ran before."""
     fresh = [each for each in (module, *packages_around(module)) if not f"{importer}.".startswith(f"{each}.")]
-    if any(_reached_without_import(world, each, importer) for each in fresh):
+    if module not in world.facts.quiet_imports and any(_noticed(world, each) for each in fresh):
         return True
-    return module not in world.facts.quiet_imports and any(_noticed(world, each) for each in fresh)
+    return any(_reached_without_import(world, each, importer) for each in fresh)
 
 
 def _reached_without_import(world: SpecializerWorld, module: str, importer: str) -> bool:
@@ -89,7 +89,7 @@ def _reached_without_import(world: SpecializerWorld, module: str, importer: str)
         inside = path == world.paths.get(package) or _takes_all(world, path, package)
         if inside and _reads_as_global(world.unit(path), last):
             return True
-        if _imports_package(data, module) and (own or not _imports_at_the_top(data, module)):
+        if _imports_package(outline, module) and (own or not _imports_at_the_top(outline, module)):
             if last.encode() in outline.quoted and world.words.of(path).keys() & _BY_TEXT:
                 return True
             if last.encode() in outline.attributes and _reads_attribute(world, path, module):
@@ -117,21 +117,22 @@ def _reads_attribute(world: SpecializerWorld, path: str, module: str) -> bool:
     return any(evaluator.qualified(node, unit.scope_of(node)) == module for node in attributes)
 
 
-def _imports_package(data: bytes, module: str) -> bool:
+def _imports_package(outline: Outline, module: str) -> bool:
     """Is there an `import a` or `from b import a` for a package `a` around a module?"""
     packages = set(packages_around(module))
     return any(
         not packages.isdisjoint(names) if names else f"{module}.".startswith(f"{written}.")
-        for _, written, names in imports(data)
+        for _, written, names in outline.statements
     )
 
 
-def _imports_at_the_top(data: bytes, module: str) -> bool:
+def _imports_at_the_top(outline: Outline, module: str) -> bool:
     """Does a file import a module, in no branch and in no function?"""
     package, _, last = module.rpartition(".")
     return any(
-        (written == module or (written == package and last in names)) and data[offset : offset + 1].isalpha()
-        for offset, written, names in imports(data)
+        (written == module or (written == package and last in names))
+        and outline.data[offset : offset + 1].isalpha()
+        for offset, written, names in outline.statements
     )
 
 

@@ -262,10 +262,9 @@ def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:
                     yield Bound(alias.asname or alias.name, stmt, index, public)
         else:
             inner = public and not isinstance(stmt, DEFINITIONS)
-            shared = _declared_global(stmt)
-            for suite in suites(stmt):
-                for bound in imported(suite, inner):
-                    yield replace(bound, public=True) if bound.name in shared else bound
+            found = [bound for suite in suites(stmt) for bound in imported(suite, inner)]
+            shared = _declared_global(stmt) if found else ()
+            yield from (replace(bound, public=True) if bound.name in shared else bound for bound in found)
 
 
 def _declared_global(stmt: ast.stmt) -> set[str]:
@@ -335,7 +334,7 @@ def _may_ask_for(data: bytes, outline: Outline, name: bytes) -> bool:
     """Is a name an attribute of something in a file, or a text such as "name" or "package.module:name"?"""
     if name in outline.attributes or name in outline.quoted:
         return True
-    return re.search(rb"[\w.]+[.:]" + re.escape(name) + rb"[\"']", data) is not None
+    return re.search(rb"[.:]" + re.escape(name) + rb"[\"']", data) is not None
 
 
 def _asks_itself(world: SpecializerWorld, unit: Unit, name: str) -> bool:
@@ -360,9 +359,10 @@ def _takes(unit: Unit, module: str, name: str) -> bool:
             taken = any(a.name == name and a not in unit.leaving for a in node.names)
             if taken and unit.absolute(node) == module:
                 return True
-        elif (
-            isinstance(node, ast.Attribute) and node.attr == name and last in _called(unit, node.value)
-        ) or (isinstance(node, ast.Constant) and _looks_up(unit, node, name)):
+        elif isinstance(node, ast.Attribute):
+            if node.attr == name and last in _called(unit, node.value):
+                return True
+        elif isinstance(node, ast.Constant) and _looks_up(unit, node, name):
             return True
     return False
 

@@ -79,10 +79,15 @@ class Outline:
         return frozenset(one or two for one, two in _TOP.findall(self.data))
 
     @cached_property
+    def statements(self) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
+        """What looks like an import statement, as `imports` gives it."""
+        return tuple(imports(self.data))
+
+    @cached_property
     def imported(self) -> frozenset[str]:
         """Every word of the import statements, at whatever depth."""
         found: set[str] = set()
-        for _, written, names in imports(self.data):
+        for _, written, names in self.statements:
             found.update(names or (written.partition(".")[0],))
         return frozenset(found)
 

@@ -285,3 +285,41 @@ def test_an_object_comes_through_a_function_that_hands_it_on(use: str, stays: bo
 )
 def test_the_fields_of_a_struct_are_no_methods(use: str, stays: bool) -> None:
     assert method_stays(use) is stays
+
+
+ANNOTATED = """
+    from abc import ABC
+    from collections.abc import Callable, Hashable
+    import ext
+    try:
+        from typing import Protocol
+    except ImportError:
+        from typing_extensions import Protocol
+    class Tries(Protocol):
+        pass
+    class Registers(ABC):
+        pass
+    class Plain(ABC):
+        pass
+    def call(owner: {annotation}, name):
+        return getattr(owner, name)()
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "stays"),
+    [
+        ("Callable", True),
+        ("Hashable", True),
+        ("ext.Base", True),
+        ("Tries", True),
+        ("Registers", True),
+        ("Plain", False),
+    ],
+)
+def test_an_annotation_tells_the_class_only_where_objects_must_inherit_from_it(
+    annotation: str, stays: bool
+) -> None:
+    others = {"pkg/tool.py": dedent(ANNOTATED).format(annotation=annotation)}
+    head = "from pkg.tool import Registers, call"
+    assert method_stays("Registers.register(A), call(a, name)", head=head, others=others) is stays

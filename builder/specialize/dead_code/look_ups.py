@@ -57,7 +57,7 @@ class Site:
     owner: str
     name: str
     lines: tuple[int, int]
-    base: str = ""  # the external class that an annotation gives the owner; how a loaded module's name begins
+    start: str = ""  # how a loaded module's name begins
     walks: bool = False  # the definition around it also goes through files or modules
     here: bool = False  # and these are those beside it
     own: bool = False  # only what the owner itself holds: of an instance, no method
@@ -172,7 +172,7 @@ class LookUps:
     # -- whose attributes -------------------------------------------------------------------------------
 
     def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
-        kind, name, *base = self._owner(owner, scope_around(self._unit, node), 0)
+        kind, name, *start = self._owner(owner, scope_around(self._unit, node), 0)
         given = frozenset(origins(self._evaluator, owner, scope_around(self._unit, node), True))
         if kind == "any" and not name and any(isinstance(origin, Entry) for origin in given):
             name = self._callers(node)
@@ -180,8 +180,8 @@ class LookUps:
         walks = _WALKS.search(around) is not None
         own = own and _CLASS_OF.search(around) is None
         here = walks and _HERE.search(around) is not None
-        base_name = base[0] if base else ""
-        return Site(kind, name, self._span(node), base_name, walks, here, own, given=given)
+        begin = start[0] if start else ""
+        return Site(kind, name, self._span(node), begin, walks, here, own, given=given)
 
     def _around(self, node: ast.AST) -> bytes:
         """The definition of the module that a look-up is in, or all of the module."""
@@ -356,8 +356,6 @@ class LookUps:
         if not isinstance(name, str) or name in ("object", "typing.Any", "type"):
             return None
         known = self._known(name, node, scope, depth)
-        if known[0] == "none" and "." in name:
-            return "any", "", name
         return known if known[0] == "class" and not is_protocol(self._world, name) else None
 
     def _class_around(self, node: ast.AST) -> str:

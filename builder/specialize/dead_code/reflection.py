@@ -70,8 +70,6 @@ class Reflection:
             return site.name in family
         if site.owner in ("module", "loaded", "none"):
             return False
-        if site.base and not any(site.base in self._hierarchy.lineage(c).external for c in family.values()):
-            return False
         places = named_in & self._places.of(path, site)
         if not site.own:
             return bool(places)
@@ -110,10 +108,8 @@ class Reflection:
             return site.name == unit.name
         if site.owner in ("class", "none"):
             return False
-        if site.owner == "any" and site.base:
-            return False  # an object of a class is no module
         if site.owner == "loaded":
-            if site.base and unit.name.startswith(site.base):
+            if site.start and unit.name.startswith(site.start):
                 return True
             near = site.here and unit.path.startswith(f"{path.rpartition('/')[0]}/")
             return near or any(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from builder.specialize.dead_code.hierarchy import Class, Hierarchy
+from builder.specialize.dead_code.hierarchy import Class, Hierarchy, defines_method
 from builder.specialize.dead_code.look_ups import LookUps, Site
+from builder.specialize.dead_code.origins import Entry
 from builder.specialize.dead_code.places import Places
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
@@ -33,6 +35,7 @@ class Reflection:
         self._hierarchy = hierarchy
         self._holding: list[str] | None = None
         self._answers: dict[object, bool] = {}
+        self._passing: dict[str, bool] = {}
         self._places = Places(world, links, hierarchy)
 
     def sees_class(self, cls: Class) -> bool:
@@ -174,6 +177,23 @@ class Reflection:
             for site in found:
                 if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in unit.hidden):
                     yield path, site
+                    if site.owner == "class" and self._passes_on(site.name):
+                        # the objects of the class ask others, which come from where the objects are made
+                        made = Entry(site.name, site.name.rpartition(".")[2])
+                        yield path, replace(site, owner="any", given=site.given | {made})
+
+    def _passes_on(self, name: str) -> bool:
+        """Does a class, or what it inherits from or what inherits from it, say what an attribute is?"""
+        if name not in self._passing:
+            classes = self._hierarchy.named(name)
+            family = [each for cls in classes for each in (cls, *self._hierarchy.heirs(cls)[0])]
+            every = (known for each in family for known in self._hierarchy.lineage(each).classes)
+            self._passing[name] = any(
+                defines_method(known.node, method)
+                for known in every
+                for method in ("__getattr__", "__getattribute__")
+            )
+        return self._passing[name]
 
 
 def _bare(unit: Unit, name: str) -> bool:

@@ -8,7 +8,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from builder.specialize.dead_code.origins import Entry, Origin, definition_around, is_protocol, origins
+from builder.specialize.dead_code.origins import (
+    Entry,
+    Origin,
+    definition_around,
+    is_protocol,
+    is_self,
+    keeps_class,
+    makes_own,
+    origins,
+)
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
@@ -29,6 +38,8 @@ _OWN = frozenset(["globals", "locals"])
 _RUNNERS = frozenset(["eval", "exec"])
 _NAMED = _READS | _LISTS | _OWN
 _LOADS = frozenset(["import_module", "__import__"])
+#: Methods whose first parameter is the class, with no decorator that says so.
+_OF_CLASS = frozenset(["__new__", "__init_subclass__", "__class_getitem__"])
 #: What may be done to a namespace with a name that the text shows.
 _KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
 _WRITES = frozenset(["update", "clear", "__setitem__"])
@@ -252,16 +263,22 @@ class LookUps:
         if isinstance(node, ast.Name):
             bindings = self._unit.scopes.root.names.get(node.id, [])
             if len(bindings) == 1 and bindings[0].kind == "class":
-                return "class", name
+                return self._class(name)
             if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
+                if self._world.ask("rebound", name):
+                    return "any", ""
                 return self._owner(bindings[0].value, self._unit.scopes.root, depth + 1)
         path = self._world.paths.get(module)
         rest = name.removeprefix(f"{module}.")
         if path is not None and "." not in rest:
             bindings = self._world.unit(path).scopes.root.names.get(rest, [])
             if bindings and all(b.kind == "class" for b in bindings):
-                return "class", name
+                return self._class(name)
         return "any", ""
+
+    def _class(self, name: str) -> tuple[str, ...]:
+        """The owner that the name of a class stands for, unless a decorator may give it something else."""
+        return ("class" if keeps_class(self._world, name) else "any"), name
 
     def _made(self, node: ast.Call, scope: Scope, depth: int) -> tuple[str, ...]:
         """The owner that a call gives."""
@@ -277,7 +294,25 @@ class LookUps:
             of = self._owner(node.args[0], scope, depth + 1)
             return of if of[0] == "none" else ("any", "")
         made = self._owner(node.func, scope, depth + 1)
-        return made if made[0] == "class" else self._returned(node.func, scope, depth)
+        if made[0] != "class":
+            return self._returned(node.func, scope, depth)
+        # what is called may be an object of the class, and a class may make what it likes
+        plain = self._is_class(node.func, made[1], scope) and makes_own(self._world, made[1])
+        return made if plain else ("any", made[1])
+
+    def _is_class(self, func: ast.expr, cls: str, scope: Scope) -> bool:
+        """Is a class called, and not an object of it: by name, `cls`, `type(self)`, `self.__class__`?"""
+        if self._evaluator.qualified(func, scope) == cls:
+            return True
+        of = func.value if isinstance(func, ast.Attribute) and func.attr == "__class__" else func
+        if isinstance(func, ast.Call) and getattr(func.func, "id", "") == "type" and len(func.args) == 1:
+            of = func.args[0]
+        owner = scope.find(of.id) if isinstance(of, ast.Name) else None
+        if not isinstance(of, ast.Name) or owner is None or not is_self(of.id, owner):
+            return False
+        decorators = {getattr(each, "id", "") for each in getattr(owner.node, "decorator_list", ())}
+        of_class = "classmethod" in decorators or getattr(owner.node, "name", "") in _OF_CLASS
+        return of_class == (of is func)
 
     def _returned(self, func: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
         """What the annotation of a function says of the owner that it returns."""

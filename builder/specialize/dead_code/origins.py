@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from builder.specialize.dead_code.hierarchy import HARMLESS_CLASS_DECORATORS, defines_method
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Binding, Scope
@@ -107,6 +108,11 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
         further: list[tuple[ast.AST, Scope]] = []
         if attributes or not isinstance(at, ast.Attribute):
             further += ((each, unit.scope_of(each)) for each in _parts(at))
+        if isinstance(at, ast.Call):
+            made = evaluator.qualified(at.func, scope)
+            if isinstance(made, str) and not makes_own(evaluator.world, made):
+                given = [*at.args, *(keyword.value for keyword in at.keywords)]
+                further += ((each, unit.scope_of(each)) for each in given)
         if isinstance(at, (ast.Name, ast.Attribute)):
             name = _global(evaluator, at, scope)
             if name:
@@ -125,6 +131,10 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
                         yield replace(entry(unit, definition, owner.node, at.id), class_name=named)
                     further += ((each, unit.scope_of(each)) for each in _default(owner.node, at.id))
                 further += ((each, owner or scope) for each in sources(unit, binding))
+                if isinstance(binding.node, ast.Nonlocal):
+                    further += (
+                        (each, unit.scope_of(each)) for each in _stored_inside(unit, binding.node, at.id)
+                    )
         elif isinstance(at, ast.Attribute) and isinstance(at.value, ast.Name):
             owner = scope.find(at.value.id)
             if owner is not None and is_self(at.value.id, owner) and owner.parent is not None:
@@ -220,23 +230,54 @@ def _is_ours(world: SpecializerWorld, name: str) -> bool:
     return name.rpartition(".")[0] in world.paths
 
 
+def keeps_class(world: SpecializerWorld, name: str) -> bool:
+    """Do the decorators of a class at the top of a module leave it what it is?"""
+    for unit, node in _classes(world, name):
+        evaluator = Evaluator(world, unit)
+        for decorator in node.decorator_list:
+            func = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if evaluator.qualified(func, unit.scopes.root) not in HARMLESS_CLASS_DECORATORS:
+                return False
+    return True
+
+
+def makes_own(world: SpecializerWorld, name: str, depth: int = 0) -> bool:
+    """Does a call of a class give an object of it, as far as the classes of the tree decide?
+
+    `__new__` may give another one, and so may `__call__` of a metaclass.
+    """
+    if depth >= MAX_DEPTH or any(defines_method(node, "__new__") for _, node in _classes(world, name)):
+        return False
+    for base, qualified in _class_bases(world, name):
+        if isinstance(base, ast.keyword) and base.arg == "metaclass" and qualified != "abc.ABCMeta":
+            return False
+        if isinstance(qualified, str) and not makes_own(world, qualified, depth + 1):
+            return False
+    return True
+
+
 def _class_bases(
     world: SpecializerWorld, name: str
 ) -> Iterator[tuple[ast.expr | ast.keyword, str | Gone | None]]:
     """The bases and keywords of a class at the top of a module of the tree, and what they mean."""
+    for unit, node in _classes(world, name):
+        evaluator, root = Evaluator(world, unit), unit.scopes.root
+        for base in node.bases:
+            plain = base.value if isinstance(base, ast.Subscript) else base
+            yield plain, evaluator.qualified(plain, root)
+        for keyword in node.keywords:
+            yield keyword, evaluator.qualified(keyword.value, root) or ""
+
+
+def _classes(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
+    """The statements of a class at the top of a module of the tree."""
     module, _, last = name.rpartition(".")
     path = world.paths.get(module)
-    if path is None:
-        return
-    unit = world.unit(path)
-    evaluator, root = Evaluator(world, unit), unit.scopes.root
-    for binding in root.names.get(last, []):
-        if isinstance(binding.node, ast.ClassDef):
-            for base in binding.node.bases:
-                plain = base.value if isinstance(base, ast.Subscript) else base
-                yield plain, evaluator.qualified(plain, root)
-            for keyword in binding.node.keywords:
-                yield keyword, evaluator.qualified(keyword.value, root) or ""
+    if path is not None:
+        unit = world.unit(path)
+        for binding in unit.scopes.root.names.get(last, []):
+            if isinstance(binding.node, ast.ClassDef):
+                yield unit, binding.node
 
 
 def _last(node: ast.AST) -> str:
@@ -316,6 +357,13 @@ def sources(unit: Unit, binding: Binding) -> Iterator[ast.AST]:
             yield value
         case ast.AnnAssign(value=ast.expr() as value):
             yield value
+
+
+def _stored_inside(unit: Unit, declaration: ast.Nonlocal, name: str) -> Iterator[ast.AST]:
+    """The expressions from which the function that declares a name `nonlocal` gives it values."""
+    for node in ast.walk(unit.scope_of(declaration).node):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            yield from sources(unit, Binding("other", node))
 
 
 def is_self(name: str, owner: Scope | None) -> bool:

@@ -17,8 +17,8 @@ from builder.specialize.world import SpecializerWorld, Unit, question
 #: Functions that give what they are given, its elements or its class.
 _PASS_ON = frozenset(
     ["cast", "chain", "copy", "deepcopy", "deque", "dict", "enumerate", "filter", "from_iterable",
-     "frozenset", "getattr", "getmro", "islice", "iter", "list", "map", "max", "min", "next", "partial",
-     "reversed", "set", "sorted", "tuple", "type", "zip"]
+     "frozenset", "getattr", "getmodule", "getmro", "islice", "iter", "list", "map", "max", "min", "next",
+     "partial", "reversed", "set", "sorted", "tuple", "type", "zip"]
 )  # fmt: skip
 _PROTOCOLS = frozenset(["typing.Protocol", "typing_extensions.Protocol"])
 #: So many bases one above the other are looked at.
@@ -317,6 +317,8 @@ def _default(function: ast.AST, parameter: str) -> Iterator[ast.expr]:
 def _parts(node: ast.AST) -> list[ast.expr]:
     """The subexpressions that may supply an expression's value, or a part of it."""
     match node:
+        case ast.Subscript(value=value, slice=ast.Attribute(attr="__module__") as of):
+            return [value, of]  # `sys.modules[it.__module__]`
         case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value):
             return [value]
         case ast.Await(value=value) | ast.NamedExpr(value=value):
@@ -337,7 +339,8 @@ def _parts(node: ast.AST) -> list[ast.expr]:
             return [key, value, *(one.iter for one in node.generators)]
         case ast.Call(func=func, args=given):  # `given.items()`, `copy.copy(it)`, `make()`
             last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-            return [func, *(given if last in _PASS_ON else ())]
+            named = [each for each in given if getattr(each, "attr", "") == "__module__"]
+            return [func, *(given if last in _PASS_ON else named)]
     return []
 
 

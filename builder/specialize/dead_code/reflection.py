@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from builder.specialize.dead_code.hierarchy import Class, Hierarchy, defines_method
-from builder.specialize.dead_code.look_ups import LookUps, Site
+from builder.specialize.dead_code.look_ups import LookUps, Site, takes_class
 from builder.specialize.dead_code.origins import Entry
 from builder.specialize.dead_code.places import Places
 from builder.specialize.text_index.glance import Glances
@@ -71,10 +71,11 @@ class Reflection:
         """`named_in`: the files that have the name of a class of the family."""
         if site.owner == "class":
             return site.name in family
-        if site.owner in ("module", "loaded", "none"):
+        if site.owner in ("module", "loaded", "around", "none"):
             return False
-        places = named_in & self._places.of(path, site)
-        if not site.own:
+        passed = self._places.of(path, site)
+        places = named_in & passed
+        if not site.own or (places and any(takes_class(self._world.files[p]) for p in sorted(passed))):
             return bool(places)
         names = {known.node.name.encode() for known in family.values()}
         return any(self._as_value(p, names) for p in sorted(places))
@@ -111,9 +112,11 @@ class Reflection:
             return site.name == unit.name
         if site.owner in ("class", "none"):
             return False
+        if site.start and unit.name.startswith(site.start):
+            return True
+        if site.owner == "around":
+            return unit.path in self._places.of(path, site)
         if site.owner == "loaded":
-            if site.start and unit.name.startswith(site.start):
-                return True
             near = site.here and unit.path.startswith(f"{path.rpartition('/')[0]}/")
             return near or any(
                 self._names_package(p, unit, site.walks) for p in sorted(self._places.of(path, site))

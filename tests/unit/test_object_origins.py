@@ -381,3 +381,13 @@ def test_a_name_of_a_module_that_another_file_sets_may_hold_an_object_of_any_cla
     tool = PLAIN + "current = Plain()\ndef ask(name):\n    return getattr(current, name)\n"
     head = f"from pkg import tool\ndef choose(a):\n    {choice}"
     assert method_stays("choose(a), tool.ask(name)", head=head, others={"pkg/tool.py": tool}) is stays
+
+
+@pytest.mark.parametrize(("taken", "stays"), [("type(owner).__mro__", True), ("[None, None]", False)])
+def test_the_namespace_of_a_class_may_come_from_a_function_of_another_file(taken: str, stays: bool) -> None:
+    others = {
+        "pkg/taken.py": f"def taken(owner):\n    return {taken}\n",
+        "pkg/tool.py": "from pkg.taken import taken\n"
+        "def ask(owner, name):\n    return [vars(each)[name](owner) for each in taken(owner)]\n",
+    }
+    assert method_stays("ask(A(), name), A", head="from pkg.tool import ask", others=others) is stays

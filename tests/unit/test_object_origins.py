@@ -391,3 +391,22 @@ def test_the_namespace_of_a_class_may_come_from_a_function_of_another_file(taken
         "def ask(owner, name):\n    return [vars(each)[name](owner) for each in taken(owner)]\n",
     }
     assert method_stays("ask(A(), name), A", head="from pkg.tool import ask", others=others) is stays
+
+
+def test_an_object_that_another_file_makes_comes_to_a_reader_through_map() -> None:
+    others = {
+        "pkg/made.py": "from pkg.a import A\ndef made():\n    return [A()]\n",
+        "pkg/tool.py": "from operator import methodcaller\nfrom pkg.made import made\n"
+        "def ask(name):\n    return list(map(methodcaller(name), made()))\n",
+    }
+    assert method_stays("name", others=others)
+
+
+def test_an_attribute_of_what_a_caller_gives_comes_from_its_callers() -> None:
+    others = {
+        "pkg/tool.py": "def ask(owner, name):\n    return getattr(owner, name)\n",
+        "pkg/between.py": "from pkg.tool import ask\ndef hand(holder, name):\n"
+        "    return ask(holder.held, name)\n",
+    }
+    head = "from pkg.between import hand\nclass Holder:\n    def __init__(self, a):\n        self.held = a"
+    assert method_stays("hand(Holder(A()), name)", head=head, others=others)

@@ -160,6 +160,8 @@ class LookUps:
                 call = self._unit.module.parents.get(node)
                 if isinstance(call, ast.Call) and call.func is node and call.args:
                     yield self._site(node, call.args[0])
+                elif isinstance(call, ast.Call):  # `map(methodcaller(name), them)`
+                    yield from (self._site(node, each) for each in call.args if each is not node)
         elif (name in _FINDERS or full in _FINDERS) and node.args:
             yield from self._found(node, node.args[0], scope)
         elif name in _RUNNERS and plain and node.args:

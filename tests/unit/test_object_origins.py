@@ -400,13 +400,3 @@ def test_an_object_that_another_file_makes_comes_to_a_reader_through_map() -> No
         "def ask(name):\n    return list(map(methodcaller(name), made()))\n",
     }
     assert method_stays("name", others=others)
-
-
-def test_an_attribute_of_what_a_caller_gives_comes_from_its_callers() -> None:
-    others = {
-        "pkg/tool.py": "def ask(owner, name):\n    return getattr(owner, name)\n",
-        "pkg/between.py": "from pkg.tool import ask\ndef hand(holder, name):\n"
-        "    return ask(holder.held, name)\n",
-    }
-    head = "from pkg.between import hand\nclass Holder:\n    def __init__(self, a):\n        self.held = a"
-    assert method_stays("hand(Holder(A()), name)", head=head, others=others)

@@ -90,7 +90,7 @@ class Places:
                     for argument in _given_to(unit, node, entry):
                         scope = unit.scope_of(argument)
                         if not only_parameters or _is_parameter(argument, scope):
-                            yield from origins(evaluator, argument, scope, True)
+                            yield from origins(evaluator, argument, scope)
 
     def _from_global(self, origin: Global) -> Iterator[Step]:
         """The file of a global or a function with what it holds or returns, and the files that fill it."""
@@ -111,7 +111,7 @@ class Places:
                     found.update(origins(evaluator, value, unit.scope_of(value), True))
             elif binding.kind != "class":
                 for source in sources(unit, binding):
-                    found.update(origins(evaluator, source, unit.scope_of(source), True))
+                    found.update(origins(evaluator, source, unit.scope_of(source)))
         yield path, frozenset(found)
         if not all(binding.kind in ("class", "def") for binding in bindings):
             for user, called in {**self._links.seeing(origin.name), path: {name}}.items():
@@ -124,7 +124,7 @@ class Places:
             for node in nodes_on(unit, name):
                 if _last_name(node) == name:
                     for value in _put_into(unit, node):
-                        yield unit.path, frozenset(origins(evaluator, value, unit.scope_of(value), True))
+                        yield unit.path, frozenset(origins(evaluator, value, unit.scope_of(value)))
 
     def _seeing(self, name: str) -> defaultdict[str, set[str]]:
         """The files that see a function, or a class or one that inherits from it, and by which names."""

@@ -11,7 +11,7 @@ _PLAIN = rb"(?!\s*\(\s*[^,()\n]+,\s*[\"'][^\"'{}%\n]*[\"']\s*[,)])"
 _LOOK_UP = re.compile(
     rb"\b(?:getattr|hasattr|getattr_static|__getattribute__)\b"
     + _PLAIN
-    + rb"|\b(?:attrgetter|methodcaller|resolve_name)\b"
+    + rb"|\b(?:attrgetter|methodcaller|resolve_name|locate|__globals__|f_globals|f_locals)\b"
     rb"|(?<![\w.])(?:eval|exec)\s*\("
     rb"|\b(?:dir|vars|globals|locals|getmembers(?:_static)?|classify_class_attrs)\b|__dict__|__dir__"
 )

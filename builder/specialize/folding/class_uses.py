@@ -14,6 +14,8 @@ from builder.specialize.world import SpecializerWorld, Unit, question
 
 #: Functions that only ask about the classes that they are given.
 _ASK = frozenset(["isinstance", "issubclass", "super", "cast", "TypeVar", "NewType"])
+#: Functions that make a class of bases that they are given.
+_MAKERS = frozenset(["new_class", "make_dataclass", "type.__new__", "type.__call__"])
 #: The bases of a class, or its type parameters, where each is a name.
 _PLAIN = re.compile(rb"[\w.\s,()=]*\Z")
 _ROOT = re.compile(rb"(?<![\w.])[A-Za-z_]\w*(?!\s*=)")
@@ -33,7 +35,7 @@ def _computes_bases(world: SpecializerWorld, path: str) -> bool:
 
     def find() -> bool:
         data = world.files[path]
-        if makes_classes(data):
+        if makes_classes(data) and any(map(_makes_class, ast.walk(unit.module.tree))):
             return True
         return any(_may_compute(world, path, head) for head in heads(data)) and any(
             isinstance(node, ast.ClassDef) and any(not is_named(unit, base, node) for base in node.bases)
@@ -41,6 +43,18 @@ def _computes_bases(world: SpecializerWorld, path: str) -> bool:
         )
 
     return unit.told(("computes bases",), find)
+
+
+def _makes_class(node: ast.AST) -> bool:
+    """Does it make a class without a class statement, or give one other bases?"""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__bases__" and isinstance(node.ctx, ast.Store)
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Constant) and node.value == "__bases__"
+    names = names_of(node.func)
+    several = len(node.args) > 1 or any(isinstance(each, ast.Starred) for each in node.args)
+    called = names[0] if names and several else ""
+    return called == "type" or called.endswith("Meta") or not _MAKERS.isdisjoint(names)
 
 
 def _may_compute(world: SpecializerWorld, path: str, head: bytes) -> bool:

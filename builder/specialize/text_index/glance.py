@@ -74,7 +74,7 @@ class Glance:
     @cached_property
     def makes_classes(self) -> bool:
         """Is there something that makes a class without a class statement?"""
-        return self._answers.get(("makes classes, all",), lambda: makes_classes(self.data))
+        return self._answers.get(("makes classes",), lambda: makes_classes(self.data))
 
     @cached_property
     def bases(self) -> frozenset[bytes]:

@@ -383,16 +383,6 @@ def test_a_name_of_a_module_that_another_file_sets_may_hold_an_object_of_any_cla
     assert method_stays("choose(a), tool.ask(name)", head=head, others={"pkg/tool.py": tool}) is stays
 
 
-@pytest.mark.parametrize(("taken", "stays"), [("type(owner).__mro__", True), ("[None, None]", False)])
-def test_the_namespace_of_a_class_may_come_from_a_function_of_another_file(taken: str, stays: bool) -> None:
-    others = {
-        "pkg/taken.py": f"def taken(owner):\n    return {taken}\n",
-        "pkg/tool.py": "from pkg.taken import taken\n"
-        "def ask(owner, name):\n    return [vars(each)[name](owner) for each in taken(owner)]\n",
-    }
-    assert method_stays("ask(A(), name), A", head="from pkg.tool import ask", others=others) is stays
-
-
 def test_an_object_that_another_file_makes_comes_to_a_reader_through_map() -> None:
     others = {
         "pkg/made.py": "from pkg.a import A\ndef made():\n    return [A()]\n",
@@ -400,3 +390,12 @@ def test_an_object_that_another_file_makes_comes_to_a_reader_through_map() -> No
         "def ask(name):\n    return list(map(methodcaller(name), made()))\n",
     }
     assert method_stays("name", others=others)
+
+
+def test_what_a_function_returns_of_its_parameter_comes_from_its_callers() -> None:
+    others = {
+        "pkg/held.py": "def held(owner):\n    return owner.held\n",
+        "pkg/tool.py": "from pkg.held import held\n"
+        "def ask(holder, name):\n    found = held(holder)\n    return getattr(found, name)\n",
+    }
+    assert method_stays("ask([A()], name)", head="from pkg.tool import ask", others=others)

@@ -62,6 +62,7 @@ _OF_CLASS = frozenset(["__new__", "__init_subclass__", "__class_getitem__"])
 _KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
 _WRITES = frozenset(["update", "clear", "__setitem__"])
 
+#: Does a text take the class of an object, so that the namespace it reads may be that of a class?
 _CLASS_OF = re.compile(
     rb"__mro__|\bmro\b|getmro|__bases__|__base__|__class__|(?<![\w.])type\s*\(|__subclasses__"
 )
@@ -254,7 +255,7 @@ class LookUps:
             name = self._callers(node)
         around = self._around(node)
         walks = _WALKS.search(around) is not None
-        own = own and not takes_class(around)
+        own = own and _CLASS_OF.search(around) is None
         here = walks and _HERE.search(around) is not None
         begin = start[0] if start else ""
         return Site(kind, name, self._span(node), begin, walks, here, own, given=given)
@@ -500,11 +501,6 @@ class LookUps:
 
     def _span(self, node: ast.expr) -> tuple[int, int]:
         return node.lineno, node.end_lineno or node.lineno
-
-
-def takes_class(data: bytes) -> bool:
-    """May a text take the class of an object, so that a namespace it reads or gives on is that of a class?"""
-    return _CLASS_OF.search(data) is not None
 
 
 def _option_type(annotation: ast.expr) -> ast.expr | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from builder.specialize.dead_code.hierarchy import Class, Hierarchy, defines_method
-from builder.specialize.dead_code.look_ups import LookUps, Site, takes_class
+from builder.specialize.dead_code.look_ups import LookUps, Site
 from builder.specialize.dead_code.origins import Entry
 from builder.specialize.dead_code.places import Places
 from builder.specialize.text_index.glance import Glances
@@ -73,9 +73,8 @@ class Reflection:
             return site.name in family
         if site.owner in ("module", "loaded", "around", "none"):
             return False
-        passed = self._places.of(path, site)
-        places = named_in & passed
-        if not site.own or (places and any(takes_class(self._world.files[p]) for p in sorted(passed))):
+        places = named_in & self._places.of(path, site)
+        if not site.own:
             return bool(places)
         names = {known.node.name.encode() for known in family.values()}
         return any(self._as_value(p, names) for p in sorted(places))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -26,6 +27,12 @@ from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.text_search import children, lines_with
 from builder.specialize.world import SpecializerWorld, Unit
 
+#: Modules of the standard library with classes of which an object need not inherit.
+_ABSTRACT = frozenset(
+    ["abc", "collections.abc", "contextlib", "email.policy", "enum", "importlib.abc",
+     "importlib.resources.abc",
+     "io", "numbers", "os", "selectors", "types", "typing"]
+)  # fmt: skip
 #: Functions that read an attribute whose name is their second argument.
 _READS = frozenset(["getattr", "hasattr", "getattr_static", "__getattribute__"])
 #: Functions that make something that reads the attributes that their arguments name.
@@ -88,6 +95,7 @@ class Site:
     name: str
     lines: tuple[int, int]
     start: str = ""  # how a module's name begins that the owner may be
+    outside: str = ""  # the class outside of the program that an annotation gives the owner
     walks: bool = False  # the definition around it also goes through files or modules
     here: bool = False  # and these are those beside it
     own: bool = False  # only what the owner itself holds: of an instance, no method
@@ -257,8 +265,9 @@ class LookUps:
         walks = _WALKS.search(around) is not None
         own = own and _CLASS_OF.search(around) is None
         here = walks and _HERE.search(around) is not None
-        begin = start[0] if start else ""
-        return Site(kind, name, self._span(node), begin, walks, here, own, given=given)
+        more = start[0] if start else ""
+        begin, outside = ("", more) if kind == "any" else (more, "")
+        return Site(kind, name, self._span(node), begin, outside, walks, here, own, given=given)
 
     def _around_it(self, node: ast.expr, owner: ast.expr) -> Site:
         """A look-up in the module that something is defined in."""
@@ -475,7 +484,15 @@ class LookUps:
         if not isinstance(name, str) or name in ("object", "typing.Any", "type"):
             return None
         known = self._known(name, node, scope, depth)
+        if known[0] == "none" and self._is_only_inherited(name):
+            return "any", "", name
         return known if known[0] == "class" and not is_protocol(self._world, name) else None
+
+    def _is_only_inherited(self, name: str) -> bool:
+        """Is a class outside of the program one whose objects inherit from it?"""
+        module = name.rpartition(".")[0]
+        standard = module.partition(".")[0] in sys.stdlib_module_names and module not in _ABSTRACT
+        return name in self._world.facts.bases or standard
 
     def _class_around(self, node: ast.AST) -> str:
         at: Scope | None = scope_around(self._unit, node)

@@ -16,6 +16,9 @@ from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
 
+#: Bases outside of the program that say nothing of what an object is.
+_NEUTRAL = frozenset(["abc.ABC", "object", "typing.Generic", "typing.Protocol"])
+
 
 class Reflection:
     """Answers about the look-ups of one world."""
@@ -73,11 +76,18 @@ class Reflection:
             return site.name in family
         if site.owner in ("module", "loaded", "around", "none"):
             return False
+        if site.outside and not self._inherits_from_outside(family):
+            return False
         places = named_in & self._places.of(path, site)
         if not site.own:
             return bool(places)
         names = {known.node.name.encode() for known in family.values()}
         return any(self._as_value(p, names) for p in sorted(places))
+
+    def _inherits_from_outside(self, family: dict[str, Class]) -> bool:
+        """May a class of the family inherit from one outside of the program?"""
+        lineages = map(self._hierarchy.lineage, family.values())
+        return any(each.open or each.external - _NEUTRAL for each in lineages)
 
     def _as_value(self, path: str, names: set[bytes]) -> bool:
         """Does a file use one of these classes as a value: not only call it, inherit from it or annotate?"""

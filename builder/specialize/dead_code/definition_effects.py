@@ -103,7 +103,7 @@ class Effects:
             return self._class(stmt, scope)
         if isinstance(stmt, ast.Assign):
             return self._value(stmt.value, scope) and all(
-                only_binds(self._evaluator, target, stmt.value, scope) for target in stmt.targets
+                _only_binds(self._evaluator, target, stmt.value, scope) for target in stmt.targets
             )
         if isinstance(stmt, ast.AnnAssign):
             simple = isinstance(stmt.target, ast.Name) and self._annotation(stmt.annotation, scope)
@@ -246,7 +246,8 @@ class Effects:
         if isinstance(target, (ast.Tuple, ast.List)):
             if not isinstance(value, (ast.Tuple, ast.List)) or len(value.elts) != len(target.elts):
                 return True
-            return any(map(self._may_share, value.elts, [scope] * len(value.elts), target.elts))
+            pairs = zip(value.elts, target.elts, strict=True)
+            return any(self._may_share(each, scope, one) for each, one in pairs)
         if isinstance(value, ast.Call):  # the field of a dataclass tells its default
             made = self._evaluator.qualified(value.func, scope) in MAKERS
             defaults = (keyword.value for keyword in value.keywords if keyword.arg in ("default", None))
@@ -286,11 +287,13 @@ class Effects:
             self._world.ask("is_enumeration", base) or base.endswith(("Enum", "Flag")) for base in known
         ):
             return False
-        own = MAKE_MEMBERS.isdisjoint(self._evaluator.unit.scopes.of(node).names)
-        return not own or any(self._world.ask("makes_members", base) for base in known)
+        own = self._evaluator.unit.scopes.of(node).names
+        return not MAKE_MEMBERS.isdisjoint(own) or any(
+            self._world.ask("makes_members", base) for base in known
+        )
 
 
-def only_binds(evaluator: Evaluator, target: ast.expr, value: ast.expr, scope: Scope) -> bool:
+def _only_binds(evaluator: Evaluator, target: ast.expr, value: ast.expr, scope: Scope) -> bool:
     """Does storing a value in a target bind names and do nothing else?"""
     if isinstance(target, ast.Starred):
         target = target.value
@@ -301,4 +304,4 @@ def only_binds(evaluator: Evaluator, target: ast.expr, value: ast.expr, scope: S
         inner = [value] * len(target.elts)
         if not repeatable(evaluator, value, scope):
             return False  # unpacking uses up an iterator
-    return all(only_binds(evaluator, one, each, scope) for one, each in zip(target.elts, inner, strict=True))
+    return all(_only_binds(evaluator, one, each, scope) for one, each in zip(target.elts, inner, strict=True))

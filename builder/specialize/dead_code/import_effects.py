@@ -17,7 +17,6 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
-from builder.specialize.rebinding import attribute_rebound
 from builder.specialize.text_index.outline import imports
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
@@ -205,7 +204,7 @@ def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
     path = world.paths.get(module)
     if path is None:
         return True
-    if attribute_rebound(world, "__init_subclass__"):
+    if world.ask("attribute_rebound", "__init_subclass__"):
         return True
     unit = world.unit(path)
     evaluator, bindings = Evaluator(world, unit), unit.scopes.root.names.get(name, [])

@@ -263,7 +263,7 @@ BETWEEN = """
         ("call(1, 2, first)", False),
         ("Tool(first).call(name)", True),
         ("Tool(1, count=first).call(name)", False),
-        ("Tool(1).call(name, first)", False),
+        ("Tool(1).call(name, other=first)", False),
         ("Tool(1).ask(name, first)", True),
         ("Tool(1).ask(first, 1)", False),
         ("Tool(1).each(first, name)", True),

@@ -200,7 +200,7 @@ def _imports(unit: Unit, leaving: Collection[ast.AST], last: ast.stmt | None = N
             taken = [alias.name for alias in stmt.names if alias not in leaving and stmt not in leaving]
             if isinstance(stmt, ast.Import):
                 found += (_Import(name, "", stmt is top) for name in taken)
-            elif taken:
+            elif taken or stmt in unit.running:
                 source = unit.absolute(stmt)
                 found.append(_Import(source, "", stmt is top))
                 found += (_Import(f"{source}.{name}", source, stmt is top) for name in taken)

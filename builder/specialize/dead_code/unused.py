@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from builder.source.layout import suites
 from builder.specialize.dead_code.import_effects import imported_before, is_made, submodules
+from builder.specialize.dead_code.side_effect_imports import may_name_only
 from builder.specialize.folding.flow import catches
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
@@ -48,8 +49,9 @@ class Unused:
         self.kept: dict[str, set[tuple[int, str]]] = {}
         self._read: dict[str, dict[str, int]] = {}  # path -> name that is read -> how often it occurs
 
-    def imports(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
-        """Imported names that nobody reads any more, though upstream's file read them."""
+    def imports(self, world: SpecializerWorld, unit: Unit) -> tuple[list[Bound], list[Bound]]:
+        """Imported names that nobody reads any more, though upstream's file read them: those that leave, and
+        those that leave while the import of their module stays."""
         key = f"unread imports {unit.version}"
         found: list[Bound] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
         if found is None:
@@ -61,8 +63,31 @@ class Unused:
             and not (bound.public and self._taken_elsewhere(world, unit, bound.name))
         ]
         leaving = list(unnoticed(world, self._links, unit, unread))
-        self.kept[unit.path] = {(b.node.lineno, b.name) for b in unread if b not in leaving}
-        return leaving
+        staying = [bound for bound in unread if bound not in leaving]
+        self.kept[unit.path] = {(b.node.lineno, b.name) for b in staying} | self._named_only(unit)
+        return leaving, [b for b in staying if self._may_name_only(world, unit, b, staying)]
+
+    def _may_name_only(self, world: SpecializerWorld, unit: Unit, bound: Bound, staying: list[Bound]) -> bool:
+        """May an import that stays for what its module does take none of its names?"""
+        if not isinstance(bound.node, ast.ImportFrom) or _is_tried(unit, bound.node):
+            return False
+        unread = {each.node.names[each.index] for each in staying if each.node is bound.node}
+        if not (unread | unit.leaving).issuperset(bound.node.names):
+            return False
+        return may_name_only(world, self._words, self._links, unit, bound.node)
+
+    def _named_only(self, unit: Unit) -> set[tuple[int, str]]:
+        """Line and module of each import that took names in upstream's file and takes none now."""
+        before = self._before(unit.path)
+        if before is None:
+            return set()
+
+        def find() -> set[tuple[int, str]]:
+            known = {alias.name for node in _plain_imports(before) for alias in node.names}
+            found = ((node.lineno, alias.name) for node in _plain_imports(unit) for alias in node.names)
+            return {each for each in found if each[1] not in known}
+
+        return unit.told(("imports for effects", before.digest), find)
 
     def _unread_in(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
         before = self._before(unit.path)
@@ -246,6 +271,10 @@ def _shadowed(unit: Unit, name: str) -> bool:
         if owner is None or owner.kind == "module":
             return False
     return True
+
+
+def _plain_imports(unit: Unit) -> list[ast.Import]:
+    return [node for node in nodes_on(unit, "import") if isinstance(node, ast.Import)]
 
 
 def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:

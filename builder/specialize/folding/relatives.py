@@ -140,7 +140,8 @@ def _other_names(world: SpecializerWorld, name: str) -> Iterator[str]:
     for node in _nodes(world, name):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for alias in node.names:
-                both = {alias.name.rpartition(".")[2], alias.asname or name}
+                last = alias.name.rpartition(".")[2]
+                both = {last, alias.asname or last}
                 if name in both:
                     yield from both
         elif isinstance(node, ast.Assign):

@@ -265,17 +265,37 @@ def module_noticed(world: SpecializerWorld, module: str) -> bool:
 @question
 def makes_members(world: SpecializerWorld, qualified: str) -> bool:
     """Does a class, or one that it inherits from, have a method that an enumeration calls for its members?"""
+    known = list(_classes(world, qualified))
+    return any(not MAKE_MEMBERS.isdisjoint(unit.scopes.of(node).names) for unit, node in known) or any(
+        world.ask("makes_members", base) for base in _bases(world, qualified)
+    )
+
+
+@question
+def inherits_enumeration(world: SpecializerWorld, qualified: str) -> bool:
+    """Is this an enumeration, going by the names of the classes that it inherits from?"""
+    return qualified.endswith(("Enum", "Flag")) or any(
+        world.ask("inherits_enumeration", base) for base in _bases(world, qualified)
+    )
+
+
+def _classes(world: SpecializerWorld, qualified: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
+    """The classes of a qualified name at the top of a module."""
     module, _, name = qualified.rpartition(".")
     path = world.paths.get(module)
-    if path is None:
-        return False
-    unit = world.unit(path)
-    evaluator = Evaluator(world, unit)
-    classes = [b.node for b in unit.scopes.root.names.get(name, []) if isinstance(b.node, ast.ClassDef)]
-    bases = (evaluator.qualified(base, unit.scopes.root) for node in classes for base in node.bases)
-    return any(not MAKE_MEMBERS.isdisjoint(unit.scopes.of(node).names) for node in classes) or any(
-        isinstance(base, str) and world.ask("makes_members", base) for base in bases
-    )
+    unit = world.unit(path) if path is not None else None
+    for binding in unit.scopes.root.names.get(name, []) if unit is not None else ():
+        if unit is not None and isinstance(binding.node, ast.ClassDef):
+            yield unit, binding.node
+
+
+def _bases(world: SpecializerWorld, qualified: str) -> Iterator[str]:
+    """The qualified names of the bases of a class, as far as they are known."""
+    for unit, node in _classes(world, qualified):
+        for base in node.bases:
+            named = Evaluator(world, unit).qualified(base, unit.scopes.root)
+            if isinstance(named, str):
+                yield named
 
 
 @question

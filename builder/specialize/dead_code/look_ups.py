@@ -257,7 +257,8 @@ class LookUps:
     # -- whose attributes -------------------------------------------------------------------------------
 
     def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
-        kind, name, *start = self._owner(owner, scope_around(self._unit, node), 0)
+        kind, name, *more = self._owner(owner, scope_around(self._unit, node), 0)
+        start, outside = [*more, "", ""][:2]
         given = frozenset(origins(self._evaluator, owner, scope_around(self._unit, node), True))
         if kind == "any" and not name and any(isinstance(origin, Entry) for origin in given):
             name = self._callers(node)
@@ -265,9 +266,7 @@ class LookUps:
         walks = _WALKS.search(around) is not None
         own = own and _CLASS_OF.search(around) is None
         here = walks and _HERE.search(around) is not None
-        more = start[0] if start else ""
-        begin, outside = ("", more) if kind == "any" else (more, "")
-        return Site(kind, name, self._span(node), begin, outside, walks, here, own, given=given)
+        return Site(kind, name, self._span(node), start, outside, walks, here, own, given=given)
 
     def _around_it(self, node: ast.expr, owner: ast.expr) -> Site:
         """A look-up in the module that something is defined in."""
@@ -485,7 +484,7 @@ class LookUps:
             return None
         known = self._known(name, node, scope, depth)
         if known[0] == "none" and self._is_only_inherited(name):
-            return "any", "", name
+            return "any", "", "", name
         return known if known[0] == "class" and not is_protocol(self._world, name) else None
 
     def _is_only_inherited(self, name: str) -> bool:

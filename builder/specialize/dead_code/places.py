@@ -72,6 +72,7 @@ class Places:
             unit = self._world.unit(path)
             names = {*called, *constructors} if entry.callee == last else {entry.callee}
             yield path, frozenset(self._arguments(unit, names, entry, only_parameters=bool(known)))
+            yield path, frozenset(self._others_called(unit, called, entry))
 
     def _classes(self, name: str) -> Iterator[Step]:
         """The files of a class and of those that inherit from it: what an annotation says of an object."""
@@ -91,6 +92,23 @@ class Places:
                         scope = unit.scope_of(argument)
                         if not only_parameters or _is_parameter(argument, scope):
                             yield from origins(evaluator, argument, scope)
+
+    def _others_called(self, unit: Unit, names: set[str], entry: Entry) -> Iterator[Origin]:
+        """What is called in place of a function: another global that holds it, and whatever it is given to."""
+        evaluator = Evaluator(self._world, unit)
+        for name in sorted(names):
+            for node in nodes_on(unit, name):
+                if _last_name(node) != name or not isinstance(getattr(node, "ctx", None), ast.Load):
+                    continue
+                parent = unit.module.parents.get(node)
+                if isinstance(parent, ast.Call) and parent.func is node:
+                    continue
+                for holder in _held_by(unit, node):
+                    if holder != name:
+                        yield Entry(f"{unit.name}.{holder}", holder)
+                call = unit.module.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+                if isinstance(call, ast.Call):
+                    yield from origins(evaluator, call.func, unit.scope_of(call))
 
     def _from_global(self, origin: Global) -> Iterator[Step]:
         """The file of a global or a function with what it holds or returns, and the files that fill it."""
@@ -149,6 +167,8 @@ def _given_to(unit: Unit, node: ast.AST, entry: Entry) -> list[ast.expr]:
     Where the name itself is an argument (`partial(run, it)`, `pool.submit(run, it)`), all the others.
     """
     call = unit.module.parents.get(node)
+    while isinstance(call, ast.Subscript) and call.value is node:  # `TABLE[key](it)`
+        node, call = call, unit.module.parents.get(call)
     call = unit.module.parents.get(call) if isinstance(call, ast.keyword) else call
     if not isinstance(call, ast.Call):
         return []
@@ -156,6 +176,18 @@ def _given_to(unit: Unit, node: ast.AST, entry: Entry) -> list[ast.expr]:
         return entry.arguments(call)
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return [argument for argument in given if argument is not node]
+
+
+def _held_by(unit: Unit, node: ast.AST) -> list[str]:
+    """The names at the top of a module to which a statement gives something made of an expression."""
+    parents = unit.module.parents
+    at: ast.AST | None = node
+    while isinstance(at, (ast.expr, ast.keyword)):
+        at = parents.get(at)
+    if not isinstance(at, (ast.Assign, ast.AnnAssign)) or parents.get(at) is not unit.module.tree:
+        return []
+    targets = at.targets if isinstance(at, ast.Assign) else [at.target]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def _is_parameter(node: ast.expr, scope: Scope) -> bool:

@@ -14,12 +14,12 @@ from builder.specialize.dead_code.origins import (
     Origin,
     definition_around,
     is_protocol,
-    is_self,
     keeps_class,
     makes_own,
     origins,
 )
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
+from builder.specialize.dead_code.value_sources import is_self
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
 from builder.specialize.evaluating.scopes import Binding, Scope

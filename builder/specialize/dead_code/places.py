@@ -8,17 +8,13 @@ from collections.abc import Iterator
 
 from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.dead_code.look_ups import Site
-from builder.specialize.dead_code.origins import Entry, Global, Origin, imported, named_by, origins, sources
+from builder.specialize.dead_code.origins import Entry, Global, Origin, imported, named_by, origins
+from builder.specialize.dead_code.value_sources import put_into, results, sources
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
-
-#: Methods that put their arguments into a collection.
-_FILLS = frozenset(
-    ["add", "append", "appendleft", "extend", "insert", "put", "register", "setdefault", "update"]
-)
 
 #: A file, and the origins of what that file supplies.
 Step = tuple[str, frozenset[Origin]]
@@ -94,7 +90,7 @@ class Places:
                             yield from origins(evaluator, argument, scope)
 
     def _others_called(self, unit: Unit, names: set[str], entry: Entry) -> Iterator[Origin]:
-        """What is called in place of a function: another global that holds it, and whatever it is given to."""
+        """What is called in place of a function: another global that holds it, and what it is given to."""
         evaluator = Evaluator(self._world, unit)
         for name in sorted(names):
             for node in nodes_on(unit, name):
@@ -125,7 +121,7 @@ class Places:
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 known = [] if node.decorator_list else list(self._classes(named_by(evaluator, node.returns)))
                 yield from known
-                for value in () if known else _results(node):
+                for value in () if known else results(node):
                     found.update(origins(evaluator, value, unit.scope_of(value), True))
             elif binding.kind != "class":
                 for source in sources(unit, binding):
@@ -141,7 +137,7 @@ class Places:
         for name in sorted(names):
             for node in nodes_on(unit, name):
                 if _last_name(node) == name:
-                    for value in _put_into(unit, node):
+                    for value in put_into(unit, node):
                         yield unit.path, frozenset(origins(evaluator, value, unit.scope_of(value)))
 
     def _seeing(self, name: str) -> defaultdict[str, set[str]]:
@@ -197,35 +193,3 @@ def _is_parameter(node: ast.expr, scope: Scope) -> bool:
         return False
     owner = scope.find(plain.id)
     return owner is not None and any(binding.kind == "parameter" for binding in owner.names[plain.id])
-
-
-def _results(function: ast.AST) -> Iterator[ast.expr]:
-    """What a function returns and yields."""
-    for node in ast.walk(function):
-        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) and node.value is not None:
-            yield node.value
-
-
-def _put_into(unit: Unit, node: ast.AST) -> Iterator[ast.expr]:
-    """What a statement stores in a name or an item of it, and what it gives to a method that fills it.
-
-    `NAME = it`, `NAME[key] = it`, `NAME[key].append(it)`, `NAME.register(key, it)`.
-    """
-    parents = unit.module.parents
-    below, at = node, parents.get(node)
-    while True:
-        if isinstance(at, ast.Subscript) and at.value is below:
-            below, at = at, parents.get(at)
-            continue
-        call = parents.get(at) if isinstance(at, ast.Attribute) and at.attr in _FILLS else None
-        if not isinstance(call, ast.Call) or call.func is not at:
-            break
-        yield from call.args
-        yield from (keyword.value for keyword in call.keywords)
-        below, at = call, parents.get(call)
-    if isinstance(getattr(below, "ctx", None), ast.Store):
-        while isinstance(at, (ast.Tuple, ast.List, ast.Starred)):
-            at = parents.get(at)
-        value = getattr(at, "value", None)
-        if isinstance(value, ast.expr):
-            yield value

@@ -273,6 +273,20 @@ class LookUps:
         given = frozenset(origins(self._evaluator, owner, scope_around(self._unit, node), True))
         return Site("around", self._callers(node), self._span(node), given=given)
 
+    def _called_beside(self, node: ast.AST) -> frozenset[Origin]:
+        """Where what the function around an expression calls comes from."""
+        scope: Scope | None = scope_around(self._unit, node)
+        while scope is not None and scope.kind != "function":
+            scope = scope.parent
+        calls = (
+            (each for each in ast.walk(scope.node) if isinstance(each, ast.Call)) if scope is not None else ()
+        )
+        return frozenset(
+            origin
+            for call in calls
+            for origin in origins(self._evaluator, call.func, scope_around(self._unit, call))
+        )
+
     def _around(self, node: ast.AST) -> bytes:
         """The definition of the module that a look-up is in, or all of the module."""
         module, definition = self._unit.module, definition_around(self._unit, node)
@@ -283,10 +297,11 @@ class LookUps:
         )
 
     def _unknown(self, node: ast.expr) -> Site:
-        """A look-up on an object that may come in by any parameter."""
+        """A look-up on an object that may come in by any parameter, or from what is called beside it."""
         definition = definition_around(self._unit, node)
         home = self._callers(node)
         given = frozenset([Entry(home, definition.name)] if definition is not None else [])
+        given |= self._called_beside(node)
         return Site("any", home, self._span(node), given=given)
 
     def _callers(self, node: ast.AST) -> str:

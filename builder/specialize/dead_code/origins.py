@@ -8,7 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from builder.specialize.dead_code.hierarchy import HARMLESS_CLASS_DECORATORS, defines_method
-from builder.specialize.dead_code.value_sources import default, is_self, parts, sources, stored, stored_inside
+from builder.specialize.dead_code.value_sources import (
+    default,
+    filled,
+    is_self,
+    parts,
+    sources,
+    stored,
+    stored_inside,
+)
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Binding, Scope
@@ -105,7 +113,9 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
             further += ((each, unit.scope_of(each)) for each in parts(at))
         if isinstance(at, ast.Call):
             made = evaluator.qualified(at.func, scope)
-            if isinstance(made, str) and not makes_own(evaluator.world, made):
+            if not (
+                isinstance(made, str) and _is_ours(evaluator.world, made) and makes_own(evaluator.world, made)
+            ):
                 given = [*at.args, *(keyword.value for keyword in at.keywords)]
                 further += ((each, unit.scope_of(each)) for each in given)
         if isinstance(at, (ast.Name, ast.Attribute)):
@@ -116,6 +126,8 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
         if isinstance(at, ast.Name):
             owner = scope.find(at.id)
             bindings = owner.names.get(at.id, []) if owner is not None and owner.kind != "module" else []
+            if owner is not None and owner.kind == "function":
+                further += ((each, unit.scope_of(each)) for each in filled(unit, at.id, owner))
             for binding in bindings:
                 if binding.kind == "import":
                     yield from imported(evaluator, binding)
@@ -124,8 +136,13 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
                     if definition is not None:
                         named = named_by(evaluator, _annotation(owner.node, at.id))
                         yield replace(entry(unit, definition, owner.node, at.id), class_name=named)
+                    if (
+                        owner.parent is not None and owner.parent.kind == "function"
+                    ):  # called in the outer one
+                        calls = (n for n in ast.walk(owner.parent.node) if isinstance(n, ast.Call))
+                        further += ((each.func, unit.scope_of(each)) for each in calls)
                     further += ((each, unit.scope_of(each)) for each in default(owner.node, at.id))
-                further += ((each, owner or scope) for each in sources(unit, binding))
+                further += ((each, unit.scope_of(each)) for each in sources(unit, binding))
                 if isinstance(binding.node, ast.Nonlocal):
                     further += (
                         (each, unit.scope_of(each)) for each in stored_inside(unit, binding.node, at.id)
@@ -134,8 +151,39 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
             owner = scope.find(at.value.id)
             if owner is not None and is_self(at.value.id, owner) and owner.parent is not None:
                 further = list(stored(unit, owner.parent.node, at.attr))
+                yield from _inherited(evaluator, owner.parent.node, at.attr)
+                if _is_field(owner.parent.node, at.attr) and owner.parent.parent is unit.scopes.root:
+                    yield Entry(f"{unit.name}.{owner.parent.qualname}", owner.parent.qualname)
         todo += [(each, where) for each, where in further if each not in seen]
         seen.update(each for each, _ in further)
+
+
+def _is_field(cls: ast.AST, attribute: str) -> bool:
+    """Does the body of a class declare an attribute that may be given when the class is called?"""
+    return any(
+        isinstance(stmt, ast.AnnAssign) and getattr(stmt.target, "id", "") == attribute
+        for stmt in getattr(cls, "body", ())
+    )
+
+
+def _inherited(evaluator: Evaluator, cls: ast.AST, attribute: str) -> Iterator[Origin]:
+    """Yields where what the bases of a class store in an attribute comes from."""
+    unit, world = evaluator.unit, evaluator.world
+    todo: list[tuple[Evaluator, ast.AST]] = [(evaluator, cls)]
+    seen: set[str] = set()
+    while todo:
+        at, cls = todo.pop()
+        scope = at.unit.scope_of(cls)
+        for base in getattr(cls, "bases", ()):
+            name = at.qualified(base.value if isinstance(base, ast.Subscript) else base, scope)
+            if not isinstance(name, str) or name in seen:
+                continue
+            seen.add(name)
+            for unit, node in _classes(world, name):
+                there = Evaluator(world, unit)
+                todo.append((there, node))
+                for value, where in stored(unit, node, attribute):
+                    yield from origins(there, value, where)
 
 
 def imported(evaluator: Evaluator, binding: Binding) -> Iterator[Global]:

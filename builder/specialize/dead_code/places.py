@@ -16,6 +16,12 @@ from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
 
+#: Methods by which an object gives another one without being asked for it by name.
+_GIVES = frozenset(
+    ["__aenter__", "__await__", "__call__", "__enter__", "__get__", "__getitem__", "__iter__", "__new__",
+     "__next__"]
+)  # fmt: skip
+
 #: A file, and the origins of what that file supplies.
 Step = tuple[str, frozenset[Origin]]
 
@@ -64,6 +70,7 @@ class Places:
         known = list(self._classes(entry.class_name))
         constructors = ("__init__", "__new__") if self._hierarchy.named(entry.home) else ()
         yield from known
+        yield self._home(entry.home), frozenset(self._decorated(entry.home))
         for path, called in seeing.items():
             unit = self._world.unit(path)
             names = {*called, *constructors} if entry.callee == last else {entry.callee}
@@ -88,6 +95,14 @@ class Places:
                         scope = unit.scope_of(argument)
                         if not only_parameters or _is_parameter(argument, scope):
                             yield from origins(evaluator, argument, scope)
+
+    def _decorated(self, name: str) -> Iterator[Origin]:
+        """Where the decorators of a function or class come from, which may call it themselves."""
+        module, _, last = name.rpartition(".")
+        unit = self._world.unit(self._world.paths[module])
+        for binding in unit.scopes.root.names.get(last, []):
+            for decorator in getattr(binding.node, "decorator_list", ()):
+                yield from origins(Evaluator(self._world, unit), decorator, unit.scopes.root)
 
     def _others_called(self, unit: Unit, names: set[str], entry: Entry) -> Iterator[Origin]:
         """What is called in place of a function: another global that holds it, and what it is given to."""
@@ -123,7 +138,12 @@ class Places:
                 yield from known
                 for value in () if known else results(node):
                     found.update(origins(evaluator, value, unit.scope_of(value), True))
-            elif binding.kind != "class":
+            elif isinstance(node, ast.ClassDef):
+                for method in node.body:
+                    if getattr(method, "name", "") in _GIVES:
+                        for value in results(method):
+                            found.update(origins(evaluator, value, unit.scope_of(value), True))
+            else:
                 for source in sources(unit, binding):
                     found.update(origins(evaluator, source, unit.scope_of(source)))
         yield path, frozenset(found)

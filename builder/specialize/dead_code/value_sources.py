@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.world import Unit
@@ -17,7 +17,19 @@ _PASS_ON = frozenset(
 
 #: Methods that put their arguments into a collection.
 _FILLS = frozenset(
-    ["add", "append", "appendleft", "extend", "insert", "put", "register", "setdefault", "update"]
+    [
+        "add",
+        "append",
+        "appendleft",
+        "extend",
+        "insert",
+        "put",
+        "put_nowait",
+        "register",
+        "set",
+        "setdefault",
+        "update",
+    ]
 )
 
 
@@ -63,6 +75,10 @@ def sources(unit: Unit, binding: Binding) -> Iterator[ast.AST]:
             yield from (item.context_expr for item in items)
         case ast.Match(subject=value):
             yield value
+        case ast.Try(body=body):  # the exception that a handler names carries what its raiser gave it
+            yield from (node.func for stmt in body for node in ast.walk(stmt) if isinstance(node, ast.Call))
+        case ast.FunctionDef() | ast.AsyncFunctionDef() if binding.kind == "def":
+            yield from results(at)
         case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.NamedExpr(value=value):
             yield value
         case ast.AnnAssign(value=ast.expr() as value):
@@ -88,9 +104,28 @@ def is_self(name: str, owner: Scope | None) -> bool:
     return bool(first) and first[0].arg == name
 
 
+def filled(unit: Unit, name: str, owner: Scope) -> Iterator[ast.AST]:
+    """What a function puts into a collection that a local variable of it holds."""
+    for node in ast.walk(owner.node):
+        if isinstance(node, ast.Name) and node.id == name:
+            yield from put_into(unit, node)
+
+
 def stored(unit: Unit, cls: ast.AST, name: str) -> Iterator[tuple[ast.AST, Scope]]:
-    """What the methods of a class store in an attribute of this name, and what its body says of it."""
+    """What the methods of a class store in an attribute of this name, what its body says of it, and what a
+    method of that name returns."""
     for node in ast.walk(cls):
+        found: Iterable[ast.AST] = ()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+            found = results(node)
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            found = (item.context_expr for item in node.items if _names(item.optional_vars, name))
+        elif isinstance(node, ast.Attribute) and node.attr == name:
+            found = put_into(unit, node)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr":
+            found = node.args[2:] if getattr(node.args[1], "value", None) == name else ()
+        for value in found:
+            yield value, unit.scope_of(value)
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)
         for target in targets:

@@ -14,12 +14,12 @@ from builder.specialize.dead_code.origins import (
     Origin,
     definition_around,
     is_protocol,
+    is_self,
     keeps_class,
     makes_own,
     origins,
 )
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
-from builder.specialize.dead_code.value_sources import is_self
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
 from builder.specialize.evaluating.scopes import Binding, Scope
@@ -461,9 +461,7 @@ class LookUps:
         method = owner.parent is not None and owner.parent.kind == "class"
         static = any(getattr(d, "id", "") == "staticmethod" for d in owner.node.decorator_list)
         if method and not static and args and args[0].arg == name and owner.parent is not None:
-            cls = f"{self._unit.name}.{owner.parent.qualname}"
-            # a method that another class borrows gets objects of that class
-            return "any" if self._world.ask("lends_methods", cls.rpartition(".")[2]) else "class", cls
+            return "class", f"{self._unit.name}.{owner.parent.qualname}"
         called = f"{self._unit.name}.{owner.qualname}"
         if method and owner.parent is not None:
             called = f"{self._unit.name}.{owner.parent.qualname}"

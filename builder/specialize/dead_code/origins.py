@@ -8,13 +8,18 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from builder.specialize.dead_code.hierarchy import HARMLESS_CLASS_DECORATORS, defines_method
-from builder.specialize.dead_code.value_sources import default, is_self, parts, sources, stored, stored_inside
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
+#: Functions that give what they are given, its elements or its class.
+_PASS_ON = frozenset(
+    ["cast", "chain", "copy", "deepcopy", "deque", "dict", "enumerate", "filter", "from_iterable",
+     "frozenset", "getattr", "getmodule", "getmro", "islice", "iter", "list", "map", "max", "min", "next",
+     "partial", "reversed", "set", "sorted", "tuple", "type", "zip"]
+)  # fmt: skip
 _PROTOCOLS = frozenset(["typing.Protocol", "typing_extensions.Protocol"])
 #: So many bases one above the other are looked at.
 MAX_DEPTH = 30
@@ -102,7 +107,7 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
         at, scope = todo.pop()
         further: list[tuple[ast.AST, Scope]] = []
         if attributes or not isinstance(at, ast.Attribute):
-            further += ((each, unit.scope_of(each)) for each in parts(at))
+            further += ((each, unit.scope_of(each)) for each in _parts(at))
         if isinstance(at, ast.Call):
             made = evaluator.qualified(at.func, scope)
             if isinstance(made, str) and not makes_own(evaluator.world, made):
@@ -124,16 +129,16 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
                     if definition is not None:
                         named = named_by(evaluator, _annotation(owner.node, at.id))
                         yield replace(entry(unit, definition, owner.node, at.id), class_name=named)
-                    further += ((each, unit.scope_of(each)) for each in default(owner.node, at.id))
+                    further += ((each, unit.scope_of(each)) for each in _default(owner.node, at.id))
                 further += ((each, owner or scope) for each in sources(unit, binding))
                 if isinstance(binding.node, ast.Nonlocal):
                     further += (
-                        (each, unit.scope_of(each)) for each in stored_inside(unit, binding.node, at.id)
+                        (each, unit.scope_of(each)) for each in _stored_inside(unit, binding.node, at.id)
                     )
         elif isinstance(at, ast.Attribute) and isinstance(at.value, ast.Name):
             owner = scope.find(at.value.id)
             if owner is not None and is_self(at.value.id, owner) and owner.parent is not None:
-                further = list(stored(unit, owner.parent.node, at.attr))
+                further = list(_stored(unit, owner.parent.node, at.attr))
         todo += [(each, where) for each, where in further if each not in seen]
         seen.update(each for each, _ in further)
 
@@ -296,3 +301,102 @@ def _global(evaluator: Evaluator, node: ast.expr, scope: Scope) -> str:
         owner = scope.find(node.id)
         return f"{evaluator.unit.name}.{node.id}" if owner is not None and owner.kind == "module" else ""
     return ""
+
+
+def _default(function: ast.AST, parameter: str) -> Iterator[ast.expr]:
+    """The default of a parameter, if it has one."""
+    args = getattr(function, "args", None)
+    if isinstance(args, ast.arguments):
+        positional = [*args.posonlyargs, *args.args]
+        named = zip(reversed(positional), reversed(args.defaults), strict=False)
+        yield from (value for arg, value in named if arg.arg == parameter)
+        named_only = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+        yield from (value for arg, value in named_only if arg.arg == parameter and value is not None)
+
+
+def _parts(node: ast.AST) -> list[ast.expr]:
+    """The subexpressions that may supply an expression's value, or a part of it."""
+    match node:
+        case ast.Subscript(value=value, slice=ast.Attribute(attr="__module__") as of):
+            return [value, of]  # `sys.modules[it.__module__]`
+        case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value):
+            return [value]
+        case ast.Await(value=value) | ast.NamedExpr(value=value):
+            return [value]
+        case ast.IfExp(body=body, orelse=other):
+            return [body, other]
+        case ast.BoolOp(values=values):
+            return list(values)
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return list(items)
+        case ast.Dict(keys=keys, values=values):
+            return [*filter(None, keys), *values]
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+        case ast.ListComp(elt=item) | ast.SetComp(elt=item) | ast.GeneratorExp(elt=item):
+            return [item, *(one.iter for one in node.generators)]
+        case ast.DictComp(key=key, value=value):
+            return [key, value, *(one.iter for one in node.generators)]
+        case ast.Call(func=func, args=given):  # `given.items()`, `copy.copy(it)`, `make()`
+            last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+            named = [each for each in given if getattr(each, "attr", "") == "__module__"]
+            return [func, *(given if last in _PASS_ON else named)]
+    return []
+
+
+def sources(unit: Unit, binding: Binding) -> Iterator[ast.AST]:
+    """The expressions from which a binding takes its value."""
+    at: ast.AST | None = binding.node
+    while at is not None and not isinstance(at, (ast.stmt, ast.comprehension, ast.NamedExpr)):
+        at = unit.module.parents.get(at)
+    match at:
+        case ast.For(iter=value) | ast.AsyncFor(iter=value) | ast.comprehension(iter=value):
+            yield value
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            yield from (item.context_expr for item in items)
+        case ast.Match(subject=value):
+            yield value
+        case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.NamedExpr(value=value):
+            yield value
+        case ast.AnnAssign(value=ast.expr() as value):
+            yield value
+
+
+def _stored_inside(unit: Unit, declaration: ast.Nonlocal, name: str) -> Iterator[ast.AST]:
+    """The expressions from which the function that declares a name `nonlocal` gives it values."""
+    for node in ast.walk(unit.scope_of(declaration).node):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            yield from sources(unit, Binding("other", node))
+
+
+def is_self(name: str, owner: Scope | None) -> bool:
+    """Is this the first parameter of a method?"""
+    if owner is None or owner.parent is None or owner.parent.kind != "class":
+        return False
+    if not isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    if any(getattr(decorator, "id", "") == "staticmethod" for decorator in owner.node.decorator_list):
+        return False
+    first = [*owner.node.args.posonlyargs, *owner.node.args.args][:1]
+    return bool(first) and first[0].arg == name
+
+
+def _stored(unit: Unit, cls: ast.AST, name: str) -> Iterator[tuple[ast.AST, Scope]]:
+    """What the methods of a class store in an attribute of this name, and what its body says of it."""
+    for node in ast.walk(cls):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = getattr(node, "value", None)
+        for target in targets:
+            if isinstance(node, (ast.For, ast.AsyncFor)) and _names(target, name):
+                yield node.iter, unit.scope_of(node)
+            elif isinstance(value, ast.expr) and _names(target, name):
+                yield value, unit.scope_of(node)
+
+
+def _names(target: ast.AST | None, name: str) -> bool:
+    """Does a target store in an attribute of this name, or in a part of it?"""
+    while isinstance(target, (ast.Subscript, ast.Starred)):
+        target = target.value
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return any(_names(item, name) for item in target.elts)
+    return isinstance(target, ast.Attribute) and target.attr == name

@@ -8,13 +8,17 @@ from collections.abc import Iterator
 
 from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.dead_code.look_ups import Site
-from builder.specialize.dead_code.origins import Entry, Global, Origin, imported, named_by, origins
-from builder.specialize.dead_code.value_sources import put_into, results, sources
+from builder.specialize.dead_code.origins import Entry, Global, Origin, imported, named_by, origins, sources
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
+
+#: Methods that put their arguments into a collection.
+_FILLS = frozenset(
+    ["add", "append", "appendleft", "extend", "insert", "put", "register", "setdefault", "update"]
+)
 
 #: A file, and the origins of what that file supplies.
 Step = tuple[str, frozenset[Origin]]
@@ -68,7 +72,6 @@ class Places:
             unit = self._world.unit(path)
             names = {*called, *constructors} if entry.callee == last else {entry.callee}
             yield path, frozenset(self._arguments(unit, names, entry, only_parameters=bool(known)))
-            yield path, frozenset(self._others_called(unit, called, entry))
 
     def _classes(self, name: str) -> Iterator[Step]:
         """The files of a class and of those that inherit from it: what an annotation says of an object."""
@@ -89,23 +92,6 @@ class Places:
                         if not only_parameters or _is_parameter(argument, scope):
                             yield from origins(evaluator, argument, scope)
 
-    def _others_called(self, unit: Unit, names: set[str], entry: Entry) -> Iterator[Origin]:
-        """What is called in place of a function: another global that holds it, and what it is given to."""
-        evaluator = Evaluator(self._world, unit)
-        for name in sorted(names):
-            for node in nodes_on(unit, name):
-                if _last_name(node) != name or not isinstance(getattr(node, "ctx", None), ast.Load):
-                    continue
-                parent = unit.module.parents.get(node)
-                if isinstance(parent, ast.Call) and parent.func is node:
-                    continue
-                for holder in _held_by(unit, node):
-                    if holder != name:
-                        yield Entry(f"{unit.name}.{holder}", holder)
-                call = unit.module.parents.get(parent) if isinstance(parent, ast.keyword) else parent
-                if isinstance(call, ast.Call):
-                    yield from origins(evaluator, call.func, unit.scope_of(call))
-
     def _from_global(self, origin: Global) -> Iterator[Step]:
         """The file of a global or a function with what it holds or returns, and the files that fill it."""
         module, _, name = origin.name.rpartition(".")
@@ -121,7 +107,7 @@ class Places:
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 known = [] if node.decorator_list else list(self._classes(named_by(evaluator, node.returns)))
                 yield from known
-                for value in () if known else results(node):
+                for value in () if known else _results(node):
                     found.update(origins(evaluator, value, unit.scope_of(value), True))
             elif binding.kind != "class":
                 for source in sources(unit, binding):
@@ -137,7 +123,7 @@ class Places:
         for name in sorted(names):
             for node in nodes_on(unit, name):
                 if _last_name(node) == name:
-                    for value in put_into(unit, node):
+                    for value in _put_into(unit, node):
                         yield unit.path, frozenset(origins(evaluator, value, unit.scope_of(value)))
 
     def _seeing(self, name: str) -> defaultdict[str, set[str]]:
@@ -163,8 +149,6 @@ def _given_to(unit: Unit, node: ast.AST, entry: Entry) -> list[ast.expr]:
     Where the name itself is an argument (`partial(run, it)`, `pool.submit(run, it)`), all the others.
     """
     call = unit.module.parents.get(node)
-    while isinstance(call, ast.Subscript) and call.value is node:  # `TABLE[key](it)`
-        node, call = call, unit.module.parents.get(call)
     call = unit.module.parents.get(call) if isinstance(call, ast.keyword) else call
     if not isinstance(call, ast.Call):
         return []
@@ -174,18 +158,6 @@ def _given_to(unit: Unit, node: ast.AST, entry: Entry) -> list[ast.expr]:
     return [argument for argument in given if argument is not node]
 
 
-def _held_by(unit: Unit, node: ast.AST) -> list[str]:
-    """The names at the top of a module to which a statement gives something made of an expression."""
-    parents = unit.module.parents
-    at: ast.AST | None = node
-    while isinstance(at, (ast.expr, ast.keyword)):
-        at = parents.get(at)
-    if not isinstance(at, (ast.Assign, ast.AnnAssign)) or parents.get(at) is not unit.module.tree:
-        return []
-    targets = at.targets if isinstance(at, ast.Assign) else [at.target]
-    return [target.id for target in targets if isinstance(target, ast.Name)]
-
-
 def _is_parameter(node: ast.expr, scope: Scope) -> bool:
     """Is an argument, starred or not, a parameter of a function around it?"""
     plain = node.value if isinstance(node, ast.Starred) else node
@@ -193,3 +165,35 @@ def _is_parameter(node: ast.expr, scope: Scope) -> bool:
         return False
     owner = scope.find(plain.id)
     return owner is not None and any(binding.kind == "parameter" for binding in owner.names[plain.id])
+
+
+def _results(function: ast.AST) -> Iterator[ast.expr]:
+    """What a function returns and yields."""
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) and node.value is not None:
+            yield node.value
+
+
+def _put_into(unit: Unit, node: ast.AST) -> Iterator[ast.expr]:
+    """What a statement stores in a name or an item of it, and what it gives to a method that fills it.
+
+    `NAME = it`, `NAME[key] = it`, `NAME[key].append(it)`, `NAME.register(key, it)`.
+    """
+    parents = unit.module.parents
+    below, at = node, parents.get(node)
+    while True:
+        if isinstance(at, ast.Subscript) and at.value is below:
+            below, at = at, parents.get(at)
+            continue
+        call = parents.get(at) if isinstance(at, ast.Attribute) and at.attr in _FILLS else None
+        if not isinstance(call, ast.Call) or call.func is not at:
+            break
+        yield from call.args
+        yield from (keyword.value for keyword in call.keywords)
+        below, at = call, parents.get(call)
+    if isinstance(getattr(below, "ctx", None), ast.Store):
+        while isinstance(at, (ast.Tuple, ast.List, ast.Starred)):
+            at = parents.get(at)
+        value = getattr(at, "value", None)
+        if isinstance(value, ast.expr):
+            yield value

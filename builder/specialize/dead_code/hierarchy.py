@@ -353,7 +353,9 @@ class Hierarchy:
         library = isinstance(name, str) and not self._ours(name)
         return library and any(self._is_foreign(unit, each, scope) for each in at.args)
 
-    def _is_foreign(self, unit: Unit, func: ast.expr, scope: Scope) -> bool:
+    def _is_foreign(
+        self, unit: Unit, func: ast.expr, scope: Scope, seen: frozenset[tuple[Scope, str]] = frozenset()
+    ) -> bool:
         """Is it a function of another package, or a method of an object that one made?"""
         name = Evaluator(self._world, unit).qualified(func, scope)
         if isinstance(name, str) and "." in name and not self._ours(name):
@@ -362,8 +364,11 @@ class Hierarchy:
         home = scope.find(owner.id) if isinstance(owner, ast.Name) else None
         if home is None or not isinstance(owner, ast.Name):
             return False
+        if (home, owner.id) in seen:
+            return False  # `it = it.next()`: what else binds the name tells
+        seen |= {(home, owner.id)}
         makers = [each.value.func for each in home.names[owner.id] if isinstance(each.value, ast.Call)]
-        return any(self._is_foreign(unit, maker, home) for maker in makers)
+        return any(self._is_foreign(unit, maker, home, seen) for maker in makers)
 
     def _scope_around(self, unit: Unit, node: ast.AST) -> Scope:
         at: ast.AST | None = node

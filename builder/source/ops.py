@@ -82,14 +82,6 @@ class DropItem:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportModule:
-    """`from module import name` becomes `import module`, which runs the module and takes no name from it."""
-
-    node: ast.ImportFrom
-    module: str
-
-
-@dataclass(frozen=True, slots=True)
 class DropAnnotation:
     """A parameter (ast.arg), a return (FunctionDef) or an AnnAssign with a value loses its annotation."""
 
@@ -111,18 +103,7 @@ class Body:
     source: str
 
 
-Op = (
-    Remove
-    | Decide
-    | Unwrap
-    | Replace
-    | Operands
-    | DropItem
-    | ImportModule
-    | DropAnnotation
-    | DropGuard
-    | Body
-)
+Op = Remove | Decide | Unwrap | Replace | Operands | DropItem | DropAnnotation | DropGuard | Body
 
 
 def irrefutable(pattern: ast.pattern) -> bool:

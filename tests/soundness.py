@@ -24,7 +24,7 @@ from types import FrameType
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "unit")]
 
-from program_check import differences, programs  # noqa: E402
+from program_check import differences, imported, programs  # noqa: E402
 from program_parts import BATCH  # noqa: E402
 
 #: The versions of Python before which a name that one comprehension binds is unbound in the next one
@@ -47,7 +47,7 @@ def check(seed: int) -> tuple[int, list[str]]:
     signal.signal(signal.SIGPROF, _too_long)
     signal.setitimer(signal.ITIMER_PROF, _LIMIT)
     try:
-        return seed, differences(programs(seed))
+        return seed, differences(programs(seed), imported(seed))
     except (Exception, TooLong) as error:
         return seed, [f"{type(error).__name__}: {error}"]
     finally:

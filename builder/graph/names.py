@@ -7,7 +7,7 @@ whether it has an `__init__.py` or not.
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 
 def module_of(path: str, packages: Mapping[str, str]) -> str | None:
@@ -55,6 +55,13 @@ def locate(name: str, packages: Mapping[str, str], paths: Container[str]) -> tup
         module, _, last = module.rpartition(".")
         rest = f"{last}.{rest}" if rest else last
     return None
+
+
+def packages_around(module: str) -> Iterator[str]:
+    """Yields the packages that a module lies in, from the inside out."""
+    while "." in module:
+        module = module.rpartition(".")[0]
+        yield module
 
 
 def package_of(path: str, module: str) -> str:

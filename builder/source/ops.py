@@ -82,6 +82,14 @@ class DropItem:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportModule:
+    """`from module import name` becomes `import module`, which runs the module and takes no name from it."""
+
+    node: ast.ImportFrom
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
 class DropAnnotation:
     """A parameter (ast.arg), a return (FunctionDef) or an AnnAssign with a value loses its annotation."""
 
@@ -103,7 +111,18 @@ class Body:
     source: str
 
 
-Op = Remove | Decide | Unwrap | Replace | Operands | DropItem | DropAnnotation | DropGuard | Body
+Op = (
+    Remove
+    | Decide
+    | Unwrap
+    | Replace
+    | Operands
+    | DropItem
+    | ImportModule
+    | DropAnnotation
+    | DropGuard
+    | Body
+)
 
 
 def irrefutable(pattern: ast.pattern) -> bool:

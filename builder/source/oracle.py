@@ -18,6 +18,7 @@ from builder.source.ops import (
     DropAnnotation,
     DropGuard,
     DropItem,
+    ImportModule,
     Op,
     Operands,
     Remove,
@@ -51,7 +52,7 @@ class Oracle:
     """Applies operations to syntax trees; what it gives has no places in the text."""
 
     def __init__(self, ops: Iterable[Op]) -> None:
-        self.statements: dict[ast.AST, Remove | Decide | Unwrap | Body] = {}
+        self.statements: dict[ast.AST, Remove | Decide | Unwrap | ImportModule | Body] = {}
         self.expressions: dict[ast.AST, Replace | Operands] = {}
         self.dropped: defaultdict[tuple[ast.AST, str], set[int]] = defaultdict(set)
         self.bare: set[ast.AST] = set()
@@ -90,6 +91,8 @@ class Oracle:
         if isinstance(op, Decide):
             assert isinstance(stmt, ast.If)
             return self.suite(stmt.body if op.value else stmt.orelse)
+        if isinstance(op, ImportModule):
+            return [ast.Import(names=[ast.alias(name=op.module, asname=None)])]
         if isinstance(op, Body):
             new = self.generic(stmt)
             new.body = ast.parse(op.source).body

@@ -34,6 +34,7 @@ from builder.source.ops import (
     DropAnnotation,
     DropGuard,
     DropItem,
+    ImportModule,
     Op,
     Operands,
     Remove,
@@ -59,7 +60,7 @@ class _Splicer:
         self.unwrapped: dict[ast.AST, list[ast.stmt]] = {}
         self.bodies: dict[ast.AST, str] = {}
         self.dropped: defaultdict[tuple[ast.AST, str], set[int]] = defaultdict(set)
-        self.expressions: list[Operands | DropAnnotation | DropGuard] = []
+        self.small: list[Operands | ImportModule | DropAnnotation | DropGuard] = []
         self.replaced: dict[ast.expr, ast.expr | str] = {}
         self.spans: list[Span] = []
         for op in ops:
@@ -76,7 +77,7 @@ class _Splicer:
             elif isinstance(op, Replace):
                 self.replaced[op.node] = op.by
             else:
-                self.expressions.append(op)
+                self.small.append(op)
 
     def run(self) -> bytes:
         module = self.module
@@ -87,9 +88,12 @@ class _Splicer:
             if field in ("handlers", "cases"):
                 self.drop_clauses(node, field, indices)
         self.replace()
-        for op in self.expressions:
+        for op in self.small:
             if isinstance(op, Operands):
                 self.spans.extend(operand_spans(module, op))
+            elif isinstance(op, ImportModule):
+                new = b"import " + op.module.encode()
+                self.spans.append((module.start(op.node), module.end(op.node), new))
             elif isinstance(op, DropGuard):
                 self.spans.extend(guard_spans(module, op))
             else:

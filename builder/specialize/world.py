@@ -74,6 +74,8 @@ class Unit:
         # of statements that have their lines for themselves
         self.leaving: set[ast.AST] = set()
         self.hidden: list[tuple[int, int]] = []
+        # imports of which all names leave, while their module still runs
+        self.running: set[ast.AST] = set()
 
     @property
     def version(self) -> int:

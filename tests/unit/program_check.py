@@ -9,6 +9,7 @@ from textwrap import indent
 from unittest.mock import patch
 
 from manifest_text import manifest
+from program_imports import modules
 from program_parts import AROUND, BATCH, FACTS
 from program_run import run
 from random_program import Program
@@ -34,6 +35,11 @@ def programs(seed: int) -> dict[str, str]:
     return {f"pkg/prog{i}.py": Program(random, size).text() for i, size in enumerate(sizes)}
 
 
+def imported(seed: int) -> dict[str, str]:
+    """Path -> source of the modules that the programs of a batch may import."""
+    return modules(Random(seed))
+
+
 def specialized(files: Mapping[str, str]) -> Specialized:
     names = {path: _module(path) for path in (*files, *GONE)}
     with patch.object(final_texts, "format_files", lambda texts: {}):  # layout is not meaning
@@ -46,12 +52,14 @@ def specialized(files: Mapping[str, str]) -> Specialized:
         return specialize(program, whole.Policy(KNOWN, may_prune=lambda path: True))
 
 
-def differences(written: Mapping[str, str]) -> list[str]:
+def differences(written: Mapping[str, str], later: Mapping[str, str]) -> list[str]:
     """What differs before and after specialization, program by program; empty when all is well.
+
+    `later`: path -> source of what the programs may import.
 
     A program in which something that is gone is still used is left out: the build would stop there.
     """
-    files = {**AROUND, **written}
+    files = {**AROUND, **later, **written}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         result = specialized(files)
@@ -62,10 +70,11 @@ def differences(written: Mapping[str, str]) -> list[str]:
             if path in stopped:
                 continue
             for choice in range(RUNS):
-                one = run({**AROUND, path: files[path]}, choice, gone=True)
-                two = run({**{p: after[p] for p in AROUND}, path: after[path]}, choice, gone=False)
+                one = run({p: files[p] for p in (*AROUND, path)}, choice, True, later)
+                two = run({p: after[p] for p in (*AROUND, path)}, choice, False, {p: after[p] for p in later})
                 if one != two:
-                    different.append(f"{files[path]}\n--- after ---\n{after[path]}\n--- {one}\n--- {two}\n")
+                    sources = "".join(f"# {p}\n{files[p]}" for p in (*later, path))
+                    different.append(f"{sources}\n--- after ---\n{after[path]}\n--- {one}\n--- {two}\n")
                     break
     return different
 

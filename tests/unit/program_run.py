@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 from program_parts import FRAMEWORK
@@ -120,18 +123,48 @@ class _Effects:
         return lambda: None
 
 
-def run(files: Mapping[str, str], seed: int, gone: bool) -> Outcome:
-    """Run `entry` of the last file. `gone`: the removed module exists still, as upstream has it."""
+class _Later:
+    """Finds modules that run when they are imported, and not before."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self.paths = {_module(path): path for path in files}
+        self.files = files
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        path = self.paths.get(name)
+        package = path is not None and path.endswith("__init__.py")
+        return None if path is None else spec_from_loader(name, self, is_package=package)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        path = self.paths[module.__name__]
+        exec(_code(self.files[path], path), module.__dict__)
+
+
+def run(
+    files: Mapping[str, str], seed: int, gone: bool, later: Mapping[str, str] = MappingProxyType({})
+) -> Outcome:
+    """Run `entry` of the last file.
+
+    `gone`: the removed module exists still, as upstream has it. `later`: path -> source of what is imported
+    only where a file does so.
+    """
     outcome = Outcome()
     effects = _Effects(seed, outcome)
     modules = _modules(effects, gone)
-    before = {name: sys.modules.get(name) for name in (*modules, *map(_module, files), "aiter", "pkg.gone")}
+    names = (*modules, *map(_module, (*files, *later)), "aiter", "pkg.gone")
+    before = {name: sys.modules.get(name) for name in names}
+    finder = _Later(later)
+    sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
     try:
         for name in before:
             sys.modules.pop(name, None)
         sys.modules.update(modules)
         outcome.end = _enter(files, effects)
     finally:
+        sys.meta_path.remove(finder)  # type: ignore[arg-type]
         for name, module in before.items():
             if module is None:
                 sys.modules.pop(name, None)

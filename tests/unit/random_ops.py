@@ -12,6 +12,7 @@ from builder.source.ops import (
     DropAnnotation,
     DropGuard,
     DropItem,
+    ImportModule,
     Op,
     Operands,
     Remove,
@@ -80,6 +81,8 @@ class _Chooser:
         kind = self.random.randrange(3)
         if kind == 0:
             return Remove(node)
+        if isinstance(node, ast.ImportFrom) and kind == 1:
+            return ImportModule(node, node.module or "pkg.mod")
         if isinstance(node, ast.If):
             return Decide(node, bool(self.random.randrange(2)))
         if isinstance(node, ast.While) and node.orelse:

@@ -12,7 +12,7 @@ import os
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from program_check import differences, programs, specialized
+from program_check import differences, imported, programs, specialized
 from program_parts import AROUND, BATCH
 from program_run import run
 
@@ -28,7 +28,7 @@ EXAMPLES = int(os.environ.get("EXAMPLES", 1_000_000 if LONG else 300))
 )  # a seed cannot shrink
 def test_a_program_does_the_same_before_and_after(seed: int) -> None:
     seed += int(os.environ.get("SEED", "0")) << 48
-    different = differences(programs(seed))
+    different = differences(programs(seed), imported(seed))
     assert not different, "\n".join(different)
 
 
@@ -38,10 +38,11 @@ def test_the_random_programs_ask_the_facts_and_run_to_the_end() -> None:
     decided = stopped = 0
     for seed in range(12):
         written = programs(seed)
-        result = specialized({**AROUND, **written})
+        later = imported(seed)
+        result = specialized({**AROUND, **later, **written})
         decided += result.decided
         stopped += len({item.path for item in result.leftovers})
-        ends += [run({**AROUND, p: text}, 0, gone=True).end.split()[0] for p, text in written.items()]
+        ends += [run({**AROUND, p: t}, 0, True, later).end.split()[0] for p, t in written.items()]
     assert decided > 50
     assert ends.count("returns") > len(ends) / 2
     assert stopped < len(ends) / 2
@@ -52,4 +53,5 @@ def test_a_random_program_does_the_same_each_time() -> None:
     for seed in range(20):
         for path, text in programs(seed).items():
             files = {**AROUND, path: text}
-            assert run(files, 1, gone=True) == run(files, 1, gone=True), text
+            later = imported(seed)
+            assert run(files, 1, True, later) == run(files, 1, True, later), text

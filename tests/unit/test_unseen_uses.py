@@ -326,3 +326,71 @@ def test_what_runs_text_as_code(text: str, runs: bool) -> None:
 )
 def test_the_names_that_a_string_may_stand_for(value: str, names: set[str]) -> None:
     assert set(possible_names(value)) == names
+
+
+@pytest.mark.parametrize(
+    ("imports", "use"),
+    [
+        ("from operator import methodcaller as reader", "reader(name)(a)"),
+        ("from operator import methodcaller", "list(map(methodcaller, [name]))[0](a)"),
+        ("import operator", "list(map(operator.attrgetter, [name]))[0](a)"),
+        ("from inspect import getattr_static as reader", "reader(a, name)(a)"),
+        ("from inspect import getmembers as reader", "dict(reader(a))[name]()"),
+        ("import builtins", "builtins.vars(A)[name](a)"),
+        ("import pkgutil", "pkgutil.resolve_name('pkg.a:A.' + name)(a)"),
+    ],
+)
+def test_a_function_that_looks_up_attributes_is_known_by_any_name(imports: str, use: str) -> None:
+    assert method_stays(use, head=imports)
+
+
+IN_MODULE = """
+    from pkg.platform import is_npu
+    from pkg.tool import Base, call
+    def purge():
+        return 1
+    def direct():
+        if is_npu():
+            return purge()
+    class Heir(Base):
+        pass
+    def main(name):
+        return Heir().ask(name), call(name)
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "stays"),
+    [
+        ("pydoc.locate('pkg.a.' + name)", True),
+        ("pkgutil.resolve_name('pkg.a.' + name)", True),
+        ("pkgutil.resolve_name('pkg.a:' + name)", True),
+        ("pkgutil.resolve_name('pkg.tool:' + name)", False),
+        ("getattr(sys.modules.get('pkg.a'), name)", True),
+        ("getattr(sys.modules.get('pkg.tool'), name)", False),
+        ("getattr(sys.modules[self.__module__], name)", True),
+        ("getattr(inspect.getmodule(type(self)), name)", True),
+        ("getattr(util.module_from_spec(util.find_spec('pkg.' + sub)), name)", True),
+        ("getattr(getattr(pkg, 'a'), name)", True),
+        ("getattr(getattr(pkg, 'tool'), name)", False),
+        ("getattr(getattr(pkg, sub), name)", True),
+        ("direct().__globals__[name]", True),
+        ("direct().__globals__['direct']", False),
+        ("sys._getframe(1).f_globals[name]", True),
+    ],
+)
+def test_a_function_stays_where_its_module_may_be_asked_for_it(found: str, stays: bool) -> None:
+    tool = f"""
+    import inspect, pkgutil, pydoc, sys, pkg
+    from importlib import util
+    class Base:
+        def ask(self, name, sub="a"):
+            return {found}
+    def direct():
+        from pkg.a import direct
+        return direct
+    def call(name):
+        return 1
+    """
+    files = {"pkg/a.py": dedent(IN_MODULE), "pkg/tool.py": dedent(tool)}
+    assert ("def purge" in output(files)["pkg/a.py"]) is stays

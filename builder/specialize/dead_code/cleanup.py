@@ -10,8 +10,9 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
-from builder.source.ops import DropItem, Op, Remove
+from builder.source.ops import DropItem, ImportModule, Op, Remove
 from builder.specialize.dead_code.dead import Dead
 from builder.specialize.dead_code.unused import Bound, Unused, typing_only
 from builder.specialize.program import Policy, Program
@@ -106,10 +107,13 @@ class Cleaner:
             asked, names = names, set()
             for path in sorted(paths | cleaned.ops.keys()):
                 unit = world.unit(path)
-                for bound in self._unused.imports(world, unit):
+                leaving, running = self._unused.imports(world, unit)
+                for bound in chain(leaving, running):
                     if bound.public and self._dead.looked_up(world, unit, bound):
                         continue
                     unread[path].append(bound)
+                    if bound in running:
+                        unit.running.add(bound.node)
                     names |= self._dead.drop(unit, bound.node.names[bound.index])
                     if bound.public:
                         cleaned.dead[f"{unit.name}.{bound.name}"] = "the import is no longer used"
@@ -143,7 +147,9 @@ def _drop(unit: Unit, unread: Iterable[Bound]) -> list[Op]:
     for node, indices in dropped.items():
         if node in within:
             continue
-        if len(indices) == len(node.names):
+        if isinstance(node, ast.ImportFrom) and node in unit.running and unit.leaving.issuperset(node.names):
+            ops.append(ImportModule(node, unit.absolute(node)))
+        elif len(indices) == len(node.names):
             ops.append(Remove(node))
         else:
             ops.extend(DropItem(node, "names", index) for index in indices)

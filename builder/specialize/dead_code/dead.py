@@ -21,10 +21,13 @@ from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, defines, identifier_counts
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import (
+    DEFINITIONS,
     first_line,
     no_names,
+    nodes_on,
     possible_names,
     refers,
+    refers_within,
     string_names,
 )
 from builder.specialize.world import SpecializerWorld, Unit
@@ -142,15 +145,18 @@ class Dead:
         """Where a name to which nothing refers is defined. Not `proven`: only where the facts say that
         nothing else calls it."""
         leaving: list[tuple[Unit, Definition]] = []
-        staying: list[tuple[Unit, Definition]] = []
+        staying: list[tuple[Unit, ast.stmt]] = []
         for path in sorted(self._places[encoded]):
             unit = world.unit(path)
             for item in definitions(unit).get(name, ()):
                 if item.node not in unit.leaving:
-                    leaves = self._leaves(world, unit, item, proven)
-                    (leaving if leaves else staying).append((unit, item))
+                    if self._leaves(world, unit, item, proven):
+                        leaving.append((unit, item))
+                    else:
+                        staying.append((unit, item.node))
+            staying.extend((unit, node) for node in _hidden_definitions(unit, name))
         # one that stays may mean another by the name that both have
-        if not any(_says(item.node, name) for _, item in staying):
+        if not any(refers_within(unit, node, name) for unit, node in staying):
             yield from leaving
 
     def _leaves(self, world: SpecializerWorld, unit: Unit, item: Definition, proven: bool) -> bool:
@@ -284,18 +290,12 @@ def _is_no_class(node: ast.stmt) -> bool:
     return isinstance(getattr(node, "value", None), ast.Constant)
 
 
-def _says(node: ast.stmt, name: str) -> bool:
-    """Does a definition of a name read, import or look up that name?"""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name) and inner.id == name and isinstance(inner.ctx, ast.Load):
-            return True
-        if isinstance(inner, ast.Attribute) and inner.attr == name:
-            return True
-        if isinstance(inner, ast.alias) and name in (inner.asname, *inner.name.split(".")):
-            return True
-        if isinstance(inner, ast.Constant) and inner.value == name:
-            return True
-    return False
+def _hidden_definitions(unit: Unit, name: str) -> Iterator[ast.stmt]:
+    """Where a file defines a name so that it never leaves: in a loop, a function or the like."""
+    listed = {id(item.node) for item in definitions(unit).get(name, ())}
+    for node in nodes_on(unit, name):
+        if isinstance(node, DEFINITIONS) and node.name == name and id(node) not in listed:
+            yield node
 
 
 def _visible(unit: Unit, low: int, high: int) -> bytes:

@@ -283,9 +283,7 @@ class Effects:
         """Does the class call methods of the program for its members, as an enumeration does?"""
         bases = [self._evaluator.qualified(base, scope) for base in node.bases]
         known = [base for base in bases if isinstance(base, str)]
-        if not any(
-            self._world.ask("is_enumeration", base) or base.endswith(("Enum", "Flag")) for base in known
-        ):
+        if not any(self._world.ask("inherits_enumeration", base) for base in known):
             return False
         own = self._evaluator.unit.scopes.of(node).names
         return not MAKE_MEMBERS.isdisjoint(own) or any(

@@ -26,7 +26,7 @@ MAX_CALL = 2000
 
 _HOLE = (
     rb"(?:\{[^{}\n]*(?:\{[^{}\n]*\}[^{}\n]*)*\}"
-    rb"|%(?:\(\w*\))?[-#0+]*(?:\d+|\*)?(?:\.\d+)?[sdrixaefgcu]|\$\{\w*\}|\$\w+)"
+    rb"|%(?:\(\w*\))?[-#0+]*(?:\d+|\*)?(?:\.\d+)?[sdrioxXaeEfFgGcu]|\$\{\w*\}|\$\w+)"
 )
 _SPLIT = re.compile(_HOLE)
 _BODY = rb"\w*" + _HOLE + rb"(?:\w|" + _HOLE + rb")*"

@@ -20,7 +20,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 #: Bases that call no method of a subclass but those with two underscores on either side.
 _PASSIVE = frozenset(["object", "abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Protocol"])
-_ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "ReprEnum"))
+#: Enumerations of the standard library, which inherit from nothing but numbers and strings.
+ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "ReprEnum"))
 _EXCEPTIONS = frozenset(
     name
     for name, value in vars(builtins).items()
@@ -85,27 +86,33 @@ _INERT = frozenset(
     ]
 )
 #: Bases whose subclasses appear in no list, so that one may leave.
-INERT_BASES = _PASSIVE | _ENUMS | _EXCEPTIONS | _BUILTIN | _TUPLES | _INERT
+INERT_BASES = _PASSIVE | ENUMS | _EXCEPTIONS | _BUILTIN | _TUPLES | _INERT
 
 #: Methods that the standard library calls on objects of any class that are handed to it.
 DUCK_METHODS = frozenset(
     [
-        "aclose", "acquire", "append", "as_integer_ratio", "asend", "athrow", "cancel", "cancelled",
-        "clear", "close", "conjugate", "connection_lost", "connection_made", "copy",
-        "create_module", "data_received", "datagram_received", "decode", "detach", "done", "dst",
-        "emit", "encode", "eof_received", "error_received", "exec_module", "extend", "fileno",
-        "filter", "find_module", "find_spec", "flush", "format", "fromutc", "get", "get_code",
-        "get_data", "get_filename", "get_source", "getvalue", "handle", "invalidate_caches",
-        "is_package", "isatty", "items", "join", "keys", "load_module", "locked", "next", "notify",
-        "notify_all", "pause_writing", "peek", "pop", "put", "read", "read1", "readable",
-        "readinto", "readline", "readlines", "recv", "release", "resume_writing", "run", "seek",
-        "seekable", "send", "sort", "start", "tell", "throw", "truncate", "tzname", "update",
-        "utcoffset", "values", "wait", "writable", "write", "writelines",
+        "aclose", "acquire", "append", "as_integer_ratio", "asend", "athrow", "buffer_updated",
+        "cancel", "cancelled", "clear", "close", "comment", "conjugate", "connection_lost",
+        "connection_made", "copy", "create_module", "data", "data_received", "datagram_received",
+        "decode", "detach", "doctype", "done", "dst", "emit", "encode", "end", "end_ns",
+        "eof_received", "error_received", "exec_module", "extend", "fileno", "filter",
+        "find_module", "find_spec", "flush", "format", "fromutc", "get", "get_buffer", "get_code",
+        "get_data", "get_filename", "get_nowait", "get_source", "getvalue", "handle",
+        "invalidate_caches", "is_package", "isatty", "items", "join", "keys", "load_module",
+        "locked", "next", "notify", "notify_all", "pause_writing", "peek", "pi",
+        "pipe_connection_lost", "pipe_data_received", "pop", "process_exited", "put", "put_nowait",
+        "read", "read1", "readable", "readinto", "readline", "readlines", "recv", "release",
+        "resume_writing", "run", "seek", "seekable", "send", "sort", "start", "start_ns", "tell",
+        "throw", "truncate", "tzname", "update", "utcoffset", "values", "wait", "writable", "write",
+        "writelines",
     ]
 )  # fmt: skip
 
 #: Methods of the standard library that call what methods they like of the object or class they are handed.
 _CALLS_BY_NAME = frozenset(["create_aggregate", "create_window_function", "register_instance"])
+
+#: Expressions and parts of them that may give one of their own parts, or hold it.
+_PASSES_ON = (ast.IfExp, ast.BoolOp, ast.Await, ast.Starred, ast.Tuple, ast.List, ast.Set, ast.Dict)
 
 #: Class decorators that call no method and remember no class.
 HARMLESS_CLASS_DECORATORS = frozenset(
@@ -255,7 +262,7 @@ class Hierarchy:
 
     def _direct(self, cls: Class) -> tuple[list[Class], bool]:
         found: list[Class] = []
-        more = False
+        more = self._inherited_unseen(cls)
         seeing = dict(self._links.seeing(cls.qualified))
         seeing.setdefault(cls.unit.path, set()).add(cls.node.name)
         for path, called in sorted(seeing.items()):
@@ -282,6 +289,10 @@ class Hierarchy:
                     if not isinstance(name, str) or name == cls.qualified:
                         found.append(Class(unit, node, scope))
         return found, more
+
+    def _inherited_unseen(self, cls: Class) -> bool:
+        """May a class that is made without naming its bases inherit from this one?"""
+        return self._world.ask("inherits_unseen") and self._world.ask("used_as_value", cls.node.name)
 
     # -- methods --------------------------------------------------------------------------------------
 
@@ -335,10 +346,29 @@ class Hierarchy:
         if getattr(at.func, "attr", "") in _CALLS_BY_NAME:
             return True
         scope = self._scope_around(unit, at)
+        if self._is_foreign(unit, at.func, scope):
+            return True
         name = Evaluator(self._world, unit).qualified(at.func, scope)
-        if not isinstance(name, str) or "." not in name or self._ours(name):
+        # the library may call a function that it gets with the object: `map(run, [Worker()])`
+        library = isinstance(name, str) and not self._ours(name)
+        return library and any(self._is_foreign(unit, each, scope) for each in at.args)
+
+    def _is_foreign(
+        self, unit: Unit, func: ast.expr, scope: Scope, seen: frozenset[tuple[Scope, str]] = frozenset()
+    ) -> bool:
+        """Is it a function of another package, or a method of an object that one made?"""
+        name = Evaluator(self._world, unit).qualified(func, scope)
+        if isinstance(name, str) and "." in name and not self._ours(name):
+            return name.partition(".")[0] not in sys.stdlib_module_names
+        owner = func.value if isinstance(func, ast.Attribute) else None
+        home = scope.find(owner.id) if isinstance(owner, ast.Name) else None
+        if home is None or not isinstance(owner, ast.Name):
             return False
-        return name.partition(".")[0] not in sys.stdlib_module_names
+        if (home, owner.id) in seen:
+            return False  # `it = it.next()`: what else binds the name tells
+        seen |= {(home, owner.id)}
+        makers = [each.value.func for each in home.names[owner.id] if isinstance(each.value, ast.Call)]
+        return any(self._is_foreign(unit, maker, home, seen) for maker in makers)
 
     def _scope_around(self, unit: Unit, node: ast.AST) -> Scope:
         at: ast.AST | None = node
@@ -350,7 +380,7 @@ class Hierarchy:
         """May an external base call a method of this name on a subclass?"""
         if base in self._world.facts.bases:
             return name in self._world.facts.bases[base]
-        if base in _PASSIVE or base in _ENUMS:
+        if base in _PASSIVE or base in ENUMS:
             return False
         if base in _BUILTIN or base in _EXCEPTIONS:
             return hasattr(getattr(builtins, base), name)
@@ -408,20 +438,40 @@ def _made_by(unit: Unit, name: str) -> Iterator[ast.AST]:
         if not isinstance(call, ast.Call) or call.func is not node:
             continue
         yield call
-        target = parents.get(call)
-        if not isinstance(target, ast.Assign) or not isinstance(target.targets[0], ast.Name):
-            continue
-        variable = target.targets[0].id
-        for use in nodes_on(unit, variable):
-            if isinstance(use, ast.Name) and use.id == variable:
-                yield use
+        for variable in _stored_as(unit, call):
+            for use in nodes_on(unit, variable):
+                if variable in (getattr(use, "id", ""), getattr(use, "attr", "")):
+                    yield use
+
+
+def _stored_as(unit: Unit, node: ast.AST) -> set[str]:
+    """The variables and attributes, by their last names, that may get what an expression gives."""
+    parents = unit.module.parents
+    found: set[str] = set()
+    below, at = node, parents.get(node)
+    while isinstance(at, _PASSES_ON) or (isinstance(at, ast.NamedExpr) and below is at.value):
+        if isinstance(at, ast.NamedExpr):
+            found.add(at.target.id)
+        below, at = at, parents.get(at)
+    targets: list[ast.expr] = []
+    if isinstance(at, ast.Assign):
+        targets = at.targets
+    elif isinstance(at, ast.AnnAssign):
+        targets = [at.target]
+    elif isinstance(at, ast.withitem) and at.optional_vars is not None:
+        targets = [at.optional_vars]
+    for target in targets:
+        for inner in ast.walk(target):
+            if isinstance(inner, (ast.Name, ast.Attribute)) and isinstance(inner.ctx, ast.Store):
+                found.add(inner.id if isinstance(inner, ast.Name) else inner.attr)
+    return found
 
 
 def _call_around(unit: Unit, node: ast.AST) -> ast.Call | None:
-    """The call of which an expression is an argument, as it is or in a display."""
+    """The call of which an expression is an argument, as it is, in a display or as one of several values."""
     parents = unit.module.parents
     below, at = node, parents.get(node)
-    while isinstance(at, (ast.keyword, ast.Starred, ast.Tuple, ast.List, ast.Dict)):
+    while isinstance(at, (ast.keyword, ast.NamedExpr, *_PASSES_ON)):
         below, at = at, parents.get(at)
     return at if isinstance(at, ast.Call) and at.func is not below else None
 

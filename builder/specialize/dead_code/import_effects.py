@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from contextlib import suppress
+from typing import NamedTuple
 
+from builder.graph.names import packages_around
+from builder.source.layout import suites
 from builder.specialize.dead_code.definition_effects import MAKE_MEMBERS, Effects
 from builder.specialize.dead_code.hierarchy import INERT_BASES
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
-from builder.specialize.text_index.outline import imports
+from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
@@ -27,6 +31,8 @@ _LOUD = frozenset(
 )
 #: Methods of a class that are told of classes that name it as a base.
 _HOOKS = frozenset(["__init_subclass__", "__class_getitem__"])
+#: Identifiers of files that may reach a submodule by a text.
+_BY_TEXT = frozenset([b"__import__", b"getattr", b"hasattr", b"import_module", b"resolve_name"])
 _LITERALS = (ast.Dict, ast.List, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 #: Calls that make a value, as modules do at their top level.
 _MAKERS = frozenset(
@@ -56,55 +62,77 @@ _MAKERS = frozenset(
 )
 
 
+#: Submodules that run before every program does.
+_EARLY = frozenset(["collections.abc", "os.path"])
+
+
 @question
 def import_noticed(world: SpecializerWorld, module: str, importer: str) -> bool:
     """May importing a module from another one be noticed? Packages around the importer ran before."""
-    parts = module.split(".")
-    if module in world.facts.quiet_imports:
-        return False
-    if world.is_module(module) and _taken_as_attribute(world, module, importer):
+    fresh = [each for each in (module, *packages_around(module)) if not f"{importer}.".startswith(f"{each}.")]
+    if module not in world.facts.quiet_imports and any(_noticed(world, each) for each in fresh):
         return True
-    return any(
-        _noticed(world, ".".join(parts[: end + 1]))
-        for end in range(len(parts))
-        if not f"{importer}.".startswith(".".join(parts[: end + 1]) + ".")
-    )
+    return any(_reached_without_import(world, each, importer) for each in fresh)
 
 
-def _taken_as_attribute(world: SpecializerWorld, module: str, importer: str) -> bool:
-    """Does another file take a submodule from its package, without importing it itself?
-
-    Only files count that import a package around it as such, or reach modules by `sys.modules`.
-    """
+def _reached_without_import(world: SpecializerWorld, module: str, importer: str) -> bool:
+    """Does a file take a submodule from its package, or from `sys.modules`, without importing it itself?"""
     package, _, last = module.rpartition(".")
-    if not package:
+    if not package or module in _EARLY:
         return False
-    holders = world.words.holding([last.encode()])
-    for path in sorted(holders - {world.paths.get(importer, "")}):
-        outline = world.outline(path)
-        if b"sys.modules" in world.files[path] and last.encode() in outline.quoted:
+    for path in sorted(world.words.holding([last.encode()])):
+        own = path == world.paths.get(importer)
+        data, outline = world.files[path], world.outline(path)
+        if last.encode() in outline.quoted and not own and b"sys.modules" in data:
             return True
-        if last.encode() not in outline.attributes or not _imports_package(world.files[path], module):
-            continue
-        unit = world.unit(path)
-        evaluator = Evaluator(world, unit)
-        attributes = (n for n in nodes_on(unit, last) if isinstance(n, ast.Attribute) and n.attr == last)
-        if any(evaluator.qualified(node, unit.scope_of(node)) == module for node in attributes):
+        inside = path == world.paths.get(package) or _takes_all(world, path, package)
+        if inside and _reads_as_global(world.unit(path), last):
             return True
+        if _imports_package(outline, module) and (own or not _imports_at_the_top(outline, module)):
+            if last.encode() in outline.quoted and world.words.of(path).keys() & _BY_TEXT:
+                return True
+            if last.encode() in outline.attributes and _reads_attribute(world, path, module):
+                return True
     return False
 
 
-def _imports_package(data: bytes, module: str) -> bool:
-    """Is there an `import a` or `from b import a` for a package `a` around a module, and no `import` of the
-    module itself?"""
-    plain: set[str] = set()
-    packages = set(module.split(".")[:-1])
-    for _, written, names in imports(data):
-        if not names:
-            plain.add(written)
-        elif not packages.isdisjoint(names):
-            return True
-    return any(f"{module}.".startswith(f"{name}.") for name in plain) and module not in plain
+def _takes_all(world: SpecializerWorld, path: str, package: str) -> bool:
+    unit = world.unit(path) if "*" in world.outline(path).imported else None
+    return unit is not None and any(unit.absolute(star) == package for star in unit.scopes.root.star)
+
+
+def _reads_as_global(unit: Unit, name: str) -> bool:
+    """Does a file read a global that none of its statements binds?"""
+    if name in unit.scopes.root.names:
+        return False
+    reads = (node for node in nodes_on(unit, name) if isinstance(node, ast.Name) and node.id == name)
+    return any(unit.scope_of(node).find(name) is None for node in reads)
+
+
+def _reads_attribute(world: SpecializerWorld, path: str, module: str) -> bool:
+    unit, last = world.unit(path), module.rpartition(".")[2]
+    evaluator = Evaluator(world, unit)
+    attributes = (n for n in nodes_on(unit, last) if isinstance(n, ast.Attribute) and n.attr == last)
+    return any(evaluator.qualified(node, unit.scope_of(node)) == module for node in attributes)
+
+
+def _imports_package(outline: Outline, module: str) -> bool:
+    """Is there an `import a` or `from b import a` for a package `a` around a module?"""
+    packages = set(packages_around(module))
+    return any(
+        not packages.isdisjoint(names) if names else f"{module}.".startswith(f"{written}.")
+        for _, written, names in outline.statements
+    )
+
+
+def _imports_at_the_top(outline: Outline, module: str) -> bool:
+    """Does a file import a module, in no branch and in no function?"""
+    package, _, last = module.rpartition(".")
+    return any(
+        (written == module or (written == package and last in names))
+        and outline.data[offset : offset + 1].isalpha()
+        for offset, written, names in outline.statements
+    )
 
 
 def _noticed(world: SpecializerWorld, module: str) -> bool:
@@ -117,56 +145,111 @@ def _noticed(world: SpecializerWorld, module: str) -> bool:
     return not (standard or world.is_module(module))
 
 
-def running_anyway(world: SpecializerWorld, unit: Unit, leaving: Collection[ast.AST]) -> set[str]:
-    """The modules that run too when this file is imported without the imports that leave.
+def imported_before(
+    world: SpecializerWorld, links: ImportIndex, unit: Unit, stmt: ast.stmt, leaving: Collection[ast.AST]
+) -> set[str]:
+    """The modules that began to run for certain before this file comes to a statement.
 
-    Only imports count that stand at the top of a file, in no branch; the packages around a module run first.
+    These are the packages around the file, what the imports above the statement import that stay, and what
+    such modules import in their turn. Only imports count that stand at the top of a file, in no branch. A
+    module that leads to this file may have come no further than to the import by which it does.
     """
-    todo = [*_parents(unit.name), *_certain(world, unit, leaving)]
-    seen = {*todo, unit.name}  # who imports this file does not make it import more
+    leading = links.leading_to(unit.name)
+    while unit.module.parents.get(stmt) is not unit.module.tree:
+        stmt = unit.module.parents[stmt]  # type: ignore[assignment]
+    todo = [unit.name]
+    seen = {unit.name}
     while todo:
         name = todo.pop()
-        path = world.paths.get(name)
-        further = list(_parents(name))
-        if path is not None:
+        further = list(packages_around(name))
+        if name == unit.name:
+            further += _imported(world, _imports(unit, leaving, stmt), frozenset())
+        elif name in world.paths:
             with suppress(SyntaxError):
-                other = world.unit(path)
-                further += _certain(world, other, other.leaving)
-        fresh = {each for each in further if each not in seen}
-        seen |= fresh
+                other = world.unit(world.paths[name])
+                further += _imported(world, _imports_of(other), leading.difference([name, *further]))
+        fresh = [each for each in dict.fromkeys(further) if each not in seen]
+        seen.update(fresh)
         todo += fresh
     return seen
 
 
-def _parents(module: str) -> Iterator[str]:
-    while "." in module:
-        module = module.rpartition(".")[0]
-        yield module
+class _Import(NamedTuple):
+    """A module that runs, or began to run, where an import statement does.
+
+    package  the package from which it is taken as a name; "" if it is named itself
+    certain  the statement stands at the top of the file, in no branch
+    """
+
+    module: str
+    package: str
+    certain: bool
 
 
-def _certain(world: SpecializerWorld, unit: Unit, leaving: Collection[ast.AST]) -> Iterator[str]:
-    """The modules that a file imports whenever it is imported."""
-    if leaving:
-        staying = _top_imports(unit, leaving)
-    else:
-        staying = unit.told(("top imports", unit.package), lambda: _top_imports(unit, ()))
-    for source, name in staying:
-        if not name or world.is_module(f"{source}.{name}"):
-            yield f"{source}.{name}" if name else source
+def _imports_of(unit: Unit) -> list[_Import]:
+    return unit.told(("imports", unit.package), lambda: _imports(unit, unit.leaving))
 
 
-def _top_imports(unit: Unit, leaving: Collection[ast.AST]) -> list[tuple[str, str]]:
-    """The imports at the top of a file that stay: (module, ""), and (module, name) of each name it takes."""
-    found: dict[tuple[str, str], None] = {}
-    for stmt in unit.module.tree.body:
-        if isinstance(stmt, ast.Import):
-            found.update(((alias.name, ""), None) for alias in stmt.names if alias not in leaving)
-        elif isinstance(stmt, ast.ImportFrom) and stmt not in leaving:
-            source, taken = unit.absolute(stmt), [a.name for a in stmt.names if a not in leaving]
-            if taken:
-                found[source, ""] = None
-            found.update(((source, name), None) for name in taken)
-    return list(found)
+def _imports(unit: Unit, leaving: Collection[ast.AST], last: ast.stmt | None = None) -> list[_Import]:
+    """What a file imports while it is imported, in this order, and above a statement at its top."""
+    found: list[_Import] = []
+    for top in unit.module.tree.body:
+        if top is last:
+            break
+        for stmt in _outside_functions(top):
+            taken = [alias.name for alias in stmt.names if alias not in leaving and stmt not in leaving]
+            if isinstance(stmt, ast.Import):
+                found += (_Import(name, "", stmt is top) for name in taken)
+            elif taken or stmt in unit.running:
+                source = unit.absolute(stmt)
+                found.append(_Import(source, "", stmt is top))
+                found += (_Import(f"{source}.{name}", source, stmt is top) for name in taken)
+    return found
+
+
+def _outside_functions(stmt: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:
+    if isinstance(stmt, (ast.Import, ast.ImportFrom)):
+        yield stmt
+    elif not isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        for suite in suites(stmt):
+            for inner in suite:
+                yield from _outside_functions(inner)
+
+
+def _imported(world: SpecializerWorld, imports: list[_Import], leading: Set[str]) -> Iterator[str]:
+    """The modules that run for certain, up to the first import of one that leads back."""
+    for each in imports:
+        if leading and not leading.isdisjoint((each.module, *packages_around(each.module))):
+            return
+        if each.certain and (not each.package or _is_submodule(world, each.package, each.module)):
+            yield each.module
+
+
+def _is_submodule(world: SpecializerWorld, package: str, module: str) -> bool:
+    """Does `from package import name` import a submodule? Not if the package has something of that name."""
+    name = module.removeprefix(f"{package}.")
+    return (
+        world.is_module(module)
+        and not world.defines(package, name)
+        and not world.defines(package, "__getattr__")
+    )
+
+
+def submodules(world: SpecializerWorld, package: str, name: str) -> list[str]:
+    """The submodules that `from package import name` may import."""
+    if name != "*":
+        return [f"{package}.{name}"] if world.is_module(f"{package}.{name}") else []
+    path = world.paths.get(package, "")
+    listed = path.endswith("/__init__.py") and b"__all__" in world.files[path]
+    inside = (each for each in world.paths if listed and each.rpartition(".")[0] == package)
+    return [each for each in inside if each.rpartition(".")[2].encode() in world.outline(path).quoted]
+
+
+def is_made(world: SpecializerWorld, module: str, name: str) -> bool:
+    """Does a module's `__getattr__` make what is imported from it?"""
+    if module not in world.paths or world.is_module(f"{module}.{name}"):
+        return False
+    return world.defines(module, "__getattr__") and (name == "*" or not world.defines(module, name))
 
 
 @question
@@ -182,17 +265,37 @@ def module_noticed(world: SpecializerWorld, module: str) -> bool:
 @question
 def makes_members(world: SpecializerWorld, qualified: str) -> bool:
     """Does a class, or one that it inherits from, have a method that an enumeration calls for its members?"""
+    known = list(_classes(world, qualified))
+    return any(not MAKE_MEMBERS.isdisjoint(unit.scopes.of(node).names) for unit, node in known) or any(
+        world.ask("makes_members", base) for base in _bases(world, qualified)
+    )
+
+
+@question
+def inherits_enumeration(world: SpecializerWorld, qualified: str) -> bool:
+    """Is this an enumeration, going by the names of the classes that it inherits from?"""
+    return qualified.endswith(("Enum", "Flag")) or any(
+        world.ask("inherits_enumeration", base) for base in _bases(world, qualified)
+    )
+
+
+def _classes(world: SpecializerWorld, qualified: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
+    """The classes of a qualified name at the top of a module."""
     module, _, name = qualified.rpartition(".")
     path = world.paths.get(module)
-    if path is None:
-        return False
-    unit = world.unit(path)
-    evaluator = Evaluator(world, unit)
-    classes = [b.node for b in unit.scopes.root.names.get(name, []) if isinstance(b.node, ast.ClassDef)]
-    bases = (evaluator.qualified(base, unit.scopes.root) for node in classes for base in node.bases)
-    return any(not MAKE_MEMBERS.isdisjoint(unit.scopes.of(node).names) for node in classes) or any(
-        isinstance(base, str) and world.ask("makes_members", base) for base in bases
-    )
+    unit = world.unit(path) if path is not None else None
+    for binding in unit.scopes.root.names.get(name, []) if unit is not None else ():
+        if unit is not None and isinstance(binding.node, ast.ClassDef):
+            yield unit, binding.node
+
+
+def _bases(world: SpecializerWorld, qualified: str) -> Iterator[str]:
+    """The qualified names of the bases of a class, as far as they are known."""
+    for unit, node in _classes(world, qualified):
+        for base in node.bases:
+            named = Evaluator(world, unit).qualified(base, unit.scopes.root)
+            if isinstance(named, str):
+                yield named
 
 
 @question
@@ -204,7 +307,7 @@ def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
     path = world.paths.get(module)
     if path is None:
         return True
-    if world.ask("attribute_rebound", "__init_subclass__"):
+    if world.words.holders(b"__subclasses__") or world.ask("attribute_rebound", "__init_subclass__"):
         return True
     unit = world.unit(path)
     evaluator, bindings = Evaluator(world, unit), unit.scopes.root.names.get(name, [])
@@ -277,10 +380,9 @@ class _Module:
         source = self.unit.absolute(stmt)
         if source == "__future__":
             return True
-        asked = [
-            source,
-            *(f"{source}.{a.name}" for a in stmt.names if self.world.is_module(f"{source}.{a.name}")),
-        ]
+        if any(is_made(self.world, source, alias.name) for alias in stmt.names):
+            return False
+        asked = [source, *(each for a in stmt.names for each in submodules(self.world, source, a.name))]
         return not any(self.world.ask("import_noticed", module, self.unit.name) for module in asked)
 
     def _FunctionDef(self, stmt: ast.FunctionDef) -> bool:

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from builder.specialize.dead_code.origins import Entry, Origin, definition_around, is_protocol, origins
+from builder.specialize.dead_code.origins import (
+    Entry,
+    Origin,
+    definition_around,
+    is_protocol,
+    is_self,
+    keeps_class,
+    makes_own,
+    origins,
+)
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.text_search import children
+from builder.specialize.text_index.text_search import children, lines_with
 from builder.specialize.world import SpecializerWorld, Unit
 
+#: Modules of the standard library with classes of which an object need not inherit.
+_ABSTRACT = frozenset(
+    ["abc", "collections.abc", "contextlib", "email.policy", "enum", "importlib.abc",
+     "importlib.resources.abc",
+     "io", "numbers", "os", "selectors", "types", "typing"]
+)  # fmt: skip
 #: Functions that read an attribute whose name is their second argument.
 _READS = frozenset(["getattr", "hasattr", "getattr_static", "__getattribute__"])
 #: Functions that make something that reads the attributes that their arguments name.
@@ -28,7 +44,27 @@ _OWN = frozenset(["globals", "locals"])
 #: Functions that run a text as code.
 _RUNNERS = frozenset(["eval", "exec"])
 _NAMED = _READS | _LISTS | _OWN
-_LOADS = frozenset(["import_module", "__import__"])
+#: Functions of a library that look up an attribute, by whatever name a file imports them.
+_LIBRARY = frozenset(
+    [
+        *(
+            f"builtins.{name}"
+            for name in ("getattr", "hasattr", "dir", "vars", "globals", "locals", "eval", "exec")
+        ),
+        *(f"inspect.{name}" for name in _LISTS | _READS if name.startswith(("get", "classify"))),
+        "operator.attrgetter",
+        "operator.methodcaller",
+        "pkgutil.resolve_name",
+        "pydoc.locate",
+    ]
+)
+#: Functions that find something by its name with the name of its module before it.
+_FINDERS = frozenset(["resolve_name", "pydoc.locate"])
+#: Attributes that are the namespace of a module.
+_NAMESPACES = frozenset(["__globals__", "f_globals", "f_locals"])
+_LOADS = frozenset(["import_module", "__import__", "find_spec", "spec_from_file_location"])
+#: Methods whose first parameter is the class, with no decorator that says so.
+_OF_CLASS = frozenset(["__new__", "__init_subclass__", "__class_getitem__"])
 #: What may be done to a namespace with a name that the text shows.
 _KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
 _WRITES = frozenset(["update", "clear", "__setitem__"])
@@ -50,6 +86,7 @@ class Site:
     module  those of the kept module `name`
     class   those of the kept class `name`, or of what inherits from it
     loaded  those of a module that is imported by a name that no text shows
+    around  those of the module of something that is not known, which comes in as with `any`
     any     of something that is not known; it comes in from callers of the function, or of a method of the
             class, `name`, if that is set
     """
@@ -57,7 +94,8 @@ class Site:
     owner: str
     name: str
     lines: tuple[int, int]
-    base: str = ""  # the external class that an annotation gives the owner; how a loaded module's name begins
+    start: str = ""  # how a module's name begins that the owner may be
+    outside: str = ""  # the class outside of the program that an annotation gives the owner
     walks: bool = False  # the definition around it also goes through files or modules
     here: bool = False  # and these are those beside it
     own: bool = False  # only what the owner itself holds: of an instance, no method
@@ -78,23 +116,42 @@ class LookUps:
     def find(self, offsets: Iterable[int]) -> Iterator[Site]:
         """`offsets`: where a look-up may be."""
         starts = self._unit.module.starts
-        lines = sorted({bisect_right(starts, offset) for offset in offsets})
-        for node in _on(self._unit.module.tree, lines):
+        lines = {bisect_right(starts, offset) for offset in offsets}
+        lines |= self._renamed(lines)
+        for node in _on(self._unit.module.tree, sorted(lines)):
             if isinstance(node, ast.Call):
                 yield from self._call(node)
             elif isinstance(node, ast.Attribute) and node.attr == "__dict__":
                 if not self._keyed(node) and not self._instance(node.value):
                     yield self._site(node, node.value, own=True)
-            elif isinstance(node, ast.Name) and node.id in _NAMED and self._handed_on(node):
+            elif isinstance(node, ast.Attribute) and node.attr in _NAMESPACES:
+                if not self._keyed(node):
+                    yield self._around_it(node, node.value)
+            elif isinstance(node, (ast.Name, ast.Attribute)) and self._handed_on(node):
                 yield self._unknown(node)
+
+    def _renamed(self, lines: set[int]) -> set[int]:
+        """The lines with the names that imports on some lines give to what they import."""
+        names = {
+            alias.asname.encode()
+            for node in _on(self._unit.module.tree, sorted(lines))
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if alias.asname
+        }
+        return lines_with(self._unit, names) if names else set()
 
     def _call(self, node: ast.Call) -> Iterator[Site]:
         func = node.func
         name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
         scope = scope_around(self._unit, node)
+        full = self._evaluator.qualified(func, scope) if name else None
         own = isinstance(func, ast.Name) and name in _NAMED and scope.find(name) is not None
-        if own and not isinstance(self._evaluator.qualified(func, scope), str):
+        if own and not isinstance(full, str):
             return  # a local of that name
+        plain = isinstance(func, ast.Name)
+        if isinstance(full, str) and full in _LIBRARY:
+            name, plain = full.rpartition(".")[2], True
         if name in _READS and any(isinstance(argument, ast.Starred) for argument in node.args):
             yield self._unknown(node)
         elif name == "__getattribute__" and isinstance(func, ast.Attribute) and len(node.args) == 1:
@@ -112,39 +169,67 @@ class LookUps:
                 call = self._unit.module.parents.get(node)
                 if isinstance(call, ast.Call) and call.func is node and call.args:
                     yield self._site(node, call.args[0])
-        elif name == "resolve_name" and node.args:
-            module = self._module_before_colon(node.args[0])
-            if module and not self._names.shows(node.args[0], scope, 0):
-                yield Site("module", module, self._span(node))
-        elif name in _RUNNERS and isinstance(func, ast.Name) and node.args:
+                elif isinstance(call, ast.Call):  # `map(methodcaller(name), them)`
+                    yield from (self._site(node, each) for each in call.args if each is not node)
+        elif (name in _FINDERS or full in _FINDERS) and node.args:
+            yield from self._found(node, node.args[0], scope)
+        elif name in _RUNNERS and plain and node.args:
             if text(node.args[0]) is None:  # what code asks for in the module, or of what it is given
                 yield Site("module", self._unit.name, self._span(node))
                 yield self._unknown(node)
-        elif name in _OWN and isinstance(func, ast.Name) and not node.args:
+        elif name in _OWN and plain and not node.args:
             inside = name == "locals" and scope.kind not in ("module", "class")
             if not inside and not self._keyed(node):
                 around = self._class_around(node) if name == "locals" and scope.kind != "module" else ""
                 yield Site("class" if around else "module", around or self._unit.name, self._span(node))
-        elif name in _LISTS and not (isinstance(func, ast.Attribute) and name in ("dir", "vars")):
+        elif name in _LISTS and (plain or name not in ("dir", "vars")):
             if self._keyed(node):
                 return
             if not node.args:
-                if isinstance(func, ast.Name) and scope.kind == "module":
+                if plain and scope.kind == "module":
                     yield Site("module", self._unit.name, self._span(node))
             elif not (name == "vars" and self._instance(node.args[0])):
                 site = self._site(node, node.args[0], own=name == "vars")
                 yield replace(site, classes=self._asks_for_classes(node, scope))
+
+    def _found(self, node: ast.Call, argument: ast.expr, scope: Scope) -> Iterator[Site]:
+        """What is found by `"pkg.a:" + name`, `"pkg.a." + name` or `"pkg.a:Class." + name`."""
+        if isinstance(argument, ast.Name):
+            owner = scope.find(argument.id)
+            bindings = owner.names.get(argument.id, []) if owner is not None else []
+            if len(bindings) == 1 and bindings[0].value is not None:
+                argument = bindings[0].value
+        if text(argument) is not None:
+            return
+        owner_kind, around, *starts = self._module(argument)
+        start = starts[0] if starts else ""
+        before, _, rest = start.replace(":", ".").rpartition(".")
+        module = before
+        while module and not self._world.is_module(module):
+            module = module.rpartition(".")[0]
+        if module == before and module:
+            yield Site("module", module, self._span(node))  # what the text says of the name may be little
+            yield Site("loaded", around, self._span(node), f"{module}.{rest}")
+        elif module:
+            yield Site("class", before, self._span(node))
+        elif not self._names.shows(argument, scope, 0):
+            yield Site(owner_kind, around, self._span(node), start)
+            yield self._unknown(node)
 
     def _asks_for_classes(self, node: ast.Call, scope: Scope) -> bool:
         """Is this `getmembers(x, inspect.isclass)`?"""
         asked = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "predicate")]
         return any(self._evaluator.qualified(argument, scope) == "inspect.isclass" for argument in asked)
 
-    def _handed_on(self, node: ast.Name) -> bool:
-        """Is a builtin used as a value?"""
+    def _handed_on(self, node: ast.Name | ast.Attribute) -> bool:
+        """Is a function that looks up attributes used as a value?"""
         parent = self._unit.module.parents.get(node)
-        called = isinstance(parent, ast.Call) and parent.func is node
-        return not called and scope_around(self._unit, node).find(node.id) is None
+        if isinstance(parent, ast.Call) and parent.func is node:
+            return False
+        scope = scope_around(self._unit, node)
+        if isinstance(node, ast.Name) and node.id in _NAMED and scope.find(node.id) is None:
+            return True
+        return self._evaluator.qualified(node, scope) in _LIBRARY
 
     def _keyed(self, node: ast.expr) -> bool:
         """Is a namespace only written to, or asked for names that the text shows?"""
@@ -172,7 +257,8 @@ class LookUps:
     # -- whose attributes -------------------------------------------------------------------------------
 
     def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
-        kind, name, *base = self._owner(owner, scope_around(self._unit, node), 0)
+        kind, name, *more = self._owner(owner, scope_around(self._unit, node), 0)
+        start, outside = [*more, "", ""][:2]
         given = frozenset(origins(self._evaluator, owner, scope_around(self._unit, node), True))
         if kind == "any" and not name and any(isinstance(origin, Entry) for origin in given):
             name = self._callers(node)
@@ -180,8 +266,12 @@ class LookUps:
         walks = _WALKS.search(around) is not None
         own = own and _CLASS_OF.search(around) is None
         here = walks and _HERE.search(around) is not None
-        base_name = base[0] if base else ""
-        return Site(kind, name, self._span(node), base_name, walks, here, own, given=given)
+        return Site(kind, name, self._span(node), start, outside, walks, here, own, given=given)
+
+    def _around_it(self, node: ast.expr, owner: ast.expr) -> Site:
+        """A look-up in the module that something is defined in."""
+        given = frozenset(origins(self._evaluator, owner, scope_around(self._unit, node), True))
+        return Site("around", self._callers(node), self._span(node), given=given)
 
     def _around(self, node: ast.AST) -> bytes:
         """The definition of the module that a look-up is in, or all of the module."""
@@ -252,16 +342,22 @@ class LookUps:
         if isinstance(node, ast.Name):
             bindings = self._unit.scopes.root.names.get(node.id, [])
             if len(bindings) == 1 and bindings[0].kind == "class":
-                return "class", name
+                return self._class(name)
             if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
+                if self._world.ask("rebound", name):
+                    return "any", ""
                 return self._owner(bindings[0].value, self._unit.scopes.root, depth + 1)
         path = self._world.paths.get(module)
         rest = name.removeprefix(f"{module}.")
         if path is not None and "." not in rest:
             bindings = self._world.unit(path).scopes.root.names.get(rest, [])
             if bindings and all(b.kind == "class" for b in bindings):
-                return "class", name
+                return self._class(name)
         return "any", ""
+
+    def _class(self, name: str) -> tuple[str, ...]:
+        """The owner that the name of a class stands for, unless a decorator may give it something else."""
+        return ("class" if keeps_class(self._world, name) else "any"), name
 
     def _made(self, node: ast.Call, scope: Scope, depth: int) -> tuple[str, ...]:
         """The owner that a call gives."""
@@ -273,11 +369,45 @@ class LookUps:
             return ("class", cls) if cls else ("any", "")
         if last in _LOADS and node.args:
             return self._module(node.args[0])
-        if last == "getattr" and node.args:
+        if last == "module_from_spec" and node.args:
             of = self._owner(node.args[0], scope, depth + 1)
+            return of if of[0] in ("module", "loaded") else ("loaded", self._callers(node))
+        if last == "getmodule":
+            return "around", self._callers(node)
+        if self._evaluator.qualified(node.func, scope) == "sys.modules.get" and node.args:
+            return self._module(node.args[0])
+        if last == "getattr" and len(node.args) > 1:
+            of = self._owner(node.args[0], scope, depth + 1)
+            if of[0] == "module":
+                return self._submodule(of[1], node.args[1])
             return of if of[0] == "none" else ("any", "")
         made = self._owner(node.func, scope, depth + 1)
-        return made if made[0] == "class" else self._returned(node.func, scope, depth)
+        if made[0] != "class":
+            return self._returned(node.func, scope, depth)
+        # what is called may be an object of the class, and a class may make what it likes
+        plain = self._is_class(node.func, made[1], scope) and makes_own(self._world, made[1])
+        return made if plain else ("any", made[1])
+
+    def _is_class(self, func: ast.expr, cls: str, scope: Scope) -> bool:
+        """Is a class called, and not an object of it: by name, `cls`, `type(self)`, `self.__class__`?"""
+        if self._evaluator.qualified(func, scope) == cls:
+            return True
+        of = func.value if isinstance(func, ast.Attribute) and func.attr == "__class__" else func
+        if isinstance(func, ast.Call) and getattr(func.func, "id", "") == "type" and len(func.args) == 1:
+            of = func.args[0]
+        owner = scope.find(of.id) if isinstance(of, ast.Name) else None
+        if not isinstance(of, ast.Name) or owner is None or not is_self(of.id, owner):
+            return False
+        decorators = {getattr(each, "id", "") for each in getattr(owner.node, "decorator_list", ())}
+        of_class = "classmethod" in decorators or getattr(owner.node, "name", "") in _OF_CLASS
+        return of_class == (of is func)
+
+    def _submodule(self, package: str, name: ast.expr) -> tuple[str, ...]:
+        """The owner that an attribute of a module is, which may be any module in it or any object."""
+        said = text(name)
+        if said is None:
+            return "any", "", f"{package}."
+        return ("module", f"{package}.{said}") if self._world.is_module(f"{package}.{said}") else ("any", "")
 
     def _returned(self, func: ast.expr, scope: Scope, depth: int) -> tuple[str, ...]:
         """What the annotation of a function says of the owner that it returns."""
@@ -304,6 +434,9 @@ class LookUps:
         return "any", ""
 
     def _module(self, node: ast.expr) -> tuple[str, ...]:
+        """The owner that a module of this name is."""
+        if isinstance(node, ast.Attribute) and node.attr == "__module__":
+            return "around", self._callers(node)
         if isinstance(node, ast.Name) and node.id == "__name__":
             return "module", self._unit.name
         name = text(node)
@@ -315,14 +448,8 @@ class LookUps:
         first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
         first = first.left if isinstance(first, ast.BinOp) else first
         start = text(first) or ""
-        start = start if "." in start else ""
+        start = start if "." in start or ":" in start else ""
         return "loaded", f"{self._unit.name}.{at.qualname}" if at is not None else "", start
-
-    def _module_before_colon(self, node: ast.expr) -> str:
-        """`pkg.a` for the expression `"pkg.a:" + name`; "" if the text does not begin with a module."""
-        _, _, *start = self._module(node)
-        module, colon, _ = (start[0] if start else "").partition(":")
-        return module if colon and self._world.is_module(module) else ""
 
     def _bound(self, name: str, binding: Binding, owner: Scope, depth: int) -> tuple[str, ...]:
         """The owner that a local stands for."""
@@ -356,9 +483,15 @@ class LookUps:
         if not isinstance(name, str) or name in ("object", "typing.Any", "type"):
             return None
         known = self._known(name, node, scope, depth)
-        if known[0] == "none" and "." in name:
-            return "any", "", name
+        if known[0] == "none" and self._is_only_inherited(name):
+            return "any", "", "", name
         return known if known[0] == "class" and not is_protocol(self._world, name) else None
+
+    def _is_only_inherited(self, name: str) -> bool:
+        """Is a class outside of the program one whose objects inherit from it?"""
+        module = name.rpartition(".")[0]
+        standard = module.partition(".")[0] in sys.stdlib_module_names and module not in _ABSTRACT
+        return name in self._world.facts.bases or standard
 
     def _class_around(self, node: ast.AST) -> str:
         at: Scope | None = scope_around(self._unit, node)

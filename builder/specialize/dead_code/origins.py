@@ -7,17 +7,22 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from builder.specialize.dead_code.hierarchy import HARMLESS_CLASS_DECORATORS, defines_method
 from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Binding, Scope
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.world import SpecializerWorld, Unit, question
 
 #: Functions that give what they are given, its elements or its class.
 _PASS_ON = frozenset(
     ["cast", "chain", "copy", "deepcopy", "deque", "dict", "enumerate", "filter", "from_iterable",
-     "frozenset", "getattr", "getmro", "islice", "iter", "list", "map", "max", "min", "next", "partial",
-     "reversed", "set", "sorted", "tuple", "type", "zip"]
+     "frozenset", "getattr", "getmodule", "getmro", "islice", "iter", "list", "map", "max", "min", "next",
+     "partial", "reversed", "set", "sorted", "tuple", "type", "zip"]
 )  # fmt: skip
 _PROTOCOLS = frozenset(["typing.Protocol", "typing_extensions.Protocol"])
+#: So many bases one above the other are looked at.
+MAX_DEPTH = 30
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: The methods that get what the class is called with.
@@ -103,6 +108,11 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
         further: list[tuple[ast.AST, Scope]] = []
         if attributes or not isinstance(at, ast.Attribute):
             further += ((each, unit.scope_of(each)) for each in _parts(at))
+        if isinstance(at, ast.Call):
+            made = evaluator.qualified(at.func, scope)
+            if isinstance(made, str) and not makes_own(evaluator.world, made):
+                given = [*at.args, *(keyword.value for keyword in at.keywords)]
+                further += ((each, unit.scope_of(each)) for each in given)
         if isinstance(at, (ast.Name, ast.Attribute)):
             name = _global(evaluator, at, scope)
             if name:
@@ -121,6 +131,10 @@ def origins(evaluator: Evaluator, node: ast.AST, scope: Scope, attributes: bool 
                         yield replace(entry(unit, definition, owner.node, at.id), class_name=named)
                     further += ((each, unit.scope_of(each)) for each in _default(owner.node, at.id))
                 further += ((each, owner or scope) for each in sources(unit, binding))
+                if isinstance(binding.node, ast.Nonlocal):
+                    further += (
+                        (each, unit.scope_of(each)) for each in _stored_inside(unit, binding.node, at.id)
+                    )
         elif isinstance(at, ast.Attribute) and isinstance(at.value, ast.Name):
             owner = scope.find(at.value.id)
             if owner is not None and is_self(at.value.id, owner) and owner.parent is not None:
@@ -164,16 +178,110 @@ def named_by(evaluator: Evaluator, annotation: ast.expr | None) -> str:
 
 
 def is_protocol(world: SpecializerWorld, name: str) -> bool:
-    """Is this a class at the top of a module of the tree that inherits from `Protocol` itself?"""
+    """Is this a class of the tree that an annotation may name for objects that do not inherit from it?
+
+    So it is with one that inherits from `Protocol` itself, which a base that is not known may be, and with an
+    abstract one with which the program registers others.
+    """
+    for base, qualified in _class_bases(world, name):
+        if qualified is None or qualified in _PROTOCOLS or _last(base) == "Protocol":
+            return True
+    return _is_abstract(world, name, 0) and world.ask("registers_with", name)
+
+
+@question
+def registers_with(world: SpecializerWorld, name: str) -> bool:
+    """May the program call `register` of an abstract class, or of what inherits from it?"""
+    last = name.rpartition(".")[2].encode()
+    for path in sorted(world.words.holding([b"register"])):
+        unit = world.unit(path)
+        evaluator = Evaluator(world, unit)
+        for node in nodes_on(unit, "register"):
+            if isinstance(node, ast.Attribute) and node.attr == "register":
+                owner = evaluator.qualified(node.value, unit.scope_of(node))
+                if owner is None and last in world.words.of(path):
+                    return True
+                if isinstance(owner, str) and _inherits(world, owner, name, 0):
+                    return True
+    return False
+
+
+def _inherits(world: SpecializerWorld, name: str, ancestor: str, depth: int) -> bool:
+    """Is a class of the tree another one, or does it inherit from it?"""
+    bases = _class_bases(world, name) if depth < MAX_DEPTH else ()
+    return name == ancestor or any(
+        isinstance(base, str) and _inherits(world, base, ancestor, depth + 1) for _, base in bases
+    )
+
+
+def _is_abstract(world: SpecializerWorld, name: str, depth: int) -> bool:
+    """May the metaclass of a class be `ABCMeta`: does it inherit from a class outside of the tree?"""
+    if depth >= MAX_DEPTH:
+        return True
+    for base, qualified in _class_bases(world, name):
+        if not isinstance(qualified, str) or (not _is_ours(world, qualified) and qualified != "object"):
+            return True
+        if isinstance(base, ast.keyword) or _is_abstract(world, qualified, depth + 1):
+            return True
+    return False
+
+
+def _is_ours(world: SpecializerWorld, name: str) -> bool:
+    return name.rpartition(".")[0] in world.paths
+
+
+def keeps_class(world: SpecializerWorld, name: str) -> bool:
+    """Do the decorators of a class at the top of a module leave it what it is?"""
+    for unit, node in _classes(world, name):
+        evaluator = Evaluator(world, unit)
+        for decorator in node.decorator_list:
+            func = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if evaluator.qualified(func, unit.scopes.root) not in HARMLESS_CLASS_DECORATORS:
+                return False
+    return True
+
+
+def makes_own(world: SpecializerWorld, name: str, depth: int = 0) -> bool:
+    """Does a call of a class give an object of it, as far as the classes of the tree decide?
+
+    `__new__` may give another one, and so may `__call__` of a metaclass.
+    """
+    if depth >= MAX_DEPTH or any(defines_method(node, "__new__") for _, node in _classes(world, name)):
+        return False
+    for base, qualified in _class_bases(world, name):
+        if isinstance(base, ast.keyword) and base.arg == "metaclass" and qualified != "abc.ABCMeta":
+            return False
+        if isinstance(qualified, str) and not makes_own(world, qualified, depth + 1):
+            return False
+    return True
+
+
+def _class_bases(
+    world: SpecializerWorld, name: str
+) -> Iterator[tuple[ast.expr | ast.keyword, str | Gone | None]]:
+    """The bases and keywords of a class at the top of a module of the tree, and what they mean."""
+    for unit, node in _classes(world, name):
+        evaluator, root = Evaluator(world, unit), unit.scopes.root
+        for base in node.bases:
+            plain = base.value if isinstance(base, ast.Subscript) else base
+            yield plain, evaluator.qualified(plain, root)
+        for keyword in node.keywords:
+            yield keyword, evaluator.qualified(keyword.value, root) or ""
+
+
+def _classes(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
+    """The statements of a class at the top of a module of the tree."""
     module, _, last = name.rpartition(".")
     path = world.paths.get(module)
-    if path is None:
-        return False
-    unit = world.unit(path)
-    evaluator, root = Evaluator(world, unit), unit.scopes.root
-    bases = (base for binding in root.names.get(last, []) for base in getattr(binding.node, "bases", ()))
-    plain = (base.value if isinstance(base, ast.Subscript) else base for base in bases)
-    return any(evaluator.qualified(base, root) in _PROTOCOLS for base in plain)
+    if path is not None:
+        unit = world.unit(path)
+        for binding in unit.scopes.root.names.get(last, []):
+            if isinstance(binding.node, ast.ClassDef):
+                yield unit, binding.node
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _annotation(function: ast.AST, parameter: str) -> ast.expr | None:
@@ -209,6 +317,8 @@ def _default(function: ast.AST, parameter: str) -> Iterator[ast.expr]:
 def _parts(node: ast.AST) -> list[ast.expr]:
     """The subexpressions that may supply an expression's value, or a part of it."""
     match node:
+        case ast.Subscript(value=value, slice=ast.Attribute(attr="__module__") as of):
+            return [value, of]  # `sys.modules[it.__module__]`
         case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value):
             return [value]
         case ast.Await(value=value) | ast.NamedExpr(value=value):
@@ -229,7 +339,8 @@ def _parts(node: ast.AST) -> list[ast.expr]:
             return [key, value, *(one.iter for one in node.generators)]
         case ast.Call(func=func, args=given):  # `given.items()`, `copy.copy(it)`, `make()`
             last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-            return [func, *(given if last in _PASS_ON else ())]
+            named = [each for each in given if getattr(each, "attr", "") == "__module__"]
+            return [func, *(given if last in _PASS_ON else named)]
     return []
 
 
@@ -249,6 +360,13 @@ def sources(unit: Unit, binding: Binding) -> Iterator[ast.AST]:
             yield value
         case ast.AnnAssign(value=ast.expr() as value):
             yield value
+
+
+def _stored_inside(unit: Unit, declaration: ast.Nonlocal, name: str) -> Iterator[ast.AST]:
+    """The expressions from which the function that declares a name `nonlocal` gives it values."""
+    for node in ast.walk(unit.scope_of(declaration).node):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            yield from sources(unit, Binding("other", node))
 
 
 def is_self(name: str, owner: Scope | None) -> bool:

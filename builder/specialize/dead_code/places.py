@@ -108,7 +108,7 @@ class Places:
                 known = [] if node.decorator_list else list(self._classes(named_by(evaluator, node.returns)))
                 yield from known
                 for value in () if known else _results(node):
-                    found.update(origins(evaluator, value, unit.scope_of(value)))
+                    found.update(origins(evaluator, value, unit.scope_of(value), True))
             elif binding.kind != "class":
                 for source in sources(unit, binding):
                     found.update(origins(evaluator, source, unit.scope_of(source)))

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from builder.specialize.dead_code.hierarchy import Class, Hierarchy
+from builder.specialize.dead_code.hierarchy import ENUMS, Class, Hierarchy, defines_method
 from builder.specialize.dead_code.look_ups import LookUps, Site
+from builder.specialize.dead_code.origins import Entry
 from builder.specialize.dead_code.places import Places
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
+
+#: Bases outside of the program that say nothing of what an object is.
+_NEUTRAL = frozenset(["abc.ABC", "object", "typing.Generic", "typing.Protocol"])
 
 
 class Reflection:
@@ -33,6 +38,7 @@ class Reflection:
         self._hierarchy = hierarchy
         self._holding: list[str] | None = None
         self._answers: dict[object, bool] = {}
+        self._passing: dict[str, bool] = {}
         self._places = Places(world, links, hierarchy)
 
     def sees_class(self, cls: Class) -> bool:
@@ -68,15 +74,21 @@ class Reflection:
         """`named_in`: the files that have the name of a class of the family."""
         if site.owner == "class":
             return site.name in family
-        if site.owner in ("module", "loaded", "none"):
+        if site.owner in ("module", "loaded", "around", "none"):
             return False
-        if site.base and not any(site.base in self._hierarchy.lineage(c).external for c in family.values()):
+        if site.outside and not self._inherits_from_outside(family, site.outside):
             return False
         places = named_in & self._places.of(path, site)
         if not site.own:
             return bool(places)
         names = {known.node.name.encode() for known in family.values()}
         return any(self._as_value(p, names) for p in sorted(places))
+
+    def _inherits_from_outside(self, family: dict[str, Class], outside: str) -> bool:
+        """May a class of the family inherit from this class outside of the program?"""
+        others = _NEUTRAL if outside.startswith("enum.") else _NEUTRAL | ENUMS
+        lineages = map(self._hierarchy.lineage, family.values())
+        return any(each.open or each.external - others for each in lineages)
 
     def _as_value(self, path: str, names: set[bytes]) -> bool:
         """Does a file use one of these classes as a value: not only call it, inherit from it or annotate?"""
@@ -110,11 +122,11 @@ class Reflection:
             return site.name == unit.name
         if site.owner in ("class", "none"):
             return False
-        if site.owner == "any" and site.base:
-            return False  # an object of a class is no module
+        if site.start and unit.name.startswith(site.start):
+            return True
+        if site.owner == "around":
+            return unit.path in self._places.of(path, site)
         if site.owner == "loaded":
-            if site.base and unit.name.startswith(site.base):
-                return True
             near = site.here and unit.path.startswith(f"{path.rpartition('/')[0]}/")
             return near or any(
                 self._names_package(p, unit, site.walks) for p in sorted(self._places.of(path, site))
@@ -178,6 +190,23 @@ class Reflection:
             for site in found:
                 if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in unit.hidden):
                     yield path, site
+                    if site.owner == "class" and self._passes_on(site.name):
+                        # the objects of the class ask others, which come from where the objects are made
+                        made = Entry(site.name, site.name.rpartition(".")[2])
+                        yield path, replace(site, owner="any", given=site.given | {made})
+
+    def _passes_on(self, name: str) -> bool:
+        """Does a class, or what it inherits from or what inherits from it, say what an attribute is?"""
+        if name not in self._passing:
+            classes = self._hierarchy.named(name)
+            family = [each for cls in classes for each in (cls, *self._hierarchy.heirs(cls)[0])]
+            every = (known for each in family for known in self._hierarchy.lineage(each).classes)
+            self._passing[name] = any(
+                defines_method(known.node, method)
+                for known in every
+                for method in ("__getattr__", "__getattribute__")
+            )
+        return self._passing[name]
 
 
 def _bare(unit: Unit, name: str) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from builder.source.layout import suites
-from builder.specialize.dead_code.import_effects import running_anyway
+from builder.specialize.dead_code.import_effects import imported_before, is_made, submodules
+from builder.specialize.dead_code.side_effect_imports import may_name_only
 from builder.specialize.folding.flow import catches
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import (
     DEFINITIONS,
     functions_around,
@@ -46,8 +49,9 @@ class Unused:
         self.kept: dict[str, set[tuple[int, str]]] = {}
         self._read: dict[str, dict[str, int]] = {}  # path -> name that is read -> how often it occurs
 
-    def imports(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
-        """Imported names that nobody reads any more, though upstream's file read them."""
+    def imports(self, world: SpecializerWorld, unit: Unit) -> tuple[list[Bound], list[Bound]]:
+        """Imported names that nobody reads any more, though upstream's file read them: those that leave, and
+        those that leave while the import of their module stays."""
         key = f"unread imports {unit.version}"
         found: list[Bound] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
         if found is None:
@@ -58,9 +62,32 @@ class Unused:
             if bound.node.names[bound.index] not in unit.leaving
             and not (bound.public and self._taken_elsewhere(world, unit, bound.name))
         ]
-        leaving = list(unnoticed(world, unit, unread))
-        self.kept[unit.path] = {(b.node.lineno, b.name) for b in unread if b not in leaving}
-        return leaving
+        leaving = list(unnoticed(world, self._links, unit, unread))
+        staying = [bound for bound in unread if bound not in leaving]
+        self.kept[unit.path] = {(b.node.lineno, b.name) for b in staying} | self._named_only(unit)
+        return leaving, [b for b in staying if self._may_name_only(world, unit, b, staying)]
+
+    def _may_name_only(self, world: SpecializerWorld, unit: Unit, bound: Bound, staying: list[Bound]) -> bool:
+        """May an import that stays for what its module does take none of its names?"""
+        if not isinstance(bound.node, ast.ImportFrom) or _is_tried(unit, bound.node):
+            return False
+        unread = {each.node.names[each.index] for each in staying if each.node is bound.node}
+        if not (unread | unit.leaving).issuperset(bound.node.names):
+            return False
+        return may_name_only(world, self._words, self._links, unit, bound.node)
+
+    def _named_only(self, unit: Unit) -> set[tuple[int, str]]:
+        """Line and module of each import that took names in upstream's file and takes none now."""
+        before = self._before(unit.path)
+        if before is None:
+            return set()
+
+        def find() -> set[tuple[int, str]]:
+            known = {alias.name for node in _plain_imports(before) for alias in node.names}
+            found = ((node.lineno, alias.name) for node in _plain_imports(unit) for alias in node.names)
+            return {each for each in found if each[1] not in known}
+
+        return unit.told(("imports for effects", before.digest), find)
 
     def _unread_in(self, world: SpecializerWorld, unit: Unit) -> list[Bound]:
         before = self._before(unit.path)
@@ -102,7 +129,9 @@ class Unused:
         todo, seen = [unit.path], {unit.path}
         encoded = name.encode()
         holders = [p for p in self._words.holders(encoded) if p != unit.path]
-        asked = {p for p in holders if encoded in world.outline(p).attributes}
+        asked = {p for p in holders if _may_ask_for(world.files[p], world.outline(p), encoded)}
+        if _asks_itself(world, unit, name):
+            return True
         while todo:
             source = todo.pop()
             module = world.names[source]
@@ -110,7 +139,8 @@ class Unused:
             stars = self._links.stars(module)
             imports = self._links.takers(module, name) | stars
             for path in holders:
-                near = path.rpartition("/")[0] == folder or self._words.of(path)[last]
+                words = self._words.of(path)
+                near = path.rpartition("/")[0] == folder or words[last] or words[b"__module__"]
                 if (path in imports or (near and path in asked)) and takes(world.unit(path), module, name):
                     return True
             further = stars - seen
@@ -154,11 +184,12 @@ class Unused:
                 yield stmt
 
 
-def unnoticed(world: SpecializerWorld, unit: Unit, unread: Sequence[Bound]) -> Iterator[Bound]:
+def unnoticed(
+    world: SpecializerWorld, links: ImportIndex, unit: Unit, unread: Sequence[Bound]
+) -> Iterator[Bound]:
     """Those of the imported names that may leave: every module runs as before, or nobody notices."""
     unread = [bound for bound in unread if not _is_tried(unit, bound.node)]
     leaving = {bound.node.names[bound.index] for bound in unread} | unit.leaving
-    running = running_anyway(world, unit, leaving) if unread else ()
     for bound in unread:
         alias = bound.node.names[bound.index]
         if isinstance(bound.node, ast.Import):
@@ -167,21 +198,16 @@ def unnoticed(world: SpecializerWorld, unit: Unit, unread: Sequence[Bound]) -> I
             source = unit.absolute(bound.node)
             whole = leaving.issuperset(bound.node.names)
             asked = [source] if whole else []
-            if world.is_module(f"{source}.{alias.name}"):
-                asked.append(f"{source}.{alias.name}")
-        if isinstance(bound.node, ast.ImportFrom) and _is_made(world, unit.absolute(bound.node), alias.name):
+            asked += submodules(world, source, alias.name)
+        if isinstance(bound.node, ast.ImportFrom) and is_made(world, unit.absolute(bound.node), alias.name):
             continue
-        if never_runs(unit, bound.node) or not any(
-            world.ask("import_noticed", module, unit.name) for module in asked if module not in running
+        noticed = [module for module in asked if world.ask("import_noticed", module, unit.name)]
+        if (
+            not noticed
+            or never_runs(unit, bound.node)
+            or imported_before(world, links, unit, bound.node, leaving).issuperset(noticed)
         ):
             yield bound
-
-
-def _is_made(world: SpecializerWorld, module: str, name: str) -> bool:
-    """Does a module's `__getattr__` make what is imported from it?"""
-    if module not in world.paths or world.is_module(f"{module}.{name}"):
-        return False
-    return world.defines(module, "__getattr__") and not world.defines(module, name)
 
 
 def _is_tried(unit: Unit, stmt: ast.stmt) -> bool:
@@ -247,6 +273,10 @@ def _shadowed(unit: Unit, name: str) -> bool:
     return True
 
 
+def _plain_imports(unit: Unit) -> list[ast.Import]:
+    return [node for node in nodes_on(unit, "import") if isinstance(node, ast.Import)]
+
+
 def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:
     """Every name that an import binds, at any depth; `__future__` and star imports are left out."""
     for stmt in body:
@@ -261,8 +291,16 @@ def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:
                     yield Bound(alias.asname or alias.name, stmt, index, public)
         else:
             inner = public and not isinstance(stmt, DEFINITIONS)
-            for suite in suites(stmt):
-                yield from imported(suite, inner)
+            found = [bound for suite in suites(stmt) for bound in imported(suite, inner)]
+            shared = _declared_global(stmt) if found else ()
+            yield from (replace(bound, public=True) if bound.name in shared else bound for bound in found)
+
+
+def _declared_global(stmt: ast.stmt) -> set[str]:
+    """The names that a function declares global itself."""
+    if not isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return set()
+    return {name for each in ast.walk(stmt) if isinstance(each, ast.Global) for name in each.names}
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -321,8 +359,23 @@ def _was_read(before: Unit, function: str, name: str) -> bool:
     return before.told(("was read", function, name), find)
 
 
+def _may_ask_for(data: bytes, outline: Outline, name: bytes) -> bool:
+    """Is a name an attribute of something in a file, or a text such as "name" or "package.module:name"?"""
+    if name in outline.attributes or name in outline.quoted:
+        return True
+    return re.search(rb"[.:]" + re.escape(name) + rb"[\"']", data) is not None
+
+
+def _asks_itself(world: SpecializerWorld, unit: Unit, name: str) -> bool:
+    """Does a file look a global of its own up as an attribute of its module object?"""
+    if b"sys.modules" not in world.files[unit.path]:
+        return False
+    outline = world.outline(unit.path)
+    return name.encode() in outline.attributes or name.encode() in outline.quoted
+
+
 def takes(unit: Unit, module: str, name: str) -> bool:
-    """Does a file take `name` from `module`: by import, star import, or as an attribute?"""
+    """Does a file take `name` from `module`: by import, star import, as an attribute, or by a text?"""
     return unit.told(("takes", unit.package, module, name), lambda: _takes(unit, module, name))
 
 
@@ -335,15 +388,28 @@ def _takes(unit: Unit, module: str, name: str) -> bool:
             taken = any(a.name == name and a not in unit.leaving for a in node.names)
             if taken and unit.absolute(node) == module:
                 return True
-        elif isinstance(node, ast.Attribute) and node.attr == name and last in _called(unit, node.value):
+        elif isinstance(node, ast.Attribute):
+            if node.attr == name and last in _called(unit, node.value):
+                return True
+        elif isinstance(node, ast.Constant) and _looks_up(unit, node, name):
             return True
     return False
+
+
+def _looks_up(unit: Unit, node: ast.Constant, name: str) -> bool:
+    """Is a text the name, or a path to it, and an argument of a call?"""
+    if not isinstance(node.value, str) or re.split(r"[.:]", node.value)[-1] != name:
+        return False
+    return isinstance(unit.module.parents.get(node), ast.Call)
 
 
 def _called(unit: Unit, base: ast.expr) -> set[str]:
     """The last names of the module that an expression may be."""
     if isinstance(base, ast.Attribute):
         return {base.attr}
+    if isinstance(base, (ast.Call, ast.Subscript)):  # `import_module("a.b").name`
+        texts = (n.value for n in ast.walk(base) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        return {text.rpartition(".")[2] for text in texts}
     if not isinstance(base, ast.Name):
         return set()
     aliases = (b.alias for b in unit.scopes.root.names.get(base.id, ()))

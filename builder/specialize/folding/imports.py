@@ -137,16 +137,20 @@ class Imports:
         """May the imports before the failing one leave as well, because the handler binds all their names?"""
         before = [s for s in stmt.body[: jump.at] if isinstance(s, (ast.Import, ast.ImportFrom))]
         names = [_bound(s, index) for s in before for index in range(len(s.names))]
-        modules = [
-            module
-            for s in before
-            for module in (
-                [a.name for a in s.names] if isinstance(s, ast.Import) else [self.unit.absolute(s)]
-            )
-        ]
-        if any(self.evaluator.hinders("import_noticed", module, self.unit.name) for module in modules):
+        if any(self._is_noticed(s) for s in before):
             return False
         return all(any(binds(s, name) for s in jump.handler.body) for name in names)
+
+    def _is_noticed(self, stmt: ast.Import | ast.ImportFrom) -> bool:
+        """May somebody notice that an import runs modules, or that a module makes what is taken from it?"""
+        modules = [alias.name for alias in stmt.names] if isinstance(stmt, ast.Import) else []
+        if isinstance(stmt, ast.ImportFrom):
+            source = self.unit.absolute(stmt)
+            inner = [alias.name for alias in stmt.names if self.world.is_module(f"{source}.{alias.name}")]
+            modules = [source, *(f"{source}.{name}" for name in inner)]
+            if len(inner) < len(stmt.names) and self.world.defines(source, "__getattr__"):
+                return True
+        return any(self.evaluator.hinders("import_noticed", module, self.unit.name) for module in modules)
 
     def _missing(self, stmt: ast.Import | ast.ImportFrom) -> type[BaseException]:
         """The exception that the import raises: a name that a module lacks is not a missing module."""

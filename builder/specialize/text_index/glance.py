@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 
 from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers
@@ -11,14 +12,49 @@ _PLAIN = rb"(?!\s*\(\s*[^,()\n]+,\s*[\"'][^\"'{}%\n]*[\"']\s*[,)])"
 _LOOK_UP = re.compile(
     rb"\b(?:getattr|hasattr|getattr_static|__getattribute__)\b"
     + _PLAIN
-    + rb"|\b(?:attrgetter|methodcaller|resolve_name)\b"
+    + rb"|\b(?:attrgetter|methodcaller|resolve_name|locate|__globals__|f_globals|f_locals)\b"
     rb"|(?<![\w.])(?:eval|exec)\s*\("
     rb"|\b(?:dir|vars|globals|locals|getmembers(?:_static)?|classify_class_attrs)\b|__dict__|__dir__"
 )
-_MAKES_CLASSES = re.compile(rb"(?<![\w.])type\s*\([^()]*,|\bnew_class\b|\bmake_dataclass\b")
-_HEAD = re.compile(rb"\bclass\s+\w+\s*\(([^:]*)\)\s*:")
+_MAKES_CLASSES = re.compile(
+    rb"\bnew_class\b|\bmake_dataclass\b|\bMeta\s*\(|\w+Meta\s*\(|(?<![\w.])type\s*\.\s*__(?:new|call)__"
+    rb"|\b__bases__\b\s*[+]?=(?!=)|[\"']__bases__[\"']"
+)
+_TYPE_CALL = re.compile(rb"(?<![\w.])type[\s\\]*\(")
+_HEAD = re.compile(rb"\bclass[\s\\]+\w+[\s\\]*(?=[(\[])")
+#: What is no code, and what opens, closes or ends a piece of code.
+_TOKEN = re.compile(
+    rb"#[^\n]*|\"\"\".*?\"\"\"|\'\'\'.*?\'\'\'"
+    rb"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[()\[\]{}:,]",
+    re.DOTALL,
+)
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _MODULE = re.compile(rb"[\"']([A-Za-z_]\w*(?:\.\w+)*)(\.?)[\"':{%]")
+
+
+def heads(data: bytes) -> Iterator[bytes]:
+    """What stands between the name of each class statement and its colon, which may hold colons itself."""
+    for match in _HEAD.finditer(data):
+        yield data[match.end() : _end(data, match.end(), b":", 0)]
+
+
+def makes_classes(data: bytes) -> bool:
+    """Is there something that makes a class without a class statement, or that gives one other bases?"""
+    return _MAKES_CLASSES.search(data) is not None or any(
+        data[_end(data, match.end(), b",", 0) :].startswith(b",") for match in _TYPE_CALL.finditer(data)
+    )
+
+
+def _end(data: bytes, start: int, mark: bytes, depth: int) -> int:
+    """Where a mark follows outside of brackets, or the bracket closes in which `start` is."""
+    for token in _TOKEN.finditer(data, start):
+        if token[0] in (b"(", b"[", b"{"):
+            depth += 1
+        elif token[0] in (b")", b"]", b"}"):
+            depth -= 1
+        if depth < 0 or (depth == 0 and token[0] == mark):
+            return token.start()
+    return len(data)
 
 
 class Glance:
@@ -38,12 +74,12 @@ class Glance:
     @cached_property
     def makes_classes(self) -> bool:
         """Is there something that makes a class without a class statement?"""
-        return self._answers.get(("makes classes",), lambda: _MAKES_CLASSES.search(self.data) is not None)
+        return self._answers.get(("makes classes",), lambda: makes_classes(self.data))
 
     @cached_property
     def bases(self) -> frozenset[bytes]:
         """The words in the brackets of class statements."""
-        return frozenset(word for head in _HEAD.findall(self.data) for word in _WORD.findall(head))
+        return frozenset(word for head in heads(self.data) for word in _WORD.findall(head))
 
     @cached_property
     def modules(self) -> tuple[frozenset[str], frozenset[str]]:

@@ -8,11 +8,11 @@ the name and the last name of the module.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from builder.graph.names import absolute, package_of
+from builder.graph.names import absolute, package_of, packages_around
 from builder.specialize.text_index.identifier_index import IdentifierIndex
-from builder.specialize.text_index.outline import imports
+from builder.specialize.text_index.outline import imports, in_a_function
 
 
 class ImportIndex:
@@ -25,17 +25,45 @@ class ImportIndex:
         self._modules = {names[path]: path for path in files}
         self._takers: defaultdict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
         self._stars: defaultdict[str, set[str]] = defaultdict(set)
+        self._importers: defaultdict[str, set[str]] = defaultdict(set)  # of those that run at import
+        self._leading: dict[str, frozenset[str]] = {}
         for path, data in files.items():
             name = names[path]
             package = package_of(path, name)
-            for _, written, taken in imports(data):
+            for offset, written, taken in imports(data):
                 module = absolute(written, package)
+                if not in_a_function(data, offset):
+                    for one in ("", *taken):
+                        for run in self._run(module, one):
+                            self._importers[run].add(name)
                 for index, one in enumerate(taken):
                     if one == "*":
                         self._stars[module].add(path)
                         continue
                     aliased = taken[index + 1 : index + 2] == ("as",) and index + 2 < len(taken)
                     self._takers[module, one].add((path, taken[index + 2] if aliased else one))
+
+    def _run(self, module: str, name: str) -> Iterator[str]:
+        """Yields the modules that may run for `from module import name`, or for `import module`."""
+        whole = f"{module}.{name}" if name else module
+        if not name or whole in self._modules:
+            yield from (whole, *packages_around(whole))
+
+    def leading_to(self, module: str) -> frozenset[str]:
+        """The modules that import a module while they are imported, directly or by others; and itself.
+
+        Imports in functions do not count.
+        """
+        if module not in self._leading:
+            todo, seen = [module], {module}
+            while todo:
+                at = todo.pop()
+                # a module around which a package lies runs later than that package
+                fresh = {m for m in self._importers.get(at, ()) if not m.startswith(f"{at}.")} - seen
+                seen |= fresh
+                todo += fresh
+            self._leading[module] = frozenset(seen)
+        return self._leading[module]
 
     def takers(self, module: str, name: str) -> set[str]:
         """The files that import a name from a module."""

@@ -13,6 +13,7 @@ _NAME = re.compile(rb"[A-Za-z_][\w.]*|\*")
 _TOP = re.compile(
     rb"^(?:(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=])", re.M
 )
+_FUNCTION = re.compile(rb"(?:async[ \t]+)?def\b")
 _ASSIGNED = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")
 _ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
 _QUOTED = re.compile(rb"[\"']([A-Za-z_]\w*)")
@@ -44,6 +45,28 @@ def imports(data: bytes) -> Iterator[tuple[int, str, tuple[str, ...]]]:
                 yield match.start(), name.decode("utf-8", "replace"), ()
 
 
+def in_a_function(data: bytes, offset: int) -> bool:
+    """Is the statement that begins at an offset in a function, going by how far the lines are indented?"""
+    line_start = data.rfind(b"\n", 0, offset) + 1
+    depth = _depth(data[line_start:])
+    while depth:
+        line_end, line_start = line_start - 1, data.rfind(b"\n", 0, max(line_start - 1, 0)) + 1
+        if line_end <= 0:
+            return False
+        line = data[line_start:line_end]
+        text = line.strip()
+        if not text or text[:1] in b"#)]}" or _depth(line) >= depth:
+            continue  # `) -> int:` ends what a `def` above it began
+        if _FUNCTION.match(text):
+            return True
+        depth = _depth(line)
+    return False
+
+
+def _depth(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" \t"))
+
+
 class Outline:
     """The names that the text of a module seems to bind; what looks like code in a string counts too."""
 
@@ -56,10 +79,15 @@ class Outline:
         return frozenset(one or two for one, two in _TOP.findall(self.data))
 
     @cached_property
+    def statements(self) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
+        """What looks like an import statement, as `imports` gives it."""
+        return tuple(imports(self.data))
+
+    @cached_property
     def imported(self) -> frozenset[str]:
         """Every word of the import statements, at whatever depth."""
         found: set[str] = set()
-        for _, written, names in imports(self.data):
+        for _, written, names in self.statements:
             found.update(names or (written.partition(".")[0],))
         return frozenset(found)
 

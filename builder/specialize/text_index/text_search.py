@@ -20,6 +20,8 @@ _IDENTIFIER = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*\Z")
 _LISTED = re.compile(r"\s*[A-Za-z_]\w*([\s,./:;|]+[A-Za-z_]\w*)*\s*\Z")
 _CALLED = re.compile(r"([A-Za-z_]\w*)\s*\(")
+#: What `format` reads: `{worker.name}`, `{0[a key].name}`. A name in it stands beside no space.
+_FIELD = re.compile(r"\{((?:[^\s{}\[]|\[[^\]]*\])*)")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: a list shorter than this is gone through one by one
@@ -124,13 +126,15 @@ def string_names(value: str) -> Sequence[str]:
 
 
 def possible_names(value: str) -> Sequence[str]:
-    """The names that a string may stand for in whatever way: besides, one of a list, in data, in code."""
+    """The names that a string may stand for in whatever way: besides, one of a list, in data, in code, and
+    what `format` reads of the objects that it gets."""
     data = "{" in value and ('"' in value or "'" in value)
+    fields = [word for field in _FIELD.findall(value) for word in _WORD.findall(field)]
     if len(value) >= (_MAX_DATA_LENGTH if data else _MAX_REFERENCE_LENGTH):
-        return ()
+        return fields
     if data or "import " in value or _LISTED.match(value):
         return _WORD.findall(value)
-    return [*string_names(value), *_CALLED.findall(value)]
+    return [*string_names(value), *_CALLED.findall(value), *fields]
 
 
 def no_names(value: str) -> Sequence[str]:
@@ -147,19 +151,29 @@ def refers(
 ) -> bool:
     """Does the file refer to a name from outside the definition of that name?
 
-    Reads, attributes, imports, `global`, and strings that may be `names` count; a definition does not.
-    Without `imports` one that binds the name as it is does not either. `inside`: what stands in a definition
-    of that name counts, too.
+    Reads, attributes (in patterns, too), imports, `global`, and strings that may be `names` count; a
+    definition does not. Without `imports` one that binds the name as it is does not either. `inside`: what
+    stands in a definition of that name counts, too.
     """
     question = ("refers", name, names.__name__, imports, inside)
     return unit.told(question, lambda: _refers(unit, name, names, imports, inside))
 
 
+def refers_within(unit: Unit, node: ast.AST, name: str) -> bool:
+    """Does a definition of a name refer to that name, in itself or in what stands in it?"""
+    return _refers(unit, name, possible_names, True, True, node)
+
+
 def _refers(
-    unit: Unit, name: str, names: Callable[[str], Sequence[str]], imports: bool, inside: bool
+    unit: Unit,
+    name: str,
+    names: Callable[[str], Sequence[str]],
+    imports: bool,
+    inside: bool,
+    within: ast.AST | None = None,
 ) -> bool:
     lines = sorted(lines_with(unit, [name.encode()]))
-    stack: list[ast.AST] = [unit.module.tree] if lines else []
+    stack: list[ast.AST] = [within or unit.module.tree] if lines else []
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Name):
@@ -181,6 +195,9 @@ def _refers(
             continue
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             if name in node.names:
+                return True
+        elif isinstance(node, ast.MatchClass):  # `case Worker(name=...)` reads the attribute
+            if name in node.kwd_attrs:
                 return True
         elif isinstance(node, DEFINITIONS) and node.name == name and not inside:
             stack.extend(node.decorator_list)

@@ -1,0 +1,111 @@
+"""Runs the programs that hunts for unsound shapes found, before and after they are specialized.
+
+A program under `open` is one that still behaves otherwise; docs/soundness.md names its shape. Whoever mends
+it takes the line out.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent, indent
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import yaml
+
+from builder.manifest.load import parse, read_schema
+from builder.specialize import final_texts
+from builder.specialize.evaluating.facts import Facts
+from builder.specialize.fixpoint import specialize
+from builder.specialize.program import Policy, Program
+
+HERE = Path(__file__).parent
+MANIFEST = """\
+name: hunted
+label: hunted
+upstream:
+  repository: https://example.org/up.git
+  default: seed
+  pins:
+    seed: {commit: 0123456789abcdef0123456789abcdef01234567}
+packages: {pkg: pkg}
+roots:
+  modules: [pkg.main]
+  models: {package: pkg.models, keep: [one]}
+batches:
+  - id: one
+    why: what is true on the target
+    facts:
+      predicates:
+        plat.is_hip: {value: false, optional: not every program asks}
+        plat.is_new: {value: true, optional: not every program asks}
+"""
+#: What the platform says at run time, as the facts have it.
+PLATFORM = "def is_hip(): return False\ndef is_new(): return True\n"
+DRIVER = "import pkg.mod as m\nprint(repr(m.main()))"
+
+
+def _cases() -> list[Any]:
+    found = []
+    for page in sorted(HERE.glob("*.yaml")):
+        for case in yaml.safe_load(page.read_text(encoding="utf-8")):
+            reason = case.get("open")
+            marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+            found.append(pytest.param(case, id=f"{page.stem}: {case['name']}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize("case", _cases())
+def test_a_program_behaves_as_before_or_the_build_stops(case: Mapping[str, Any], tmp_path: Path) -> None:
+    kept = {"pkg/__init__.py": b"", "pkg/mod.py": case["mod"].encode()}
+    kept |= {path: text.encode() for path, text in case.get("files", {}).items()}
+    gone = {path: text.encode() for path, text in case.get("gone", {}).items()}
+    upstream = {**kept, **gone}
+    with patch.object(final_texts, "format_files", lambda texts: {}):  # layout is not meaning
+        program = Program(
+            files=kept,
+            upstream=upstream,
+            names={path: _module(path) for path in upstream},
+            removed=frozenset(map(_module, gone)),
+        )
+        result = specialize(program, Policy(_facts(case), may_prune=lambda path: True))
+    if result.leftovers:
+        return
+    around = {"plat.py": PLATFORM.encode()}
+    around |= {path: text.encode() for path, text in case.get("extra", {}).items()}
+    before = upstream if case.get("ref_gone", True) else kept
+    drive = dedent(case.get("drive", DRIVER))
+    assert _behaviour(tmp_path / "after", {**kept, **result.files, **around}, drive) == _behaviour(
+        tmp_path / "before", {**before, **around}, drive
+    )
+
+
+def _facts(case: Mapping[str, Any]) -> Facts:
+    text = MANIFEST + indent(dedent(case.get("facts", "")), "    ")
+    return Facts.of(parse(text.encode(), "hunted.yaml", {}, read_schema(HERE.parents[1])))
+
+
+def _behaviour(root: Path, files: Mapping[str, bytes], drive: str) -> tuple[str, str]:
+    """What the driver prints, and the last line of its traceback."""
+    for path, data in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(data)
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-B", "-c", drive],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+    )
+    error = told.stderr.strip().splitlines()
+    return told.stdout, error[-1].replace(str(root), "") if told.returncode else ""
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -69,10 +69,6 @@ _OF_CLASS = frozenset(["__new__", "__init_subclass__", "__class_getitem__"])
 _KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
 _WRITES = frozenset(["update", "clear", "__setitem__"])
 
-#: Does a text take the class of an object, so that the namespace it reads may be that of a class?
-_CLASS_OF = re.compile(
-    rb"__mro__|\bmro\b|getmro|__bases__|__base__|__class__|(?<![\w.])type\s*\(|__subclasses__"
-)
 _HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
 #: Does a file find the modules of a package by itself?
 _WALKS = re.compile(rb"pkgutil|iter_modules|walk_packages|listdir|scandir|glob|iterdir|os\.walk")
@@ -98,7 +94,6 @@ class Site:
     outside: str = ""  # the class outside of the program that an annotation gives the owner
     walks: bool = False  # the definition around it also goes through files or modules
     here: bool = False  # and these are those beside it
-    own: bool = False  # only what the owner itself holds: of an instance, no method
     classes: bool = False  # only those that are classes
     given: frozenset[Origin] = frozenset()  # where the owner may come from
 
@@ -123,7 +118,7 @@ class LookUps:
                 yield from self._call(node)
             elif isinstance(node, ast.Attribute) and node.attr == "__dict__":
                 if not self._keyed(node) and not self._instance(node.value):
-                    yield self._site(node, node.value, own=True)
+                    yield self._site(node, node.value)
             elif isinstance(node, ast.Attribute) and node.attr in _NAMESPACES:
                 if not self._keyed(node):
                     yield self._around_it(node, node.value)
@@ -189,7 +184,7 @@ class LookUps:
                 if plain and scope.kind == "module":
                     yield Site("module", self._unit.name, self._span(node))
             elif not (name == "vars" and self._instance(node.args[0])):
-                site = self._site(node, node.args[0], own=name == "vars")
+                site = self._site(node, node.args[0])
                 yield replace(site, classes=self._asks_for_classes(node, scope))
 
     def _found(self, node: ast.Call, argument: ast.expr, scope: Scope) -> Iterator[Site]:
@@ -256,7 +251,7 @@ class LookUps:
 
     # -- whose attributes -------------------------------------------------------------------------------
 
-    def _site(self, node: ast.expr, owner: ast.expr, own: bool = False) -> Site:
+    def _site(self, node: ast.expr, owner: ast.expr) -> Site:
         kind, name, *more = self._owner(owner, scope_around(self._unit, node), 0)
         start, outside = [*more, "", ""][:2]
         given = frozenset(origins(self._evaluator, owner, scope_around(self._unit, node), True))
@@ -264,9 +259,8 @@ class LookUps:
             name = self._callers(node)
         around = self._around(node)
         walks = _WALKS.search(around) is not None
-        own = own and _CLASS_OF.search(around) is None
         here = walks and _HERE.search(around) is not None
-        return Site(kind, name, self._span(node), start, outside, walks, here, own, given=given)
+        return Site(kind, name, self._span(node), start, outside, walks, here, given=given)
 
     def _around_it(self, node: ast.expr, owner: ast.expr) -> Site:
         """A look-up in the module that something is defined in."""

@@ -38,6 +38,7 @@ class Reflection:
         self._hierarchy = hierarchy
         self._holding: list[str] | None = None
         self._answers: dict[object, bool] = {}
+        self._unlimited: bool | None = None
         self._passing: dict[str, bool] = {}
         self._places = Places(world, links, hierarchy)
 
@@ -62,60 +63,33 @@ class Reflection:
     # -- whom a look-up may mean -------------------------------------------------------------------
 
     def _sees_class(self, cls: Class) -> bool:
+        if self._sees_everything():
+            return True
         heirs, _ = self._hierarchy.heirs(cls)
         family: dict[str, Class] = {}
         for each in (cls, *heirs):
             family.update((known.qualified, known) for known in self._hierarchy.lineage(each).classes)
-        names = {known.node.name.encode() for known in family.values()}
-        named_in = self._words.holding(names)
-        return any(self._shows_class(path, site, family, named_in) for path, site in self._sites())
+        return any(
+            site.name in family
+            if site.owner == "class"
+            else site.owner == "any" and self._inherits_from_outside(family, site.outside)
+            for _, site in self._sites()
+        )
 
-    def _shows_class(self, path: str, site: Site, family: dict[str, Class], named_in: set[str]) -> bool:
-        """`named_in`: the files that have the name of a class of the family."""
-        if site.owner == "class":
-            return site.name in family
-        if site.owner in ("module", "loaded", "around", "none"):
-            return False
-        if site.outside and not self._inherits_from_outside(family, site.outside):
-            return False
-        places = named_in & self._places.of(path, site)
-        if not site.own:
-            return bool(places)
-        names = {known.node.name.encode() for known in family.values()}
-        return any(self._as_value(p, names) for p in sorted(places))
+    def _sees_everything(self) -> bool:
+        """Is there a look-up on an object that may be of any class?
+
+        Where it has its object from is not asked: too many ways lead there.
+        """
+        if self._unlimited is None:
+            self._unlimited = any(site.owner == "any" and not site.outside for _, site in self._sites())
+        return self._unlimited
 
     def _inherits_from_outside(self, family: dict[str, Class], outside: str) -> bool:
         """May a class of the family inherit from this class outside of the program?"""
         others = _NEUTRAL if outside.startswith("enum.") else _NEUTRAL | ENUMS
         lineages = map(self._hierarchy.lineage, family.values())
         return any(each.open or each.external - others for each in lineages)
-
-    def _as_value(self, path: str, names: set[bytes]) -> bool:
-        """Does a file use one of these classes as a value: not only call it, inherit from it or annotate?"""
-        unit = self._world.unit(path)
-        parents = unit.module.parents
-        for name in sorted(n.decode() for n in names):
-            for node in nodes_on(unit, name):
-                if name not in (getattr(node, "id", ""), getattr(node, "attr", "")):
-                    continue
-                below, parent = node, parents.get(node)
-                while isinstance(parent, (ast.Subscript, ast.BinOp, ast.Tuple, ast.List)):
-                    below, parent = parent, parents.get(parent)
-                if isinstance(parent, (ast.ClassDef, ast.arg, ast.AnnAssign, ast.ExceptHandler)):
-                    continue
-                if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and below is parent.returns:
-                    continue
-                if isinstance(parent, ast.Attribute) or (
-                    isinstance(parent, ast.Call) and parent.func is below
-                ):
-                    continue
-                if isinstance(parent, ast.Call) and getattr(parent.func, "id", "") in (
-                    "isinstance",
-                    "issubclass",
-                ):
-                    continue
-                return True
-        return False
 
     def _shows_module(self, path: str, site: Site, unit: Unit) -> bool:
         if site.owner == "module":
@@ -132,8 +106,7 @@ class Reflection:
                 self._names_package(p, unit, site.walks) for p in sorted(self._places.of(path, site))
             )
         last = unit.name.rpartition(".")[2].encode()
-        places = self._words.holding([last]) & self._places.of(path, site)
-        return any(unit.name in self._modules_held(p) for p in sorted(places))
+        return any(unit.name in self._modules_held(p) for p in sorted(self._words.holding([last])))
 
     def _names_package(self, path: str, unit: Unit, walks: bool) -> bool:
         """Does a file name the module in a string, or have a package as a value that it lies in?"""

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
-from builder.specialize.dead_code.hierarchy import INERT_BASES, Class, Hierarchy, defines_method
+from builder.specialize.dead_code.class_statements import Class, defines_method
+from builder.specialize.dead_code.hierarchy import INERT_BASES, Hierarchy
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.folding.reads import names_given

@@ -1,7 +1,7 @@
 """Runs the programs that hunts for unsound shapes found, before and after they are specialized.
 
-A program under `open` is one that still behaves otherwise; it names the shape in docs/soundness.md to which it
-belongs. Whoever mends it takes the line out.
+A program under `open` is one that still behaves otherwise, and names its shape in docs/soundness.md. Whoever mends
+it takes the line out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
@@ -48,6 +48,17 @@ batches:
 #: What the platform says at run time, as the facts have it.
 PLATFORM = "def is_hip(): return False\ndef is_new(): return True\n"
 DRIVER = "import pkg.mod as m\nprint(repr(m.main()))"
+
+
+def test_the_page_of_soundness_has_the_shape_of_every_open_program() -> None:
+    page = (HERE.parents[1] / "docs/soundness.md").read_text(encoding="utf-8")
+    shapes = {case["open"] for case in _every_case() if "open" in case}
+    assert [shape for shape in sorted(shapes) if f"**{shape}**" not in page] == []
+
+
+def _every_case() -> Iterator[dict[str, Any]]:
+    for page in sorted(HERE.glob("*.yaml")):
+        yield from yaml.safe_load(page.read_text(encoding="utf-8"))
 
 
 def _cases() -> list[Any]:

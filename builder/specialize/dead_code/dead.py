@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+from builder.specialize.dead_code.class_statements import Class
 from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.dynamic_names import FormedNames, formed
-from builder.specialize.dead_code.hierarchy import Class, Hierarchy
+from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.dead_code.reflection import Reflection
 from builder.specialize.dead_code.unused import Bound
 from builder.specialize.evaluating.evaluate import Evaluator

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import ast
 import builtins
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from builder.specialize.dead_code.class_statements import (
+    HARMLESS_CLASS_DECORATORS,
+    MAX_DEPTH,
+    Class,
+    Function,
+    defines_method,
+    is_in_program,
+    statements_of,
+)
+from builder.specialize.dead_code.handed_out import HandedOut
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.world import SpecializerWorld, Unit
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+from builder.specialize.world import SpecializerWorld
 
 #: Bases that call no method of a subclass but those with two underscores on either side.
 _PASSIVE = frozenset(["object", "abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Protocol"])
@@ -108,40 +114,8 @@ DUCK_METHODS = frozenset(
     ]
 )  # fmt: skip
 
-#: Methods of the standard library that call what methods they like of the object or class they are handed.
-_CALLS_BY_NAME = frozenset(["create_aggregate", "create_window_function", "register_instance"])
-
-#: Expressions and parts of them that may give one of their own parts, or hold it.
-_PASSES_ON = (ast.IfExp, ast.BoolOp, ast.Await, ast.Starred, ast.Tuple, ast.List, ast.Set, ast.Dict)
-
-#: Class decorators that call no method and remember no class.
-HARMLESS_CLASS_DECORATORS = frozenset(
-    [
-        "dataclasses.dataclass",
-        "enum.unique",
-        "functools.total_ordering",
-        "typing.final",
-        "typing.runtime_checkable",
-        "typing_extensions.final",
-        "typing_extensions.runtime_checkable",
-    ]
-)
 _RUNTIME = frozenset(["typing.runtime_checkable", "typing_extensions.runtime_checkable"])
 _ABSTRACT = frozenset(["abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"])
-MAX_DEPTH = 30
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Class:
-    """A class statement of a kept file."""
-
-    unit: Unit
-    node: ast.ClassDef
-    scope: Scope  # around it
-
-    @property
-    def qualified(self) -> str:
-        return ".".join(part for part in (self.unit.name, self.scope.qualname, self.node.name) if part)
 
 
 @dataclass(slots=True)
@@ -166,7 +140,7 @@ class Hierarchy:
         self._lineages: dict[ast.ClassDef, Lineage] = {}
         self._named: dict[str, list[Class]] = {}
         self._heirs: dict[ast.ClassDef, tuple[list[Class], bool]] = {}
-        self._handed: dict[ast.ClassDef, bool] = {}
+        self._handed = HandedOut(world, words, links)
         self._protocols: frozenset[str] | None = None
 
     # -- what a class inherits ------------------------------------------------------------------
@@ -204,18 +178,10 @@ class Hierarchy:
             bases = self.named(name) if isinstance(name, str) else []
             for parent in bases:
                 self._climb(parent, found, depth + 1)
-            if isinstance(name, str) and not bases and not self._ours(name):
+            if isinstance(name, str) and not bases and not is_in_program(self._world, name):
                 found.external.add(name)
             elif not bases:
                 found.open = True
-
-    def _ours(self, name: str) -> bool:
-        """Is this a name of a kept module that is no class statement?"""
-        while name:
-            if self._world.is_module(name):
-                return True
-            name = name.rpartition(".")[0]
-        return False
 
     def named(self, qualified: str) -> list[Class]:
         """The class statements of that qualified name."""
@@ -306,7 +272,7 @@ class Hierarchy:
         heirs, more = self.heirs(cls)
         if more:
             return True
-        if any(self._handed_on(each) for each in (cls, *heirs)):
+        if any(self._handed.is_handed_out(each) for each in (cls, *heirs)):
             return True
         for each in (cls, *heirs):
             lineage = self.lineage(each)
@@ -316,65 +282,6 @@ class Hierarchy:
                 if known.node not in known.unit.leaving and _declares_abstract(known.node, name):
                     return True
         return False
-
-    def _handed_on(self, cls: Class) -> bool:
-        """Does the text hand an object of the class to another package, which may call any method?"""
-        if cls.node not in self._handed:
-            self._handed[cls.node] = self._find_handed_on(cls)
-        return self._handed[cls.node]
-
-    def _find_handed_on(self, cls: Class) -> bool:
-        for node in ast.walk(cls.node):
-            if isinstance(node, ast.Name) and node.id == "self" and self._goes_out(cls.unit, node):
-                return True
-        for path, called in sorted(self._links.seeing(cls.qualified).items()):
-            for name in sorted(called):
-                if name.encode() not in self._words.of(path):
-                    continue
-                unit = self._world.unit(path)
-                if _handed_to_calls(unit, name) and any(
-                    self._goes_out(unit, use) for use in _made_by(unit, name)
-                ):
-                    return True
-        return False
-
-    def _goes_out(self, unit: Unit, node: ast.AST) -> bool:
-        """Is an expression an argument of a call of another package, which may call any method?"""
-        at = _call_around(unit, node)
-        if at is None:
-            return False
-        if getattr(at.func, "attr", "") in _CALLS_BY_NAME:
-            return True
-        scope = self._scope_around(unit, at)
-        if self._is_foreign(unit, at.func, scope):
-            return True
-        name = Evaluator(self._world, unit).qualified(at.func, scope)
-        # the library may call a function that it gets with the object: `map(run, [Worker()])`
-        library = isinstance(name, str) and not self._ours(name)
-        return library and any(self._is_foreign(unit, each, scope) for each in at.args)
-
-    def _is_foreign(
-        self, unit: Unit, func: ast.expr, scope: Scope, seen: frozenset[tuple[Scope, str]] = frozenset()
-    ) -> bool:
-        """Is it a function of another package, or a method of an object that one made?"""
-        name = Evaluator(self._world, unit).qualified(func, scope)
-        if isinstance(name, str) and "." in name and not self._ours(name):
-            return name.partition(".")[0] not in sys.stdlib_module_names
-        owner = func.value if isinstance(func, ast.Attribute) else None
-        home = scope.find(owner.id) if isinstance(owner, ast.Name) else None
-        if home is None or not isinstance(owner, ast.Name):
-            return False
-        if (home, owner.id) in seen:
-            return False  # `it = it.next()`: what else binds the name tells
-        seen |= {(home, owner.id)}
-        makers = [each.value.func for each in home.names[owner.id] if isinstance(each.value, ast.Call)]
-        return any(self._is_foreign(unit, maker, home, seen) for maker in makers)
-
-    def _scope_around(self, unit: Unit, node: ast.AST) -> Scope:
-        at: ast.AST | None = node
-        while at is not None and not isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            at = unit.module.parents.get(at)
-        return unit.scopes.of(at) if at is not None else unit.scopes.root
 
     def _calls(self, base: str, name: str) -> bool:
         """May an external base call a method of this name on a subclass?"""
@@ -405,10 +312,19 @@ class Hierarchy:
     def announced(self, cls: Class) -> bool:
         """May something take notice of the class only because it is defined?"""
         lineage = self.lineage(cls)
-        if lineage.open:
+        if lineage.open or (len(lineage.classes) > 1 and self._sets_hooks()):
             return True
         return any(
             base not in INERT_BASES and base not in self._world.facts.bases for base in lineage.external
+        )
+
+    def _sets_hooks(self) -> bool:
+        """Does a statement outside of a class give one the method that is told of its heirs?"""
+        return any(
+            isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Store)
+            for path in self._words.holders(b"__init_subclass__")
+            for node in nodes_on(self._world.unit(path), "__init_subclass__")
+            if "__init_subclass__" in (getattr(node, "attr", ""), getattr(node, "value", ""))
         )
 
     def listed(self, cls: Class) -> bool:
@@ -416,87 +332,6 @@ class Hierarchy:
         lineage = self.lineage(cls)
         inherits = len(lineage.classes) > 1 or lineage.external - {"object"} or lineage.open
         return bool(inherits and self._words.holders(b"__subclasses__"))
-
-
-def _handed_to_calls(unit: Unit, name: str) -> bool:
-    """Does a file hand to any call what a class of this name makes, or the class?"""
-
-    def find() -> bool:
-        return any(_call_around(unit, use) is not None for use in _made_by(unit, name))
-
-    return unit.told(("handed to calls", name), find)
-
-
-def _made_by(unit: Unit, name: str) -> Iterator[ast.AST]:
-    """The expressions that are a class of this name or what it makes, at once or by a variable."""
-    parents = unit.module.parents
-    for node in nodes_on(unit, name):
-        if name not in (getattr(node, "id", ""), getattr(node, "attr", "")):
-            continue
-        yield node
-        call = parents.get(node)
-        if not isinstance(call, ast.Call) or call.func is not node:
-            continue
-        yield call
-        for variable in _stored_as(unit, call):
-            for use in nodes_on(unit, variable):
-                if variable in (getattr(use, "id", ""), getattr(use, "attr", "")):
-                    yield use
-
-
-def _stored_as(unit: Unit, node: ast.AST) -> set[str]:
-    """The variables and attributes, by their last names, that may get what an expression gives."""
-    parents = unit.module.parents
-    found: set[str] = set()
-    below, at = node, parents.get(node)
-    while isinstance(at, _PASSES_ON) or (isinstance(at, ast.NamedExpr) and below is at.value):
-        if isinstance(at, ast.NamedExpr):
-            found.add(at.target.id)
-        below, at = at, parents.get(at)
-    targets: list[ast.expr] = []
-    if isinstance(at, ast.Assign):
-        targets = at.targets
-    elif isinstance(at, ast.AnnAssign):
-        targets = [at.target]
-    elif isinstance(at, ast.withitem) and at.optional_vars is not None:
-        targets = [at.optional_vars]
-    for target in targets:
-        for inner in ast.walk(target):
-            if isinstance(inner, (ast.Name, ast.Attribute)) and isinstance(inner.ctx, ast.Store):
-                found.add(inner.id if isinstance(inner, ast.Name) else inner.attr)
-    return found
-
-
-def _call_around(unit: Unit, node: ast.AST) -> ast.Call | None:
-    """The call of which an expression is an argument, as it is, in a display or as one of several values."""
-    parents = unit.module.parents
-    below, at = node, parents.get(node)
-    while isinstance(at, (ast.keyword, ast.NamedExpr, *_PASSES_ON)):
-        below, at = at, parents.get(at)
-    return at if isinstance(at, ast.Call) and at.func is not below else None
-
-
-def defines_method(node: ast.ClassDef, name: str) -> bool:
-    """Does the body of a class bind a name, at whatever depth of conditions?"""
-    for inner in _body(node):
-        if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner.name == name:
-            return True
-        if isinstance(inner, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == name for t in inner.targets
-        ):
-            return True
-    return False
-
-
-def _body(node: ast.ClassDef) -> Iterator[ast.stmt]:
-    todo: list[ast.stmt] = list(node.body)
-    while todo:
-        stmt = todo.pop()
-        yield stmt
-        if isinstance(stmt, (ast.If, ast.Try, ast.With)):
-            todo += [inner for inner in ast.iter_child_nodes(stmt) if isinstance(inner, ast.stmt)]
-            for handler in getattr(stmt, "handlers", ()):
-                todo += handler.body
 
 
 def _abstract(method: Function) -> bool:
@@ -510,13 +345,13 @@ def _abstract(method: Function) -> bool:
 def _declares_abstract(node: ast.ClassDef, name: str) -> bool:
     return any(
         isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner.name == name and _abstract(inner)
-        for inner in _body(node)
+        for inner in statements_of(node)
     )
 
 
 def _members(node: ast.ClassDef) -> set[str]:
-    found = {n.name for n in _body(node) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    for inner in _body(node):
+    found = {n.name for n in statements_of(node) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for inner in statements_of(node):
         targets = inner.targets if isinstance(inner, ast.Assign) else [getattr(inner, "target", None)]
         found |= {target.id for target in targets if isinstance(target, ast.Name)}
     return found

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from builder.graph.names import packages_around
 from builder.source.layout import suites
+from builder.specialize.dead_code.class_statements import class_bases, class_statements
 from builder.specialize.dead_code.definition_effects import MAKE_MEMBERS, Effects
 from builder.specialize.dead_code.hierarchy import INERT_BASES
 from builder.specialize.evaluating.evaluate import Evaluator
@@ -265,7 +266,7 @@ def module_noticed(world: SpecializerWorld, module: str) -> bool:
 @question
 def makes_members(world: SpecializerWorld, qualified: str) -> bool:
     """Does a class, or one that it inherits from, have a method that an enumeration calls for its members?"""
-    known = list(_classes(world, qualified))
+    known = list(class_statements(world, qualified))
     return any(not MAKE_MEMBERS.isdisjoint(unit.scopes.of(node).names) for unit, node in known) or any(
         world.ask("makes_members", base) for base in _bases(world, qualified)
     )
@@ -279,23 +280,11 @@ def inherits_enumeration(world: SpecializerWorld, qualified: str) -> bool:
     )
 
 
-def _classes(world: SpecializerWorld, qualified: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
-    """The classes of a qualified name at the top of a module."""
-    module, _, name = qualified.rpartition(".")
-    path = world.paths.get(module)
-    unit = world.unit(path) if path is not None else None
-    for binding in unit.scopes.root.names.get(name, []) if unit is not None else ():
-        if unit is not None and isinstance(binding.node, ast.ClassDef):
-            yield unit, binding.node
-
-
 def _bases(world: SpecializerWorld, qualified: str) -> Iterator[str]:
     """The qualified names of the bases of a class, as far as they are known."""
-    for unit, node in _classes(world, qualified):
-        for base in node.bases:
-            named = Evaluator(world, unit).qualified(base, unit.scopes.root)
-            if isinstance(named, str):
-                yield named
+    for base, named in class_bases(world, qualified):
+        if isinstance(base, ast.expr) and isinstance(named, str):
+            yield named
 
 
 @question

@@ -9,16 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from builder.specialize.dead_code.origins import (
-    Entry,
-    Origin,
-    definition_around,
-    is_protocol,
-    is_self,
-    keeps_class,
-    makes_own,
-    origins,
-)
+from builder.specialize.dead_code.class_statements import is_protocol, keeps_class, makes_own
+from builder.specialize.dead_code.origins import Origin, definition_around, is_self, origins
 from builder.specialize.dead_code.spelled_names import SpelledNames, scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
@@ -82,9 +74,11 @@ class Site:
     module  those of the kept module `name`
     class   those of the kept class `name`, or of what inherits from it
     loaded  those of a module that is imported by a name that no text shows
-    around  those of the module of something that is not known, which comes in as with `any`
-    any     of something that is not known; it comes in from callers of the function, or of a method of the
-            class, `name`, if that is set
+    around  those of the module of something that is not known
+    any     those of something that is not known
+
+    What `loaded` and `around` need comes in from callers of the function, or of a method of the class, `name`,
+    if that is set.
     """
 
     owner: str
@@ -95,7 +89,7 @@ class Site:
     walks: bool = False  # the definition around it also goes through files or modules
     here: bool = False  # and these are those beside it
     classes: bool = False  # only those that are classes
-    given: frozenset[Origin] = frozenset()  # where the owner may come from
+    given: frozenset[Origin] = frozenset()  # where the module, or what is in it, may come from
 
 
 class LookUps:
@@ -254,9 +248,9 @@ class LookUps:
     def _site(self, node: ast.expr, owner: ast.expr) -> Site:
         kind, name, *more = self._owner(owner, scope_around(self._unit, node), 0)
         start, outside = [*more, "", ""][:2]
-        given = frozenset(origins(self._evaluator, owner, scope_around(self._unit, node), True))
-        if kind == "any" and not name and any(isinstance(origin, Entry) for origin in given):
-            name = self._callers(node)
+        given: frozenset[Origin] = frozenset()
+        if kind in ("around", "loaded"):
+            given = frozenset(origins(self._evaluator, owner, scope_around(self._unit, node), True))
         around = self._around(node)
         walks = _WALKS.search(around) is not None
         here = walks and _HERE.search(around) is not None
@@ -277,11 +271,8 @@ class LookUps:
         )
 
     def _unknown(self, node: ast.expr) -> Site:
-        """A look-up on an object that may come in by any parameter."""
-        definition = definition_around(self._unit, node)
-        home = self._callers(node)
-        given = frozenset([Entry(home, definition.name)] if definition is not None else [])
-        return Site("any", home, self._span(node), given=given)
+        """A look-up on an object of which nothing is known."""
+        return Site("any", "", self._span(node))
 
     def _callers(self, node: ast.AST) -> str:
         """The function or class from whose callers an object of unknown origin may come."""

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from builder.specialize.dead_code.hierarchy import HARMLESS_CLASS_DECORATORS, defines_method
+from builder.specialize.dead_code.class_statements import Function, is_protocol, makes_own
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Binding, Scope
-from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.world import SpecializerWorld, Unit, question
+from builder.specialize.world import Unit
 
 #: Functions that give what they are given, its elements or its class.
 _PASS_ON = frozenset(
@@ -20,11 +18,6 @@ _PASS_ON = frozenset(
      "frozenset", "getattr", "getmodule", "getmro", "islice", "iter", "list", "map", "max", "min", "next",
      "partial", "reversed", "set", "sorted", "tuple", "type", "zip"]
 )  # fmt: skip
-_PROTOCOLS = frozenset(["typing.Protocol", "typing_extensions.Protocol"])
-#: So many bases one above the other are looked at.
-MAX_DEPTH = 30
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: The methods that get what the class is called with.
 _CONSTRUCTORS = frozenset(["__init__", "__new__"])
 
@@ -175,113 +168,6 @@ def named_by(evaluator: Evaluator, annotation: ast.expr | None) -> str:
             name = evaluator.qualified(annotation, evaluator.unit.scopes.root)
             return name if isinstance(name, str) and not is_protocol(evaluator.world, name) else ""
     return ""
-
-
-def is_protocol(world: SpecializerWorld, name: str) -> bool:
-    """Is this a class of the tree that an annotation may name for objects that do not inherit from it?
-
-    So it is with one that inherits from `Protocol` itself, which a base that is not known may be, and with an
-    abstract one with which the program registers others.
-    """
-    for base, qualified in _class_bases(world, name):
-        if qualified is None or qualified in _PROTOCOLS or _last(base) == "Protocol":
-            return True
-    return _is_abstract(world, name, 0) and world.ask("registers_with", name)
-
-
-@question
-def registers_with(world: SpecializerWorld, name: str) -> bool:
-    """May the program call `register` of an abstract class, or of what inherits from it?"""
-    last = name.rpartition(".")[2].encode()
-    for path in sorted(world.words.holding([b"register"])):
-        unit = world.unit(path)
-        evaluator = Evaluator(world, unit)
-        for node in nodes_on(unit, "register"):
-            if isinstance(node, ast.Attribute) and node.attr == "register":
-                owner = evaluator.qualified(node.value, unit.scope_of(node))
-                if owner is None and last in world.words.of(path):
-                    return True
-                if isinstance(owner, str) and _inherits(world, owner, name, 0):
-                    return True
-    return False
-
-
-def _inherits(world: SpecializerWorld, name: str, ancestor: str, depth: int) -> bool:
-    """Is a class of the tree another one, or does it inherit from it?"""
-    bases = _class_bases(world, name) if depth < MAX_DEPTH else ()
-    return name == ancestor or any(
-        isinstance(base, str) and _inherits(world, base, ancestor, depth + 1) for _, base in bases
-    )
-
-
-def _is_abstract(world: SpecializerWorld, name: str, depth: int) -> bool:
-    """May the metaclass of a class be `ABCMeta`: does it inherit from a class outside of the tree?"""
-    if depth >= MAX_DEPTH:
-        return True
-    for base, qualified in _class_bases(world, name):
-        if not isinstance(qualified, str) or (not _is_ours(world, qualified) and qualified != "object"):
-            return True
-        if isinstance(base, ast.keyword) or _is_abstract(world, qualified, depth + 1):
-            return True
-    return False
-
-
-def _is_ours(world: SpecializerWorld, name: str) -> bool:
-    return name.rpartition(".")[0] in world.paths
-
-
-def keeps_class(world: SpecializerWorld, name: str) -> bool:
-    """Do the decorators of a class at the top of a module leave it what it is?"""
-    for unit, node in _classes(world, name):
-        evaluator = Evaluator(world, unit)
-        for decorator in node.decorator_list:
-            func = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if evaluator.qualified(func, unit.scopes.root) not in HARMLESS_CLASS_DECORATORS:
-                return False
-    return True
-
-
-def makes_own(world: SpecializerWorld, name: str, depth: int = 0) -> bool:
-    """Does a call of a class give an object of it, as far as the classes of the tree decide?
-
-    `__new__` may give another one, and so may `__call__` of a metaclass.
-    """
-    if depth >= MAX_DEPTH or any(defines_method(node, "__new__") for _, node in _classes(world, name)):
-        return False
-    for base, qualified in _class_bases(world, name):
-        if isinstance(base, ast.keyword) and base.arg == "metaclass" and qualified != "abc.ABCMeta":
-            return False
-        if isinstance(qualified, str) and not makes_own(world, qualified, depth + 1):
-            return False
-    return True
-
-
-def _class_bases(
-    world: SpecializerWorld, name: str
-) -> Iterator[tuple[ast.expr | ast.keyword, str | Gone | None]]:
-    """The bases and keywords of a class at the top of a module of the tree, and what they mean."""
-    for unit, node in _classes(world, name):
-        evaluator, root = Evaluator(world, unit), unit.scopes.root
-        for base in node.bases:
-            plain = base.value if isinstance(base, ast.Subscript) else base
-            yield plain, evaluator.qualified(plain, root)
-        for keyword in node.keywords:
-            yield keyword, evaluator.qualified(keyword.value, root) or ""
-
-
-def _classes(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
-    """The statements of a class at the top of a module of the tree."""
-    module, _, last = name.rpartition(".")
-    path = world.paths.get(module)
-    if path is not None:
-        unit = world.unit(path)
-        for binding in unit.scopes.root.names.get(last, []):
-            if isinstance(binding.node, ast.ClassDef):
-                yield unit, binding.node
-
-
-def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _annotation(function: ast.AST, parameter: str) -> ast.expr | None:

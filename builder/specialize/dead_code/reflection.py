@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from builder.specialize.dead_code.hierarchy import ENUMS, Class, Hierarchy, defines_method
+from builder.specialize.dead_code.class_statements import Class, defines_method
+from builder.specialize.dead_code.hierarchy import ENUMS, Hierarchy
 from builder.specialize.dead_code.look_ups import LookUps, Site
-from builder.specialize.dead_code.origins import Entry
 from builder.specialize.dead_code.places import Places
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
@@ -165,8 +165,7 @@ class Reflection:
                     yield path, site
                     if site.owner == "class" and self._passes_on(site.name):
                         # the objects of the class ask others, which come from where the objects are made
-                        made = Entry(site.name, site.name.rpartition(".")[2])
-                        yield path, replace(site, owner="any", given=site.given | {made})
+                        yield path, replace(site, owner="any")
 
     def _passes_on(self, name: str) -> bool:
         """Does a class, or what it inherits from or what inherits from it, say what an attribute is?"""

@@ -125,7 +125,7 @@ def _outer(world: SpecializerWorld, unit: Unit, node: ast.ClassDef) -> Iterator[
 
 def _is_open(world: SpecializerWorld, unit: Unit, node: ast.ClassDef) -> bool:
     """May a class have methods that neither its body nor its bases define?"""
-    from builder.specialize.dead_code.hierarchy import HARMLESS_CLASS_DECORATORS
+    from builder.specialize.dead_code.class_statements import HARMLESS_CLASS_DECORATORS
     from builder.specialize.evaluating.evaluate import Evaluator
 
     evaluator, scope = Evaluator(world, unit), unit.scopes.of(node).parent or unit.scopes.root

@@ -1,7 +1,7 @@
 """Runs the programs that hunts for unsound shapes found, before and after they are specialized.
 
-A program under `open` is one that still behaves otherwise, and names its shape in docs/soundness.md. Whoever mends
-it takes the line out.
+A program under `open` is one that still behaves otherwise, and names its shape in docs/soundness.md. Whoever
+mends it takes the line out.
 """
 
 from __future__ import annotations

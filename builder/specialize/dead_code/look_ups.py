@@ -77,8 +77,8 @@ class Site:
     around  those of the module of something that is not known
     any     those of something that is not known
 
-    What `loaded` and `around` need comes in from callers of the function, or of a method of the class, `name`,
-    if that is set.
+    What `loaded` and `around` need comes in from callers of the function, or of a method of the class,
+    `name`, if that is set.
     """
 
     owner: str

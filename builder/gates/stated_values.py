@@ -9,6 +9,7 @@ class still reads is the third: it is there only if something stored it first.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -25,6 +26,12 @@ _FIELD_HINT = "state its value as a fact, exactly, so that each reading of it le
 _NONE_HINT = "except the name from the batch's words, state its true value, or remove this code by an edit"
 #: Builtins that raise an error for None.
 _NEED_A_VALUE = frozenset(["enumerate", "float", "int", "iter", "len", "list", "range", "sum", "zip"])
+#: What a None takes part in if this follows, and what it is given to if this stands before it.
+_TAKES_PART = re.compile(rb"(?:[\s)\\]|#[^\n]*\n)*(?:[-+*/%@&^<>\[(]|\.\s*[A-Za-z_])")
+_GIVES_ON = re.compile(
+    rb"(?:[-+*/%@&^<>~]|[<>]=|\bin|\b(?:" + "|".join(sorted(_NEED_A_VALUE)).encode() + rb"))\Z"
+)
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
@@ -36,15 +43,17 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         if fact.kind == "value" and fact.name.startswith("*.") and fact.name.count(".") == 1
     }
     absent = {one.name: one for batch in manifest.batches for one in batch.absent if one.kind == "symbol"}
+    names = {name.encode() for name in stated}
     problems: list[Problem] = []
     for path, summary in after.summaries.items():
         snapshot = after.snapshot
         if summary.error is not None or snapshot.tree[path] == before.snapshot.tree.get(path):
             continue
         data = snapshot[path]
-        problems += _defaults(after, path, stated)
+        if not names.isdisjoint(_WORD.findall(data)):
+            problems += _defaults(after, path, stated)
         problems += _fields(after, path, f"{module_of(path, manifest.packages)}.", absent)
-        found = misuses(data)
+        found = misuses(data) if may_misuse(data) else ()
         theirs = Counter(text for _, text in _upstream_misuses(before, path)) if found else Counter()
         for line, text in found:
             if theirs[text]:
@@ -114,6 +123,24 @@ def _fits(fact: Fact, value: object) -> bool:
     if not fact.exact:
         return bool(value) is bool(fact.value)
     return type(value) is type(fact.value) and value == fact.value
+
+
+def may_misuse(data: bytes) -> bool:
+    """Does something stand beside a None that may raise an error for it? Most files need no parsing then."""
+    at = data.find(b"None")
+    while at >= 0:
+        if _TAKES_PART.match(data, at + 4) or _is_given_on(data[max(0, at - 400) : at]):
+            return True
+        at = data.find(b"None", at + 4)
+    return False
+
+
+def _is_given_on(before: bytes) -> bool:
+    code = before.rstrip(b" \t\r\n\f\\(")
+    last = code[code.rfind(b"\n") + 1 :]
+    if b"\n" in before[len(code) :] and b"#" in last:
+        return True  # a comment stands between
+    return not code or (_GIVES_ON.search(last[-40:]) is not None and not last.endswith(b"->"))
 
 
 @remembered

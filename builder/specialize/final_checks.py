@@ -30,13 +30,14 @@ def hidden_uses(
     world: SpecializerWorld, hierarchy: Hierarchy, before: Callable[[str], Unit | None]
 ) -> Iterator[Leftover]:
     """Every such use. `before`: a file as upstream has it."""
+    makers = _Makers(world)
     for name in sorted(world.facts.symbols):
         owner, _, member = name.rpartition(".")
         if owner.rpartition(".")[0] not in world.paths:
             continue
         for cls in hierarchy.named(owner):
             yield from _exposed(world, hierarchy, cls, member, name)
-            yield from _given_by_position(world, hierarchy, cls, member, name, before)
+            yield from _given_by_position(makers, hierarchy, cls, member, name, before)
             if world.ask("is_enumeration", owner) and world.ask("members_counted", owner):
                 yield _use(cls.unit, cls.node, f"the members of {cls.node.name}", name, cls.scope.qualname)
     yield from _exported(world)
@@ -68,8 +69,30 @@ def _is_called(world: SpecializerWorld, method: str) -> bool:
 # -- fields -----------------------------------------------------------------------------------------
 
 
+class _Makers:
+    """Remembers what makes objects of a class: each of its fields asks for that."""
+
+    def __init__(self, world: SpecializerWorld) -> None:
+        self.world = world
+        self._named: dict[ast.ClassDef, list[tuple[Unit, ast.AST]]] = {}
+        self._own: dict[ast.ClassDef, list[ast.Call]] = {}
+
+    def by_name(self, cls: Class) -> list[tuple[Unit, ast.AST]]:
+        """The calls and patterns that name the class."""
+        if cls.node not in self._named:
+            self._named[cls.node] = list(_makes(self.world, cls))
+        return self._named[cls.node]
+
+    def inside(self, cls: Class) -> list[ast.Call]:
+        """The calls in the class that make an object of its own."""
+        if cls.node not in self._own:
+            calls = (node for node in ast.walk(cls.node) if isinstance(node, ast.Call))
+            self._own[cls.node] = [call for call in calls if _is_own_class(call.func, cls.unit)]
+        return self._own[cls.node]
+
+
 def _given_by_position(
-    world: SpecializerWorld,
+    makers: _Makers,
     hierarchy: Hierarchy,
     cls: Class,
     field: str,
@@ -84,18 +107,17 @@ def _given_by_position(
     tuple_like = any((names_of(base) or ("",))[0] == "NamedTuple" for base in cls.node.bases)
     heirs = hierarchy.heirs(cls)[0]
     for heir in (cls, *heirs):
-        for unit, node in _makes(world, heir):
+        for unit, node in makers.by_name(heir):
             positions = _positions(node, unit)
             counted = positions is not None and (positions > at or tuple_like)
             if counted or _says_key(node, field):
                 yield _use(unit, node, f"{heir.node.name}({field})", name, unit.scope_of(node).qualname)
-    yield from _replaced(world, cls, field, name)
+    yield from _replaced(makers.world, cls, field, name)
     for each in (*hierarchy.lineage(cls).classes, *heirs):
-        for node in ast.walk(each.node):
-            if isinstance(node, ast.Call) and _is_own_class(node.func, each.unit):
-                positions = _positions(node, each.unit)
-                if positions is not None and (positions > at or tuple_like):
-                    yield _use(each.unit, node, f"{cls.node.name}({field})", name, each.scope.qualname)
+        for call in makers.inside(each):
+            positions = _positions(call, each.unit)
+            if positions is not None and (positions > at or tuple_like):
+                yield _use(each.unit, call, f"{cls.node.name}({field})", name, each.scope.qualname)
 
 
 def _says_key(node: ast.AST, field: str) -> bool:

@@ -79,3 +79,21 @@ def test_an_absent_field_that_a_method_still_reads_is_a_problem() -> None:
     (problem,) = stated_values.check(one, two, stated, Removals())
     assert "self.size is read, and batch b removes the field" in problem.message
     assert problem.upstream == Mark("python/pkg/a.py", 3)
+
+
+BESIDE_NONE = [
+    "x = None[0]", "x = (None)[0]", "x = None .y", "f(*None)", "x = 1 < None", "x = 1 <= \\\n None",
+    "x = y in None", "x = y not in (None)", "x = None()", "x = len(None)", "x = len((None))", "x = -None",
+    "x = (1 + # comment\n None)", "x = (None # comment\n)[0]", "x = None > 3", "x = None << 3", "x = a @ None",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", BESIDE_NONE)
+def test_the_text_shows_each_none_that_raises_an_error(code: str) -> None:
+    assert stated_values.misuses(code.encode())
+    assert stated_values.may_misuse(code.encode())
+
+
+@pytest.mark.parametrize("code", ["x = None", "def f() -> None: ...", "x = [1, None]", "x: T = None  # none"])
+def test_a_file_in_which_none_stands_alone_need_not_be_parsed(code: str) -> None:
+    assert not stated_values.may_misuse(code.encode())

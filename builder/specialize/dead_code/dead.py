@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from builder.specialize.dead_code.class_statements import Class
+from builder.specialize.dead_code.class_statements import Class, Function
 from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.dynamic_names import FormedNames, formed
 from builder.specialize.dead_code.hierarchy import Hierarchy
@@ -169,21 +169,21 @@ class Dead:
     def _may_leave(self, world: SpecializerWorld, unit: Unit, item: Definition) -> bool:
         """Does nothing need a definition to which no name refers?"""
         node, scope = item.node, item.scope
-        if not Effects(world, Evaluator(world, unit)).pure(node, scope):
-            return False
         hierarchy, reflection = self._known_classes(world)
+        inside = isinstance(scope.node, ast.ClassDef)
+        if inside:
+            around = Class(unit, scope.node, scope.parent or scope)  # type: ignore[arg-type]
+            if reflection.sees_class(around):
+                return False
+            if isinstance(node, Function) and hierarchy.called_outside(around, node):
+                return False
         if isinstance(node, ast.ClassDef):
             cls = Class(unit, node, scope)
             if hierarchy.announced(cls) or hierarchy.listed(cls):
                 return False
-        if not isinstance(scope.node, ast.ClassDef):
-            return not reflection.sees_module(unit, not _is_no_class(node))
-        around = Class(unit, scope.node, scope.parent or scope)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and hierarchy.called_outside(
-            around, node
-        ):
+        if not Effects(world, Evaluator(world, unit)).pure(node, scope):
             return False
-        return not reflection.sees_class(around)
+        return inside or not reflection.sees_module(unit, not _is_no_class(node))
 
     def _known_classes(self, world: SpecializerWorld) -> tuple[Hierarchy, Reflection]:
         if self._classes is None or self._classes[0] is not world:

@@ -17,11 +17,14 @@ _LOOK_UP = re.compile(
     rb"|\b(?:dir|vars|globals|locals|getmembers(?:_static)?|classify_class_attrs)\b|__dict__|__dir__"
 )
 _MAKES_CLASSES = re.compile(
-    rb"\bnew_class\b|\bmake_dataclass\b|\bMeta\s*\(|\w+Meta\s*\(|(?<![\w.])type\s*\.\s*__(?:new|call)__"
-    rb"|\b__bases__\b\s*[+]?=(?!=)|[\"']__bases__[\"']"
+    rb"\bnew_class\b|\bmake_dataclass\b|Meta\s*\(|\b__bases__\b\s*[+]?=(?!=)|[\"']__bases__[\"']"
 )
-_TYPE_CALL = re.compile(rb"(?<![\w.])type[\s\\]*\(")
-_HEAD = re.compile(rb"\bclass[\s\\]+\w+[\s\\]*(?=[(\[])")
+#: One of these is in every text in which the expression above finds something.
+_MARKS = (b"new_class", b"make_dataclass", b"Meta", b"__bases__")
+# These begin with what is there, since a search is much faster so than with what is not there.
+_TYPE_CALL = re.compile(rb"type(?<![\w.]type)[\s\\]*\(")
+_TYPE_METHOD = re.compile(rb"type(?<![\w.]type)\s*\.\s*__(?:new|call)__")
+_HEAD = re.compile(rb"class(?<!\wclass)[\s\\]+\w+[\s\\]*(?=[(\[])")
 #: What is no code, and what opens, closes or ends a piece of code.
 _TOKEN = re.compile(
     rb"#[^\n]*|\"\"\".*?\"\"\"|\'\'\'.*?\'\'\'"
@@ -40,7 +43,9 @@ def heads(data: bytes) -> Iterator[bytes]:
 
 def makes_classes(data: bytes) -> bool:
     """Is there something that makes a class without a class statement, or that gives one other bases?"""
-    return _MAKES_CLASSES.search(data) is not None or any(
+    if any(mark in data for mark in _MARKS) and _MAKES_CLASSES.search(data) is not None:
+        return True
+    return _TYPE_METHOD.search(data) is not None or any(
         data[_end(data, match.end(), b",", 0) :].startswith(b",") for match in _TYPE_CALL.finditer(data)
     )
 

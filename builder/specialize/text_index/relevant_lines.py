@@ -6,6 +6,7 @@ import ast
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
 from builder.graph.names import absolute
 from builder.source.layout import suites
@@ -52,8 +53,13 @@ def _present(unit: Unit, needles: Iterable[bytes]) -> list[bytes]:
     words = unit.cache.get("words")
     if not isinstance(words, frozenset):
         words = unit.cache["words"] = frozenset(_WORD.findall(unit.module.data))
-    data = unit.module.data
-    return [n for n in needles if n in words or (not n.isalnum() and not _WORD.fullmatch(n) and n in data)]
+    data, wanted = unit.module.data, frozenset(needles)
+    return [*(wanted & words), *(n for n in wanted - words if not _is_word(n) and n in data)]
+
+
+@cache
+def _is_word(needle: bytes) -> bool:
+    return needle.isalnum() or _WORD.fullmatch(needle) is not None
 
 
 def bound(suite: Sequence[ast.stmt], lines: Lines) -> Iterator[str]:

@@ -56,8 +56,7 @@ class Reflection:
         """
         key = unit.path, is_class
         if key not in self._answers:
-            sites = ((path, site) for path, site in self._sites() if is_class or not site.classes)
-            self._answers[key] = any(self._shows_module(path, site, unit) for path, site in sites)
+            self._answers[key] = self._sees_module(unit, is_class)
         return self._answers[key]
 
     # -- whom a look-up may mean -------------------------------------------------------------------
@@ -91,7 +90,22 @@ class Reflection:
         lineages = map(self._hierarchy.lineage, family.values())
         return any(each.open or each.external - others for each in lineages)
 
+    def _sees_module(self, unit: Unit, is_class: bool) -> bool:
+        unknown = False
+        for path, site in self._sites():
+            if is_class or not site.classes:
+                if self._shows_module(path, site, unit):
+                    return True
+                unknown = unknown or site.owner == "any"
+        return unknown and self._is_held(unit)
+
+    def _is_held(self, unit: Unit) -> bool:
+        """Does a file have the module as a value, so that something may get it?"""
+        last = unit.name.rpartition(".")[2].encode()
+        return any(unit.name in self._modules_held(path) for path in sorted(self._words.holding([last])))
+
     def _shows_module(self, path: str, site: Site, unit: Unit) -> bool:
+        """May a look-up be in this module, whether or not a file has the module as a value?"""
         if site.owner == "module":
             return site.name == unit.name
         if site.owner in ("class", "none"):
@@ -105,8 +119,7 @@ class Reflection:
             return near or any(
                 self._names_package(p, unit, site.walks) for p in sorted(self._places.of(path, site))
             )
-        last = unit.name.rpartition(".")[2].encode()
-        return any(unit.name in self._modules_held(p) for p in sorted(self._words.holding([last])))
+        return False
 
     def _names_package(self, path: str, unit: Unit, walks: bool) -> bool:
         """Does a file name the module in a string, or have a package as a value that it lies in?"""

@@ -23,6 +23,8 @@ from builder.specialize.text_index.text_search import (
 )
 from builder.specialize.world import SpecializerWorld, Unit
 
+_IMPORT = re.compile(rb"import\b[^\n;#]*")
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -79,7 +81,7 @@ class Unused:
     def _named_only(self, unit: Unit) -> set[tuple[int, str]]:
         """Line and module of each import that took names in upstream's file and takes none now."""
         before = self._before(unit.path)
-        if before is None:
+        if before is None or not _plain_texts(unit) - _plain_texts(before):
             return set()
 
         def find() -> set[tuple[int, str]]:
@@ -273,6 +275,22 @@ def _shadowed(unit: Unit, name: str) -> bool:
     return True
 
 
+def _plain_texts(unit: Unit) -> frozenset[bytes]:
+    """The texts of the statements that import modules by their names, found without looking at the code."""
+    data = unit.module.data
+
+    def find() -> frozenset[bytes]:
+        found = _IMPORT.finditer(data)
+        return frozenset(each[0] for each in found if _starts_a_statement(data, each.start()))
+
+    return unit.told(("texts of imports",), find)
+
+
+def _starts_a_statement(data: bytes, at: int) -> bool:
+    before = data[data.rfind(b"\n", 0, at) + 1 : at].strip()
+    return not before or before.endswith((b";", b":"))
+
+
 def _plain_imports(unit: Unit) -> list[ast.Import]:
     return [node for node in nodes_on(unit, "import") if isinstance(node, ast.Import)]
 
@@ -300,7 +318,14 @@ def _declared_global(stmt: ast.stmt) -> set[str]:
     """The names that a function declares global itself."""
     if not isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return set()
-    return {name for each in ast.walk(stmt) if isinstance(each, ast.Global) for name in each.names}
+    return {name for each in _statements_in(stmt) if isinstance(each, ast.Global) for name in each.names}
+
+
+def _statements_in(stmt: ast.stmt) -> Iterator[ast.stmt]:
+    for suite in suites(stmt):
+        for inner in suite:
+            yield inner
+            yield from _statements_in(inner)
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

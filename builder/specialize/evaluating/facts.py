@@ -102,6 +102,9 @@ class Facts:
     uncalled: frozenset[str] = frozenset()
     #: external class -> the methods that it may call on a subclass; inheriting from it does nothing else
     bases: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    _without: dict[tuple[type, Scalar], tuple[Option, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @staticmethod
     def of(manifest: Manifest) -> Facts:
@@ -147,10 +150,16 @@ class Facts:
         if value is None:
             return None
         names = tuple(names)
-        for option in self.options:
-            if option.has_not(value) and any(_matches(option.names, name) for name in names or ("",)):
+        for option in self._options_without(value):
+            if any(_matches(option.names, name) for name in names or ("",)):
                 return option
         return None
+
+    def _options_without(self, value: Scalar) -> tuple[Option, ...]:
+        key = type(value), value
+        if key not in self._without:
+            self._without[key] = tuple(option for option in self.options if option.has_not(value))
+        return self._without[key]
 
     def is_pure(self, qualified: str) -> bool:
         """Is calling a function without effect: declared by its qualified or last name, or by a pattern?"""

@@ -7,6 +7,7 @@ import fnmatch
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from functools import cache, lru_cache
 
 from builder.manifest.model import Absent, Fact, FactKind, Manifest, Option, Scalar
@@ -102,9 +103,6 @@ class Facts:
     uncalled: frozenset[str] = frozenset()
     #: external class -> the methods that it may call on a subclass; inheriting from it does nothing else
     bases: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    _without: dict[tuple[type, Scalar], tuple[Option, ...]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     @staticmethod
     def of(manifest: Manifest) -> Facts:
@@ -154,6 +152,11 @@ class Facts:
             if any(_matches(option.names, name) for name in names or ("",)):
                 return option
         return None
+
+    @cached_property
+    def _without(self) -> dict[tuple[type, Scalar], tuple[Option, ...]]:
+        """The options that say so, by the values that were asked for."""
+        return {}
 
     def _options_without(self, value: Scalar) -> tuple[Option, ...]:
         key = type(value), value

@@ -7,8 +7,7 @@ import fnmatch
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from builder.manifest.model import Absent, Fact, FactKind, Manifest, Option, Scalar
 

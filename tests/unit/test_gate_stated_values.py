@@ -84,7 +84,7 @@ def test_an_absent_field_that_a_method_still_reads_is_a_problem() -> None:
 BESIDE_NONE = [
     "x = None[0]", "x = (None)[0]", "x = None .y", "f(*None)", "x = 1 < None", "x = 1 <= \\\n None",
     "x = y in None", "x = y not in (None)", "x = None()", "x = len(None)", "x = len((None))", "x = -None",
-    "x = (1 + # comment\n None)", "x = (None # comment\n)[0]", "x = None > 3", "x = None << 3", "x = a @ None",
+    "x = (1 + # comment\n None)", "x = (None # comment\n)[0]", "x = None > 3", "x = None << 3", "x = a@None",
 ]  # fmt: skip
 
 

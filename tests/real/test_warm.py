@@ -37,7 +37,7 @@ def files(manifest: Manifest, upstream: Upstream, cache: Path) -> tuple[str, dic
     """The tree and every file of a build with this cache."""
     with recalled(cache) as recall:
         known = about(upstream, manifest)
-        done = outcome.recall_or_make(upstream, manifest, known, lambda stage: None, recall)
+        done = outcome.recall_or_make(upstream, manifest, known, recall)
         output, _ = build.assemble(done, upstream, manifest, (), tools.versions())
     return output.tree.tree.id, dict(output.files)
 

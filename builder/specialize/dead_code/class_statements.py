@@ -166,6 +166,7 @@ def defines_method(node: ast.ClassDef, name: str) -> bool:
 
 
 def statements_of(node: ast.ClassDef) -> Iterator[ast.stmt]:
+    """The statements of the body of a class, at whatever depth of conditions."""
     todo: list[ast.stmt] = list(node.body)
     while todo:
         stmt = todo.pop()

@@ -170,20 +170,20 @@ class Dead:
         """Does nothing need a definition to which no name refers?"""
         node, scope = item.node, item.scope
         hierarchy, reflection = self._known_classes(world)
-        inside = isinstance(scope.node, ast.ClassDef)
-        if inside:
-            around = Class(unit, scope.node, scope.parent or scope)  # type: ignore[arg-type]
+        cls = scope.node if isinstance(scope.node, ast.ClassDef) else None
+        if cls is not None:
+            around = Class(unit, cls, scope.parent or scope)
             if reflection.sees_class(around):
                 return False
             if isinstance(node, Function) and hierarchy.called_outside(around, node):
                 return False
         if isinstance(node, ast.ClassDef):
-            cls = Class(unit, node, scope)
-            if hierarchy.announced(cls) or hierarchy.listed(cls):
+            defined = Class(unit, node, scope)
+            if hierarchy.announced(defined) or hierarchy.listed(defined):
                 return False
         if not Effects(world, Evaluator(world, unit)).pure(node, scope):
             return False
-        return inside or not reflection.sees_module(unit, not _is_no_class(node))
+        return cls is not None or not reflection.sees_module(unit, not _is_no_class(node))
 
     def _known_classes(self, world: SpecializerWorld) -> tuple[Hierarchy, Reflection]:
         if self._classes is None or self._classes[0] is not world:

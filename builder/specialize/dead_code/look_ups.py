@@ -446,7 +446,9 @@ class LookUps:
         method = owner.parent is not None and owner.parent.kind == "class"
         static = any(getattr(d, "id", "") == "staticmethod" for d in owner.node.decorator_list)
         if method and not static and args and args[0].arg == name and owner.parent is not None:
-            return "class", f"{self._unit.name}.{owner.parent.qualname}"
+            cls = f"{self._unit.name}.{owner.parent.qualname}"
+            # a method that another class borrows gets objects of that class
+            return "any" if self._world.ask("lends_methods", cls.rpartition(".")[2]) else "class", cls
         called = f"{self._unit.name}.{owner.qualname}"
         if method and owner.parent is not None:
             called = f"{self._unit.name}.{owner.parent.qualname}"

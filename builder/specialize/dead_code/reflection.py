@@ -177,7 +177,7 @@ class Reflection:
                 if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in unit.hidden):
                     yield path, site
                     if site.owner == "class" and self._passes_on(site.name):
-                        # the objects of the class ask others, which come from where the objects are made
+                        # the objects of the class ask others, which may be of any class
                         yield path, replace(site, owner="any")
 
     def _passes_on(self, name: str) -> bool:

@@ -28,8 +28,9 @@ from builder.emit.switch_figures import Figures, Switched
 from builder.errors import BuildError, Problem
 from builder.graph.names import locate
 from builder.manifest.load import load
-from builder.manifest.model import BASE, Manifest
+from builder.manifest.model import Manifest
 from builder.manifest.stated import name_of, stated
+from builder.manifest.statements import BASE
 from builder.manifest.switches import off_with, switch_off
 from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.lockfile import known

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from builder.analysis.removals import Removals
 from builder.errors import Mark
-from builder.manifest.model import Fact, Manifest, Option
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Fact, Option
 from builder.specialize.evaluating.facts import Facts
 from builder.surface.model import Condition, Place
 from builder.surface.values import Reader, Sources, own_statements

@@ -14,7 +14,8 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import Mark
 from builder.graph.names import module_of, path_of
 from builder.graph.resolve import Origin
-from builder.manifest.model import Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Rule
 
 #: rule: a rule removed the file of a module. overlay: a file of ours replaced it. drop, stub, body: an edit.
 #: absent: declared absent. proof: the specializer proved it dead.

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from builder.analysis.conditions import Cause, Conditions
 from builder.analysis.removals import Removal, Removals
-from builder.manifest.model import Edit, Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Edit, Rule
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.scan import calls
 from builder.surface.scan import place as place_of

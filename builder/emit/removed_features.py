@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from builder.analysis.surface_diff import Surfaces
 from builder.emit.surface_json import ROUTES, VARIABLES, lost_names
-from builder.manifest.model import BASE, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE
 from builder.manifest.switches import options
 from builder.surface.model import Surface
 from builder.tree import Snapshot

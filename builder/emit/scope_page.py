@@ -12,8 +12,9 @@ from builder.emit import switch_figures
 from builder.emit.lock import Lock
 from builder.emit.switch_figures import Figures
 from builder.errors import CODES
-from builder.manifest.model import BASE, DEFAULT_SCOPE, Batch, Item, Kept, Manifest
+from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
 from builder.manifest.scope import statements
+from builder.manifest.statements import BASE, Batch
 
 _HEAD = """\
 # The scope, row by row

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from builder.manifest.model import BASE, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE
 
 FILE = "docs/scope.json"
 

@@ -9,7 +9,8 @@ from builder.analysis.externals import Uses, externals
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.projects import Project, Requirement
 from builder.errors import Mark, Problem
-from builder.manifest.model import Manifest, TomlEdit
+from builder.manifest.model import Manifest
+from builder.manifest.statements import TomlEdit
 
 
 def check(

@@ -17,7 +17,8 @@ from builder.analysis.indexed_tree import IndexedTree, line_of
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.graph.names import module_of
-from builder.manifest.model import Absent, Fact, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Absent, Fact
 from builder.memo import remembered
 from builder.source.parse import parse
 

@@ -16,7 +16,8 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import Mark, Problem
 from builder.graph.modules import python_paths
 from builder.graph.names import module_of
-from builder.manifest.model import Batch, Manifest, Spared, Word
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Batch, Spared, Word
 from builder.memo import remembered
 from builder.select.patterns import PatternSet
 

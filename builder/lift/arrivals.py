@@ -14,7 +14,8 @@ from builder.lift.importers import Importers
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
 from builder.lift.trial import Trial
-from builder.manifest.model import BASE, Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Rule
 from builder.pipeline.prune import Pruned
 from builder.select.rules import Decision
 from builder.tree import Tree

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from builder.lift.history import Commit, History
 from builder.lift.statements import Stated
-from builder.manifest.model import AnchoredEdit, Edit, TomlEdit, WholeFile
+from builder.manifest.statements import AnchoredEdit, Edit, TomlEdit, WholeFile
 from builder.overlay import anchored, structural, toml
 from builder.overlay.files import differs
 from builder.overlay.locate import resolve

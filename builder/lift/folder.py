@@ -15,7 +15,8 @@ from typing import Any
 from builder.emit.diff import upstream_diff
 from builder.errors import BuildError, Mark, Problem, fail
 from builder.lift.survey import Decision
-from builder.manifest.model import Manifest, Patch
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Patch
 from builder.overlay import patch
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 

@@ -10,7 +10,8 @@ from builder.graph.names import is_test as is_package_test
 from builder.graph.names import module_of
 from builder.graph.reach import graph
 from builder.lift.trial import Trial
-from builder.manifest.model import BASE, Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Rule
 from builder.pipeline.starts import edges_of
 from builder.select.suggest import few
 

@@ -13,7 +13,8 @@ from builder.lift import culprit
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.lift.statements import Statement, file_of, statements
-from builder.manifest.model import AnchoredEdit, Edit, Manifest, Rule, TomlEdit
+from builder.manifest.model import Manifest
+from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import structural
 from builder.overlay.locate import Definition, Target, resolve
 from builder.source.parse import Module, parse

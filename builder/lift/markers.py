@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.lift.importers import is_test
-from builder.manifest.model import Batch, Fact, Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Batch, Fact, Rule
 
 _WORD = re.compile(r"[a-z0-9]+")
 _STRING = re.compile(r"""["']([a-z0-9_]+)["']""")

@@ -14,7 +14,8 @@ from builder.emit.diff import upstream_diff
 from builder.errors import fail
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
-from builder.manifest.model import Edit, Manifest, WholeFile
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Edit, WholeFile
 from builder.overlay.files import differs
 from builder.overlay.locate import find, resolve
 from builder.source.parse import parse

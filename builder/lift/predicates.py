@@ -13,7 +13,8 @@ from builder.lift import culprit
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
-from builder.manifest.model import Fact, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Fact
 from builder.source.parse import parse
 from builder.surface.model import Key, Place, Surface
 from builder.tree import Snapshot

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.errors import Mark
-from builder.manifest.model import (
+from builder.manifest.model import Manifest
+from builder.manifest.statements import (
     Absent,
     AnchoredEdit,
     Edit,
     Fact,
-    Manifest,
     Option,
     Patch,
     Rule,

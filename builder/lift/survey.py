@@ -24,7 +24,8 @@ from builder.lift.surface import Dependency, Difference
 from builder.lift.trial import Trial, matched, trial
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
-from builder.manifest.model import BASE, Manifest, Span
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Span
 from builder.parallel import submit
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune

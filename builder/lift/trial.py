@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Problem, by_cause
-from builder.manifest.model import BASE, Manifest, Rule, WholeFile
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Rule, WholeFile
 from builder.overlay.files import place
 from builder.pipeline.cut import Cut
 from builder.pipeline.given_back import cut_to_fit

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from builder.manifest import spans
-from builder.manifest.model import Manifest, Span
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Span
 from builder.pipeline.ranges import About, about
 from builder.upstream.model import Upstream
 

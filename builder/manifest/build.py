@@ -12,37 +12,39 @@ from builder.manifest import scope
 from builder.manifest.documents import Documents
 from builder.manifest.findings import TRUTH, Findings
 from builder.manifest.model import (
-    BASE,
-    Absent,
     AbsentText,
-    AnchoredEdit,
     Architecture,
-    Batch,
     DynamicEdge,
-    Edit,
-    Fact,
-    FactKind,
     Guarantees,
     KeptDependency,
     Kernel,
     Manifest,
-    Models,
-    Option,
-    Patch,
     Pin,
     Project,
     Root,
     Roots,
-    Rule,
-    Spared,
     TextException,
-    TomlEdit,
     Upstream,
     WheelRule,
+)
+from builder.manifest.named_scopes import named_scopes
+from builder.manifest.statements import (
+    BASE,
+    Absent,
+    AnchoredEdit,
+    Batch,
+    Edit,
+    Fact,
+    FactKind,
+    Models,
+    Option,
+    Patch,
+    Rule,
+    Spared,
+    TomlEdit,
     WholeFile,
     Word,
 )
-from builder.manifest.named_scopes import named_scopes
 from builder.manifest.view import View
 
 _Verdict = Literal["keep", "remove", "prune"]

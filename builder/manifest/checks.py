@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from builder.errors import Mark, Problem
 from builder.manifest.documents import SCOPE, is_part
-from builder.manifest.model import BASE, Edit, Fact, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Edit, Fact
 from builder.spelling import nearest
 
 

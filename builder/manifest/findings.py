@@ -9,9 +9,9 @@ import warnings
 from dataclasses import dataclass, field
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import Scalar
 from builder.manifest.nodes import real
 from builder.manifest.paths import matches_everything, path_fault, pattern_fault
+from builder.manifest.statements import Scalar
 from builder.manifest.view import View
 from builder.spelling import nearest
 

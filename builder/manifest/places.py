@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.errors import Mark
-from builder.manifest.model import Batch, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Batch
 
 #: The fields of a manifest that hold its texts, and what follows from these alone.
 FROM_TEXT = frozenset(["texts", "digest", "statements", "marks", "overlays"])

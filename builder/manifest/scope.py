@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from builder.errors import CODES, Mark, Problem
-from builder.manifest.model import BASE, Item, Kept, Manifest
+from builder.manifest.model import Item, Kept, Manifest
 from builder.manifest.nodes import Document
+from builder.manifest.statements import BASE
 from builder.manifest.view import View
 from builder.spelling import nearest
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from builder.errors import Problem
-from builder.manifest.model import Manifest, Pin, Span
+from builder.manifest.model import Manifest, Pin
 from builder.manifest.stated import Stated, name_of, stated
+from builder.manifest.statements import Span
 
 if TYPE_CHECKING:
     from packaging.version import Version

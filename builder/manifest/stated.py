@@ -7,24 +7,26 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from builder.manifest.model import (
-    Absent,
-    AnchoredEdit,
     Architecture,
     DynamicEdge,
-    Edit,
-    Fact,
     Kept,
     KeptDependency,
     Manifest,
+    Root,
+    TextException,
+    WheelRule,
+)
+from builder.manifest.statements import (
+    Absent,
+    AnchoredEdit,
+    Edit,
+    Fact,
     Models,
     Option,
     Patch,
-    Root,
     Rule,
     Spared,
-    TextException,
     TomlEdit,
-    WheelRule,
     WholeFile,
     Word,
 )

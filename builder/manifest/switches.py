@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from builder.errors import BuildError, Mark, Problem
-from builder.manifest.model import BASE, Batch, Manifest
+from builder.manifest.model import Manifest
 from builder.manifest.stated import name_of, stated
+from builder.manifest.statements import BASE, Batch
 from builder.spelling import nearest
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.errors import Mark
-from builder.manifest.model import Span
 from builder.manifest.nodes import Document, Path
+from builder.manifest.statements import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import Edit
+from builder.manifest.statements import Edit
 from builder.overlay.locate import Target, find
 from builder.overlay.record import Record, digest
 from builder.source.parse import Module

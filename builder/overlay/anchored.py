@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import AnchoredEdit
+from builder.manifest.statements import AnchoredEdit
 from builder.native import cmake, cpp
 from builder.native.text import Scanned, TextEdit, apply, decode, encode, wide
 from builder.overlay.record import Record, digest

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import WholeFile
+from builder.manifest.statements import WholeFile
 from builder.overlay.record import Record, digest
 from builder.source.parse import parse
 from builder.tree import Entry, blob_id

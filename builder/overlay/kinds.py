@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from builder.graph.names import imported_module, package_of
-from builder.manifest.model import Edit
+from builder.manifest.statements import Edit
 from builder.overlay import matching
 from builder.overlay.locate import Binding, Target
 from builder.overlay.wording import reworded

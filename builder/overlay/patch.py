@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import Patch
+from builder.manifest.statements import Patch
 from builder.overlay.patchfile import Broken, FilePatch, Hunk, read
 from builder.overlay.record import Record, digest
 from builder.spelling import nearest

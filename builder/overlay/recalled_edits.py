@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import AnchoredEdit, Edit, TomlEdit
+from builder.manifest.statements import AnchoredEdit, Edit, TomlEdit
 from builder.memo import recall
 from builder.overlay.record import Record
 

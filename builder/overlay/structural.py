@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import Edit
+from builder.manifest.statements import Edit
 from builder.overlay import kinds
 from builder.overlay.kinds import Hit, Wrong
 from builder.overlay.locate import Scope, Target, find, imports, names, resolve

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import TomlEdit
+from builder.manifest.statements import TomlEdit
 from builder.native.text import TextEdit, apply, decode, encode
 from builder.overlay.record import Record, digest
 from builder.overlay.tomlspans import Layout, Pair, Path, Table, items, scan, split_key

@@ -20,7 +20,8 @@ from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.emit.wheel import Wheel, build_wheel
 from builder.emit.write import Output
 from builder.errors import BuildError, Problem
-from builder.manifest.model import BASE, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE
 from builder.native.units import units
 from builder.pipeline.answers.context import Context
 from builder.pipeline.cut import Cut

@@ -12,7 +12,8 @@ from builder.analysis.removals import Removals, index_removals
 from builder.analysis.surface_diff import Surfaces
 from builder.graph.modules import SummaryCache, summaries
 from builder.graph.resolve import Index
-from builder.manifest.model import Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Rule
 from builder.manifest.switches import without
 from builder.native import gate as native
 from builder.native import lockstep

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from builder.errors import Problem
 from builder.graph.names import path_of
 from builder.graph.resolve import Index
-from builder.manifest.model import Absent, Batch, Fact, FactKind, Manifest, Option
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Absent, Batch, Fact, FactKind, Option
 from builder.memo import remembered
 from builder.select.families import Families, Member
 from builder.tree import Snapshot

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from builder.errors import Problem
 from builder.graph.resolve import Index
-from builder.manifest.model import Absent, Batch, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Absent, Batch
 
 
 def expand_patterns(manifest: Manifest, index: Index) -> tuple[Manifest, list[Problem]]:

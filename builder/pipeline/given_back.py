@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from builder.manifest.model import BASE, Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Rule
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.ranges import UNKNOWN, About
 from builder.pipeline.run import Recalled, Stop

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Set
 
 from builder.errors import Problem
 from builder.graph.names import folder_of, locate, module_of
-from builder.manifest.model import Absent, Fact, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Absent, Fact
 from builder.spelling import nearest
 from builder.tree import Snapshot
 

@@ -11,7 +11,8 @@ from typing import TypeVar
 from builder.adapter import ENTRY
 from builder.errors import Problem
 from builder.graph.names import module_of, path_of
-from builder.manifest.model import Absent, Batch, Edit, Fact, Manifest, Models, Option, TomlEdit
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Absent, Batch, Edit, Fact, Models, Option, TomlEdit
 from builder.manifest.switches import options
 from builder.pipeline.architecture_predicates import answer, is_predicate
 from builder.pipeline.architectures import architectures

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from builder.errors import Problem
-from builder.manifest.model import Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Rule
 from builder.memo import remembered
 from builder.select.patterns import PatternSet
 from builder.tree import Snapshot

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TypeVar
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import AnchoredEdit, Edit, Manifest, Rule, TomlEdit
+from builder.manifest.model import Manifest
+from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import added, anchored, files, patch, structural, toml
 from builder.overlay.locate import Target
 from builder.overlay.recalled_edits import Edited, edit_or_recall

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from builder.errors import Mark, Problem
-from builder.manifest.model import Manifest, WholeFile
+from builder.manifest.model import Manifest
+from builder.manifest.statements import WholeFile
 from builder.overlay.record import Record
 from builder.source.textdiff import runs
 from builder.tree import Snapshot

@@ -13,7 +13,8 @@ from builder.graph.modules import Summary
 from builder.graph.names import module_of
 from builder.graph.reach import expand, import_targets
 from builder.graph.resolve import Index
-from builder.manifest.model import BASE, Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Rule
 from builder.pipeline.architecture_tables import rows
 from builder.pipeline.follow import followed
 from builder.pipeline.named_files import unnamed

@@ -9,27 +9,22 @@ from typing import Any, Literal
 
 from builder.errors import Mark, Problem
 from builder.manifest import spans
-from builder.manifest.model import (
+from builder.manifest.model import DynamicEdge, Kept, KeptDependency, Manifest, Root, TextException
+from builder.manifest.stated import Stated, changed, stated
+from builder.manifest.statements import (
     Absent,
     AnchoredEdit,
-    DynamicEdge,
     Edit,
     Fact,
-    Kept,
-    KeptDependency,
-    Manifest,
     Models,
     Option,
-    Root,
     Rule,
     Span,
     Spared,
-    TextException,
     TomlEdit,
     WholeFile,
     Word,
 )
-from builder.manifest.stated import Stated, changed, stated
 from builder.select.rules import can_match, holds_path
 from builder.upstream.model import Upstream
 

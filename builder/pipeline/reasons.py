@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from builder.emit.ledger import Reason
-from builder.manifest.model import Rule
+from builder.manifest.statements import Rule
 from builder.pipeline.attribution import Attributed, attribute
 from builder.pipeline.cut import Cut
 

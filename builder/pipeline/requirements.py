@@ -11,7 +11,8 @@ from builder.analysis.indexed_tree import world
 from builder.analysis.projects import Project, projects
 from builder.errors import Mark, Problem
 from builder.graph.modules import SummaryCache
-from builder.manifest.model import Manifest, TomlEdit
+from builder.manifest.model import Manifest
+from builder.manifest.statements import TomlEdit
 from builder.overlay import toml
 from builder.overlay.record import Record
 from builder.tree import Snapshot

@@ -9,7 +9,8 @@ from builder.graph.modules import Summary, SummaryCache, summaries
 from builder.graph.names import is_test
 from builder.graph.reach import graph
 from builder.graph.resolve import Index
-from builder.manifest.model import BASE, Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Rule
 from builder.pipeline.prune import UNREACHED, Pruned, unreached_rule, with_followers
 from builder.pipeline.starts import edges_of
 from builder.tree import Snapshot

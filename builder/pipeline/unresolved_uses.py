@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from builder.analysis.removals import Kind, Removal, Removals, index_removals
 from builder.errors import Mark, Problem
 from builder.graph.names import module_of
-from builder.manifest.model import BASE, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE
 from builder.manifest.switches import options
 from builder.pipeline.prune import Pruned
 from builder.specialize.leftovers import Leftover

@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 
 from builder.errors import Problem
 from builder.graph.names import folder_of
-from builder.manifest.model import Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Rule
 from builder.pipeline.prune import python_modules
 from builder.select.rules import holds_path
 from builder.spelling import nearest

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from builder.manifest.model import Batch, Manifest, Rule, Word
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Batch, Rule, Word
 from builder.select.patterns import PatternSet
 
 #: A capital before a lower-case letter or a digit starts a word: `NPUCommunicator`, `NPUW8A8`.

@@ -15,7 +15,8 @@ from typing import Literal
 
 from builder.errors import Problem
 from builder.graph.names import folder_of, module_of
-from builder.manifest.model import BASE, Manifest, Rule
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Rule
 from builder.select.patterns import PatternSet, literal_folder
 from builder.select.suggest import Paths, Unclassified, few, unclassified
 from builder.spelling import nearest

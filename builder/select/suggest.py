@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
 from builder.manifest.documents import HISTORY
-from builder.manifest.model import Rule
+from builder.manifest.statements import Rule
 
 
 class Paths:

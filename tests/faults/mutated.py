@@ -16,20 +16,19 @@ from small_world import ROOT
 
 from builder.errors import BuildError, Mark, Problem
 from builder.manifest.load import load, parse, read_overlays, read_schema, read_scope
-from builder.manifest.model import (
+from builder.manifest.model import DynamicEdge, Manifest
+from builder.manifest.stated import changed, stated
+from builder.manifest.statements import (
     Absent,
     AnchoredEdit,
-    DynamicEdge,
     Edit,
     Fact,
-    Manifest,
     Rule,
     Spared,
     TomlEdit,
     WholeFile,
     Word,
 )
-from builder.manifest.stated import changed, stated
 from builder.pipeline import cut as cutting
 from builder.pipeline.ranges import About, about, excused
 from builder.pipeline.run import Recalled

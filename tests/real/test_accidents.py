@@ -12,7 +12,8 @@ from builder.analysis.removals import Removals, index_removals
 from builder.errors import Mark, Problem
 from builder.gates.registry import TREE_GATES
 from builder.graph.modules import summary_key
-from builder.manifest.model import Manifest, Roots, Rule, Upstream
+from builder.manifest.model import Manifest, Roots, Upstream
+from builder.manifest.statements import Rule
 
 PACKAGES = {"sglang": "python/sglang", "sgl_kernel": "sgl-kernel/python/sgl_kernel"}
 SRT = "python/sglang/srt/"

@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.batches import Pin
 from builder.manifest.load import load
-from builder.manifest.model import BASE
+from builder.manifest.statements import BASE
 
 ROOT = Path(__file__).parents[2]
 MIRROR = os.environ.get("SGLANG_MIRROR")

@@ -8,7 +8,8 @@ from textwrap import dedent
 from builder.analysis.indexed_tree import IndexedTree, world
 from builder.analysis.removals import Removals, index_removals
 from builder.errors import Mark
-from builder.manifest.model import Batch, Edit, Guarantees, Manifest, Roots, Rule, Upstream
+from builder.manifest.model import Guarantees, Manifest, Roots, Upstream
+from builder.manifest.statements import Batch, Edit, Rule
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 
 PACKAGES = {"pkg": "python/pkg"}

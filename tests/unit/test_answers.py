@@ -9,7 +9,7 @@ import pytest
 
 from builder.graph.modules import Import, Summary
 from builder.graph.reach import Edge
-from builder.manifest.model import BASE
+from builder.manifest.statements import BASE
 from builder.pipeline.answers.needs import needs
 from builder.pipeline.answers.paths import named_paths
 

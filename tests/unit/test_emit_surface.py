@@ -12,7 +12,7 @@ from builder.analysis.removals import index_removals
 from builder.analysis.surface_diff import Surfaces, compare
 from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.errors import Mark
-from builder.manifest.model import Batch, Option
+from builder.manifest.statements import Batch, Option
 from builder.surface.extract import surface
 
 SCHEMA = Path(__file__).parents[2] / "schema/surface.schema.json"

@@ -12,7 +12,7 @@ from small_package import run
 from test_fold_cache import everything
 
 from builder.errors import Mark
-from builder.manifest.model import Absent, Option
+from builder.manifest.statements import Absent, Option
 from builder.specialize import fixpoint
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.evaluating.recording_facts import TABLES, RecordingFacts

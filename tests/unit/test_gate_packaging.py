@@ -12,7 +12,8 @@ from builder.analysis.projects import projects
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import packaging
-from builder.manifest.model import Guarantees, KeptDependency, TomlEdit
+from builder.manifest.model import Guarantees, KeptDependency
+from builder.manifest.statements import TomlEdit
 from builder.pipeline.ranges import mistakes
 
 HERE = Mark("manifest.yaml", 8, 5)

@@ -8,7 +8,7 @@ from gate_worlds import manifest, worlds
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.gates import stated_values
-from builder.manifest.model import Absent, Batch, Fact
+from builder.manifest.statements import Absent, Batch, Fact
 
 HERE = Mark("manifest.yaml", 3, 5)
 

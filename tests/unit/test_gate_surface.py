@@ -14,18 +14,8 @@ from builder.analysis.surface_diff import Difference, Surfaces
 from builder.analysis.surface_diff import compare as compare_with
 from builder.errors import Mark, Problem
 from builder.gates.surface import problems
-from builder.manifest.model import (
-    Absent,
-    Batch,
-    Edit,
-    Fact,
-    Manifest,
-    Option,
-    Patch,
-    Rule,
-    TomlEdit,
-    WholeFile,
-)
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Absent, Batch, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
 from builder.surface.extract import surface
 from builder.tree import Snapshot
 

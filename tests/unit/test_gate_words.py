@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builder.errors import Mark
 from builder.gates.words import _may_be_in_code, _may_hold, _names, _pattern, _runs
-from builder.manifest.model import Word
+from builder.manifest.statements import Word
 
 HERE = Mark("manifest.yaml", 1, 1)
 NPU = Word("npu", HERE)

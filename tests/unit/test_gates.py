@@ -10,7 +10,7 @@ from builder.analysis.removals import Removals, index_removals
 from builder.errors import BuildError, Mark
 from builder.gates import attributes, idempotence, imports, names, parse, symbols
 from builder.gates.registry import TREE_GATES
-from builder.manifest.model import Absent, Batch, Edit, WholeFile
+from builder.manifest.statements import Absent, Batch, Edit, WholeFile
 
 HERE = Mark("manifest.yaml", 3, 5)
 NOTHING = Removals()

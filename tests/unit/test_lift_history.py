@@ -11,7 +11,7 @@ from upstream_repo import Repo
 from builder.errors import Mark
 from builder.lift import culprit
 from builder.lift.history import Change, History, between, distances, parse_log
-from builder.manifest.model import Edit
+from builder.manifest.statements import Edit
 from builder.upstream.git import GitBlobs
 from builder.upstream.model import Upstream
 from builder.upstream.resolve import Sources, resolve

@@ -10,8 +10,8 @@ from manifest_text import HEAD, manifest
 from builder.errors import Mark
 from builder.lift.insert import Proposal, apply, scalar
 from builder.lift.statements import statements
-from builder.manifest.model import Span
 from builder.manifest.nodes import read
+from builder.manifest.statements import Span
 
 BETWEEN = Span(since="1.3.0.dev0", until="1.2.0")
 BODY = """\

@@ -7,7 +7,7 @@ from manifest_text import manifest
 
 from builder.errors import Mark
 from builder.lift.markers import learn, words
-from builder.manifest.model import Rule
+from builder.manifest.statements import Rule
 
 FACTS = """\
 keep: [python/, csrc/]

@@ -13,7 +13,8 @@ from manifest_text import HEAD, REPOSITORY, manifest, problems, schema
 from builder.errors import BuildError, Mark
 from builder.lift.insert import Proposal, apply_all
 from builder.manifest.load import load, read_texts
-from builder.manifest.model import Manifest, Span
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Span
 from builder.report import render
 
 BATCHES = """\

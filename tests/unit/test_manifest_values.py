@@ -7,7 +7,8 @@ from manifest_text import BATCH, HEAD, NEXT, batch, manifest, problems, schema
 
 from builder.errors import Mark
 from builder.manifest.load import parse
-from builder.manifest.model import Absent, Edit, Fact, Option, Patch, Project, Rule, TomlEdit, WholeFile
+from builder.manifest.model import Project
+from builder.manifest.statements import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
 from builder.pipeline.specialization_memo import digest_of
 from builder.specialize.evaluating.facts import Facts
 

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from builder.errors import Mark
-from builder.manifest.model import Edit
+from builder.manifest.statements import Edit
 from builder.overlay.added import Added, add_imports
 from builder.overlay.locate import Target
 from builder.source.parse import parse

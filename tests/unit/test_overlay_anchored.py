@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builder.errors import Mark
-from builder.manifest.model import AnchoredEdit
+from builder.manifest.statements import AnchoredEdit
 from builder.overlay.anchored import edit
 
 CPP = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from builder.errors import Mark
-from builder.manifest.model import WholeFile
+from builder.manifest.statements import WholeFile
 from builder.overlay.files import Placed, definitions, place
 from builder.tree import FILE, Entry, blob_id
 

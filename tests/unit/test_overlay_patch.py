@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from builder.errors import Mark
-from builder.manifest.model import Patch
+from builder.manifest.statements import Patch
 from builder.overlay.patch import Patched, apply
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, blob_id
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builder.errors import Mark
-from builder.manifest.model import Edit
+from builder.manifest.statements import Edit
 from builder.overlay.locate import resolve
 from builder.overlay.structural import Plan, plan, sort
 from builder.source.parse import parse

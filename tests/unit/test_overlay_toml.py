@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import Mark
-from builder.manifest.model import TomlEdit
+from builder.manifest.statements import TomlEdit
 from builder.overlay.toml import edit
 
 SOURCE = """\

@@ -13,7 +13,7 @@ from memory_store import MemoryStore
 from builder import memo
 from builder.errors import Mark
 from builder.gates import names
-from builder.manifest.model import AnchoredEdit
+from builder.manifest.statements import AnchoredEdit
 from builder.overlay.anchored import edit
 from builder.overlay.recalled_edits import Edited, edit_or_recall
 from builder.pipeline.unused_facts import _unused

@@ -17,7 +17,8 @@ from builder.analysis.conditions import Cause
 from builder.analysis.surface_diff import Difference, Surfaces
 from builder.emit.removed_features import NAMES, filled, missing, tables
 from builder.errors import Mark
-from builder.manifest.model import BASE, Batch, Manifest, Option, Roots
+from builder.manifest.model import Manifest, Roots
+from builder.manifest.statements import BASE, Batch, Option
 from builder.surface.model import Item, Key, Place, Value
 
 TEMPLATE = Path(__file__).parents[2] / "overlays/removed-features/removed_features.py"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from test_reached import BASIC, HEAD, stated, upstream
 
 from builder.errors import Mark
-from builder.manifest.model import Option
+from builder.manifest.statements import Option
 from builder.pipeline import reduce, tools
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.run import Recalled

@@ -12,7 +12,8 @@ from builder.analysis.removals import Removal
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
 from builder.graph.reach import Edge, Graph
-from builder.manifest.model import BASE, Batch, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Batch
 from builder.pipeline.answers.answer import State
 from builder.pipeline.answers.needs import needs
 from builder.pipeline.cut import Cut

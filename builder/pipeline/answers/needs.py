@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from builder.graph.modules import Summary
 from builder.graph.reach import Graph
-from builder.manifest.model import BASE
+from builder.manifest.statements import BASE
 from builder.pipeline.cut import Cut
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from builder.graph.names import module_of
-from builder.manifest.model import BASE, Rule
+from builder.manifest.statements import BASE, Rule
 from builder.manifest.switches import options
 from builder.pipeline.answers.answer import listed
 from builder.pipeline.answers.context import Context

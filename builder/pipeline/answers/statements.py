@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from builder.analysis.distributions import modules_of, requirement_name
 from builder.analysis.projects import Project, projects
 from builder.emit.ledger import Reason
-from builder.manifest.model import BASE, Fact
+from builder.manifest.statements import BASE, Fact
 from builder.pipeline.answers.answer import Answer, State, listed, plural
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.recipes import restore_statement, without

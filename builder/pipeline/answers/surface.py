@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from builder.analysis.conditions import Cause
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
-from builder.manifest.model import Rule
+from builder.manifest.statements import Rule
 from builder.pipeline.answers.answer import Answer, Kind, State, listed, plural
 from builder.pipeline.answers.context import Context, commonest_first, reason_of
 from builder.pipeline.answers.recipes import model_of, restore_path, restore_statement

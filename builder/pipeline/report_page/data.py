@@ -9,7 +9,8 @@ from typing import Any
 from builder.emit.build_json import batch_record
 from builder.emit.figures import CODE
 from builder.errors import CODES
-from builder.manifest.model import BASE, Batch, Manifest
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Batch
 from builder.pipeline.answers.context import Context
 from builder.pipeline.measure import Figures
 from builder.pipeline.report_page.files import STATES, definitions, diffs, file_rows, ways

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from builder.manifest.model import Scalar
+from builder.manifest.statements import Scalar
 from builder.specialize.evaluating import environment
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, says, scalar, text

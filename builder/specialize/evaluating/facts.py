@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 
-from builder.manifest.model import Absent, Fact, FactKind, Manifest, Option, Scalar
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Absent, Fact, FactKind, Option, Scalar
 
 
 @dataclass(frozen=True, slots=True)

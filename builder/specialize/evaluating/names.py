@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from builder.manifest.model import Scalar
+from builder.manifest.statements import Scalar
 
 #: Methods whose result is known under the name of what they are called on.
 _TRANSPARENT = ("lower", "upper", "strip", "get")

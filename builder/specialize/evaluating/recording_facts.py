@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from builder.manifest.model import Option, Scalar
+from builder.manifest.statements import Option, Scalar
 from builder.specialize.evaluating.facts import Facts
 
 #: The kinds of questions about facts.

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_world import FILES, World, codes, commit_files, folder_bytes, small_world
+from small_files import FILES
+from small_world import World, codes, commit_files, folder_bytes, small_world
 from upstream_repo import git
 
 

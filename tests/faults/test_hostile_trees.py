@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from small_world import FILES, World, codes, folder_bytes, small_world
+from small_files import FILES
+from small_world import World, codes, folder_bytes, small_world
 
 BIG = 24_000_000
 Files = dict[str | bytes, bytes | tuple[str, str]]

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_world import FILES, ROOT, World, small_world
+from small_files import FILES
+from small_world import ROOT, World, small_world
 
 from builder.emit.checksums import sha256sums
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft7Validator
-from small_world import FILES, ROOT, World, codes, small_world
+from small_files import FILES
+from small_world import ROOT, World, codes, small_world
 from upstream_repo import git
 
 from builder.errors import GATE_FAILED

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft7Validator
-from small_world import FILES, ROOT, World, codes, commit_files, folder_bytes, place, small_world
+from small_files import FILES
+from small_world import ROOT, World, codes, commit_files, folder_bytes, place, small_world
 
 from builder.cli import VERBS
 from builder.errors import CODES

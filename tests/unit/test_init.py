@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from manifest_text import schema
-from small_world import FILES, World, codes, commit_files
+from small_files import FILES
+from small_world import World, codes, commit_files
 from upstream_repo import Repo
 
 from builder.analysis.indexed_tree import world as world_of

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_world import FILES, World, codes, small_world
+from small_files import FILES
+from small_world import World, codes, small_world
 
 from builder.errors import BuildError, Mark
 from builder.kernel import names, repack, write

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from small_world import FILES, commit_files, small_world
+from small_files import FILES
+from small_world import commit_files, small_world
 
 from builder.tree import blob_id
 

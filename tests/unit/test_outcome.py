@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from manifest_text import schema
 from memory_store import MemoryStore
-from small_world import FILES, MANIFEST, OVERLAYS, PARSER
+from small_files import FILES, MANIFEST, OVERLAYS, PARSER
 
 from builder import memo
 from builder.errors import BuildError, Mark

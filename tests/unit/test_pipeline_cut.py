@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from small_world import FILES, World, commit_files, small_world
+from small_files import FILES
+from small_world import World, commit_files, small_world
 
 from builder.analysis.projects import projects
 from builder.cli import options

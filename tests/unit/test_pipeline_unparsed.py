@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_world import FILES, small_world
+from small_files import FILES
+from small_world import small_world
 
 from builder.cli import options
 from builder.errors import BuildError, Problem

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_world import OVERLAYS, World, codes, place, small_world
+from small_files import OVERLAYS
+from small_world import World, codes, place, small_world
 
 from builder.errors import Mark, Problem
 from builder.manifest.load import load

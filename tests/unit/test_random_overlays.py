@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_world import OVERLAYS, small_world
+from small_files import OVERLAYS
+from small_world import small_world
 
 from builder.cli import options
 from builder.errors import BuildError, Mark, Problem

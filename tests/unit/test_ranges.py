@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from manifest_text import HEAD, problems, schema
 from manifest_text import manifest as parsed
-from small_world import FILES, World, small_world
+from small_files import FILES
+from small_world import World, small_world
 
 from builder.errors import BuildError, Problem
 from builder.manifest.load import load, parse, read_overlays

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from small_world import FILES
+from small_files import FILES
 from test_lift import SERVER, Later, edited
 
 from builder.lift.history import Commit

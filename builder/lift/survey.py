@@ -29,7 +29,7 @@ from builder.manifest.statements import BASE, Span
 from builder.parallel import submit
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
-from builder.pipeline.ranges import About, about, elsewhere, excused
+from builder.pipeline.ranges import About, about, elsewhere, excused, in_force
 from builder.pipeline.surfaces import staying_python, surface_files
 from builder.report import MAX_PLACES
 from builder.select.families import with_paths
@@ -153,11 +153,12 @@ def _compare(
     differences: list[Difference] = []
     if done.cut is not None:
         offered = offers(surface_files(old, before.selection, manifest), manifest.packages)
-        now, ours = done.cut.surfaces.before, done.cut.surfaces.after
-        differences = surface.differences(offered, now, ours, frozenset(before.kept))
-        facts += predicates.choices(offered, now, manifest, ours)
+        now, left = done.cut.surfaces.before, done.cut.surfaces.after
+        differences = surface.differences(offered, now, left, frozenset(before.kept))
+        facts += predicates.choices(offered, now, manifest, left)
+    over = overlays.changed(old, new, in_force(manifest, then, known), history)
     return _Comparison(
-        done.problems, lost, arrived, tuple(facts), tuple(overlays.changed(old, new, manifest, history)),
+        done.problems, lost, arrived, tuple(facts), tuple(over),
         tuple(differences), tuple(surface.dependencies(old, new, output, manifest)),
         _causes(done, lost, new, history),
     )  # fmt: skip

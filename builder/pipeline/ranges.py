@@ -92,6 +92,15 @@ def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest
     return changed(manifest, asked)
 
 
+def in_force(manifest: Manifest, *known: About) -> Manifest:
+    """The manifest without the statements that are made for other versions than those of all these upstreams.
+
+    An upstream whose version nobody knows may be of any.
+    """
+    versions = [at for about in known if (at := spans.version(about.version)) is not None]
+    return changed(manifest, lambda one: one if all(spans.within(one.span, at) for at in versions) else None)
+
+
 def elsewhere(manifest: Manifest, known: About, within: Sequence[str]) -> frozenset[Mark]:
     """The marks of statements about what a partial upstream does not hold."""
     if not within:

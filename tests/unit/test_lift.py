@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from small_files import FILES
+from small_files import FILES, PARSER
 from small_world import commit_files, small_world
 
 from builder.tree import blob_id
@@ -303,6 +303,21 @@ def test_a_change_beside_the_overlay_is_merged_into_it(later: Later) -> None:
     assert (status, changed["conflicts"], changed["merged"]) == (5, 0, True)
     assert later.lift("--accept")[0] == 0
     assert b"Reads replies" in (world.home / "overlays/parser/parser.py").read_bytes()
+
+
+def test_an_overlay_for_earlier_versions_is_merged_with_nothing(later: Later) -> None:
+    """Upstream's file took its place, and changes as upstream likes."""
+    world = later.world
+    upstream = b'"""Parses replies."""\n\n\ndef parse(text):\n    return text\n'
+    files = {**later.files, "python/acme/parser.py": upstream}
+    later.then("Simpler (#1)", files)
+    world.change(f'["{blob_id(PARSER)}"]', f'["{"0" * 40}"], until: 1.0.0')
+    world.change(f'"{world.commit}"', later.tip)
+    assert world.run("plan").returncode == 3
+    later.then("Docs (#2)", {**files, "python/acme/parser.py": upstream.replace(b"Parses", b"Reads")})
+    status, found = later.lift()
+    assert (status, found["overlays"], found["problems"]) == (0, [], [])
+    assert (later.folder / "proposal.patch").read_bytes() == b""
 
 
 def test_code_whose_body_is_ours_is_asked_about_when_upstream_changes_it(later: Later) -> None:

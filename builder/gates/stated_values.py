@@ -20,6 +20,7 @@ from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact
 from builder.memo import remembered
+from builder.source.fields import nodes
 from builder.source.parse import parse
 
 _CLASS_HINT = "state the value that the class gives, declare the attribute absent, or except its name"
@@ -89,7 +90,7 @@ def class_constants(data: bytes) -> tuple[tuple[int, str, str, object], ...]:
     """(line, class, name, value) of each constant that the body of a class gives a name."""
     return tuple(
         (node.lineno, cls.name, target.id, value.value)
-        for cls in ast.walk(parse(data, "").tree)
+        for cls in nodes(parse(data, "").tree)
         if isinstance(cls, ast.ClassDef)
         for node in cls.body
         if isinstance(value := getattr(node, "value", None), ast.Constant)
@@ -106,7 +107,7 @@ def _fields(after: IndexedTree, path: str, module: str, absent: Mapping[str, Abs
         owner = f"{module}{cls.name}." if isinstance(cls, ast.ClassDef) else ""
         if not owner or not any(name.startswith(owner) for name in absent):
             continue
-        for node in ast.walk(cls):
+        for node in nodes(cls):
             match node:
                 case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Load(), attr=name) if (
                     f"{owner}{name}" in absent
@@ -149,7 +150,7 @@ def misuses(data: bytes) -> tuple[tuple[int, str], ...]:
     """(line, source) of each expression that raises an error because one of its parts is None."""
     return tuple(
         (node.lineno, ast.unparse(node))
-        for node in ast.walk(parse(data, "").tree)
+        for node in nodes(parse(data, "").tree)
         if isinstance(node, ast.expr) and _raises(node)
     )
 

@@ -18,6 +18,7 @@ from builder.graph.modules import (
     Summary,
 )
 from builder.graph.names import absolute, imported_module
+from builder.source.fields import nodes
 from builder.source.parse import parse
 
 _CATCHES = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -282,7 +283,7 @@ def _dynamic(tree: ast.Module, module: str, parent: str) -> Iterator[Dynamic]:
     values = _values(tree) if module else {}
     if module:
         values |= {"__name__": (module,), "__package__": (parent,)}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call) and _last_name(node.func) in _IMPORTERS:
             for argument in _texts(node.args[0], values) if node.args else (None,):
                 if argument and argument.startswith("."):
@@ -296,7 +297,7 @@ def _values(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     if not loops:
         return {}
     bound: Counter[str] = Counter()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             bound[node.id] += 1
         elif isinstance(node, ast.arg):
@@ -357,7 +358,7 @@ def _mentions(data: bytes, tree: ast.Module, tops: tuple[str, ...], parent: str)
     # most lines that name a package import it: only the others can hold it in a string
     if re.search(rf"(?m)^(?!\s*(?:from|import)\s)[^#\n]*\b(?:{names})\.".encode(), data):
         dotted = re.compile(rf"(?<![\w./-])(?:{names})(?:\.[A-Za-z_]\w*)+")
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 for found in dotted.findall(node.value):
                     yield Reference(found, node.lineno)

@@ -12,6 +12,7 @@ from builder.native import layout
 from builder.native.lockstep import ROOT
 from builder.native.symbols import bindings, defined, symbols
 from builder.native.text import decode
+from builder.source.fields import nodes
 from builder.source.parse import parse
 
 LIBRARY = "sgl_kernel"
@@ -144,12 +145,12 @@ def _calls(tree: ast.Module, library: str) -> Iterator[tuple[str, int]]:
     """(operator, line) of every `torch.ops.<library>.<operator>`, an alias of the library included."""
     aliases = {
         target.id
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Assign) and _is_library(node.value, library, frozenset())
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and _is_library(node.value, library, frozenset(aliases)):
             yield node.attr, node.lineno
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import cast
 
@@ -20,3 +21,17 @@ def _fields_with_nodes(kind: type[ast.AST]) -> tuple[str, ...]:
 
 #: The names of the fields of a kind of node that can hold nodes with a text of their own.
 inner_fields = cast("Callable[[type[ast.AST]], tuple[str, ...]]", cache(_fields_with_nodes))
+
+
+def nodes(top: ast.AST) -> Iterator[ast.AST]:
+    """A node and all below it, in the order of `ast.walk` and faster: without contexts and operators."""
+    waiting = deque([top])
+    while waiting:
+        node = waiting.popleft()
+        yield node
+        for name in inner_fields(node.__class__):
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting.extend(item for item in value if isinstance(item, ast.AST))

@@ -12,6 +12,7 @@ from inspect import cleandoc
 from weakref import WeakValueDictionary
 
 from builder.source.encoding import BOM, decoded, encoded
+from builder.source.fields import nodes
 from builder.source.parents import Parents
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
@@ -114,7 +115,7 @@ class Module:
         What it says does not change when all of it moves together: only where no line hangs out to the left.
         """
         inside: set[int] = set()
-        for node in ast.walk(self.tree):
+        for node in nodes(self.tree):
             if (
                 isinstance(node, ast.Expr)
                 and node.lineno != node.end_lineno

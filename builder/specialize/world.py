@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from builder.graph.names import imported_module, package_of
+from builder.source.encoding import BOM, decoded
 from builder.source.parse import Module, parse
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope, Scopes
@@ -104,6 +105,11 @@ class Unit:
         if self._module is None:
             self._module = parse(self._raw, self.path)
         return self._module
+
+    @property
+    def text(self) -> bytes:
+        """The text in UTF-8, without a byte order mark: `module.data`, for which nothing is parsed."""
+        return self._module.data if self._module is not None else decoded(self._raw).removeprefix(BOM)
 
     @property
     def scopes(self) -> Scopes:

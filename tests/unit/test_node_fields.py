@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from builder.source.fields import inner_fields
+from builder.source.fields import inner_fields, nodes
 
 _WITHOUT_TEXT = {"identifier", "int", "string", "expr_context", "operator", "boolop", "unaryop", "cmpop"}
 
@@ -42,3 +42,11 @@ def test_every_place_of_a_program_is_reached() -> None:
             ]
     shared = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
     assert found == {node for node in ast.walk(tree) if not isinstance(node, shared)}
+
+
+def test_all_nodes_come_in_the_order_of_the_standard_library_without_contexts_and_operators() -> None:
+    tree = ast.parse(
+        "class A(B, k=c):\n x: int = -y[0:1]\n def f(self, *a, b=2): return [i for i in a if i > b]\n"
+    )
+    kinds_left_out = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
+    assert [*nodes(tree)] == [node for node in ast.walk(tree) if not isinstance(node, kinds_left_out)]

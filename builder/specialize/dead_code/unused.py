@@ -277,9 +277,9 @@ def _shadowed(unit: Unit, name: str) -> bool:
 
 def _plain_texts(unit: Unit) -> frozenset[bytes]:
     """The texts of the statements that import modules by their names, found without looking at the code."""
-    data = unit.module.data
 
     def find() -> frozenset[bytes]:
+        data = unit.text
         found = _IMPORT.finditer(data)
         return frozenset(each[0] for each in found if _starts_a_statement(data, each.start()))
 

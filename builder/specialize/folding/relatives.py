@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from builder.source.fields import nodes
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.class_uses import is_named
@@ -169,7 +170,7 @@ def _given(call: ast.Call) -> list[ast.expr]:
 
 def _bound(node: ast.ClassDef) -> Iterator[str]:
     """The names of functions in a class, and those that its body assigns or imports."""
-    for inner in ast.walk(node):
+    for inner in nodes(node):
         if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield inner.name
         elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
@@ -233,7 +234,7 @@ def _lends(world: SpecializerWorld, cls: str) -> bool:
 
 
 def _bound_to_self(node: ast.ClassDef) -> Iterator[str]:
-    for inner in ast.walk(node):
+    for inner in nodes(node):
         if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and not any(
             names_of(each)[:1] in (("staticmethod",), ("classmethod",)) for each in inner.decorator_list
         ):

@@ -37,14 +37,14 @@ def lines_with(unit: Unit, words: Iterable[bytes]) -> set[int]:
 
     Lines of statements that leave at the end of the round hold nothing.
     """
-    data, starts = unit.module.data, unit.module.starts
+    data = unit.text  # most files lack the word, and are not parsed for it
     found: set[int] = set()
     for word in words:
         at = data.find(word) if word else -1
         while at >= 0:
             end = at + len(word)
             if (at == 0 or data[at - 1] not in _IDENTIFIER) and data[end : end + 1] not in _TAIL:
-                found.add(bisect_right(starts, at))
+                found.add(bisect_right(unit.module.starts, at))
             at = data.find(word, at + 1)
     for low, high in unit.hidden if found else ():
         found = {line for line in found if not low <= line <= high}

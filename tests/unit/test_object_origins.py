@@ -56,7 +56,6 @@ def test_the_fields_of_a_struct_are_no_methods(use: str, stays: bool) -> None:
 ANNOTATED = """
     from abc import ABC
     from collections.abc import Callable, Hashable
-    import ext
     try:
         from typing import Protocol
     except ImportError:
@@ -77,7 +76,6 @@ ANNOTATED = """
     [
         ("Callable", True),
         ("Hashable", True),
-        ("ext.Base", True),
         ("Tries", True),
         ("Registers", True),
         ("Plain", False),

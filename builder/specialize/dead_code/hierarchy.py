@@ -16,7 +16,7 @@ from builder.specialize.dead_code.class_statements import (
     is_in_program,
     statements_of,
 )
-from builder.specialize.dead_code.handed_out import HandedOut
+from builder.specialize.dead_code.other_packages import reaches_other_packages
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
@@ -140,7 +140,7 @@ class Hierarchy:
         self._lineages: dict[ast.ClassDef, Lineage] = {}
         self._named: dict[str, list[Class]] = {}
         self._heirs: dict[ast.ClassDef, tuple[list[Class], bool]] = {}
-        self._handed = HandedOut(world, words, links)
+        self._others: bool | None = None
         self._protocols: frozenset[str] | None = None
 
     # -- what a class inherits ------------------------------------------------------------------
@@ -272,16 +272,25 @@ class Hierarchy:
         heirs, more = self.heirs(cls)
         if more:
             return True
-        if any(self._handed.is_handed_out(each) for each in (cls, *heirs)):
-            return True
         for each in (cls, *heirs):
             lineage = self.lineage(each)
             if lineage.open or any(self._calls(base, name) for base in lineage.external):
+                return True
+            if not self._is_stated(lineage) and self._reaches_others():
                 return True
             for known in lineage.classes:
                 if known.node not in known.unit.leaving and _declares_abstract(known.node, name):
                     return True
         return False
+
+    def _is_stated(self, lineage: Lineage) -> bool:
+        """Do facts state which methods other packages may call on a class?"""
+        return bool(lineage.external) and lineage.external <= self._world.facts.bases.keys()
+
+    def _reaches_others(self) -> bool:
+        if self._others is None:
+            self._others = reaches_other_packages(self._world, self._words)
+        return self._others
 
     def _calls(self, base: str, name: str) -> bool:
         """May an external base call a method of this name on a subclass?"""

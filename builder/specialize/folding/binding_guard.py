@@ -121,7 +121,10 @@ def captures_read(function: ast.AST, case: ast.match_case) -> bool:
     return any(
         (isinstance(node, ast.Name) and node.id in bound and id(node) not in inside)
         or (isinstance(node, (ast.Global, ast.Nonlocal)) and not bound.isdisjoint(node.names))
-        or (isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("locals", "vars", "eval", "exec"))
+        or (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "id", "") in ("dir", "locals", "vars", "eval", "exec")
+        )
         for stmt in getattr(function, "body", [])
         for node in ast.walk(stmt)
     )

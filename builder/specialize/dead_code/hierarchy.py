@@ -276,7 +276,7 @@ class Hierarchy:
             lineage = self.lineage(each)
             if lineage.open or any(self._calls(base, name) for base in lineage.external):
                 return True
-            if not self._is_stated(lineage) and self._reaches_others():
+            if not self._is_stated(lineage) and self.reaches_others():
                 return True
             for known in lineage.classes:
                 if known.node not in known.unit.leaving and _declares_abstract(known.node, name):
@@ -287,7 +287,8 @@ class Hierarchy:
         """Do facts state which methods other packages may call on a class?"""
         return bool(lineage.external) and lineage.external <= self._world.facts.bases.keys()
 
-    def _reaches_others(self) -> bool:
+    def reaches_others(self) -> bool:
+        """May another package get any object of the program?"""
         if self._others is None:
             self._others = reaches_other_packages(self._world, self._words)
         return self._others

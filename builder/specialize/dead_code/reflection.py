@@ -97,7 +97,7 @@ class Reflection:
                 if self._shows_module(path, site, unit):
                     return True
                 unknown = unknown or site.owner == "any"
-        return unknown and self._is_held(unit)
+        return (unknown or self._hierarchy.reaches_others()) and self._is_held(unit)
 
     def _is_held(self, unit: Unit) -> bool:
         """Does a file have the module as a value, so that something may get it?"""

@@ -2,7 +2,7 @@
 
 A program under `open` is one that still behaves otherwise, and names its shape in docs/soundness.md. Whoever
 mends it takes the line out. Many take a name from another package to hide it, which alone would keep every
-method: this is asked only of programs with `reaches: other packages`, so that the others show what else keeps theirs.
+method: this is asked only of programs with `reaches: other packages`; the others show what else keeps theirs.
 """
 
 from __future__ import annotations

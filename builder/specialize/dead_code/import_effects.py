@@ -151,6 +151,7 @@ def imported_before(
 ) -> set[str]:
     """The modules that began to run for certain before this file comes to a statement.
 
+    Each name that was taken from a module of another package is among them, as `taken_name` writes it.
     These are the packages around the file, what the imports above the statement import that stay, and what
     such modules import in their turn. Only imports count that stand at the top of a file, in no branch. A
     module that leads to this file may have come no further than to the import by which it does.
@@ -222,8 +223,12 @@ def _imported(world: SpecializerWorld, imports: list[_Import], leading: Set[str]
     for each in imports:
         if leading and not leading.isdisjoint((each.module, *packages_around(each.module))):
             return
-        if each.certain and (not each.package or _is_submodule(world, each.package, each.module)):
+        if not each.certain:
+            continue
+        if not each.package or _is_submodule(world, each.package, each.module):
             yield each.module
+        elif each.package not in world.paths:
+            yield taken_name(each.package, each.module.removeprefix(f"{each.package}."))
 
 
 def _is_submodule(world: SpecializerWorld, package: str, module: str) -> bool:
@@ -251,6 +256,16 @@ def is_made(world: SpecializerWorld, module: str, name: str) -> bool:
     if module not in world.paths or world.is_module(f"{module}.{name}"):
         return False
     return world.defines(module, "__getattr__") and (name == "*" or not world.defines(module, name))
+
+
+def taking_noticed(world: SpecializerWorld, module: str) -> bool:
+    """May a module of another package notice that a name is taken from it? Its `__getattr__` may make it."""
+    return module not in world.paths and _noticed(world, module)
+
+
+def taken_name(module: str, name: str) -> str:
+    """How `imported_before` writes a name that is taken from a module of another package: `module:name`."""
+    return f"{module}:{name}"
 
 
 @question

@@ -56,7 +56,9 @@ class Reflection:
         """
         key = unit.path, is_class
         if key not in self._answers:
-            self._answers[key] = self._sees_module(unit, is_class)
+            self._answers[key] = any(
+                self._sees_module(each, is_class) for each in self._showing_names_of(unit)
+            )
         return self._answers[key]
 
     # -- whom a look-up may mean -------------------------------------------------------------------
@@ -98,6 +100,16 @@ class Reflection:
                     return True
                 unknown = unknown or site.owner == "any"
         return (unknown or self._hierarchy.reaches_others()) and self._is_held(unit)
+
+    def _showing_names_of(self, unit: Unit) -> Iterator[Unit]:
+        """The module, and those to which star imports bring its names."""
+        todo, seen = [unit.path], {unit.path}
+        while todo:
+            path = todo.pop()
+            yield self._world.unit(path)
+            further = self._links.stars(self._world.names[path]) - seen
+            seen |= further
+            todo += sorted(further)
 
     def _is_held(self, unit: Unit) -> bool:
         """Does a file have the module as a value, so that something may get it?"""

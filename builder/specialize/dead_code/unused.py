@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from builder.source.layout import suites
-from builder.specialize.dead_code.import_effects import imported_before, is_made, submodules
+from builder.specialize.dead_code.import_effects import (
+    imported_before,
+    is_made,
+    submodules,
+    taken_name,
+    taking_noticed,
+)
 from builder.specialize.dead_code.side_effect_imports import may_name_only
 from builder.specialize.folding.flow import catches
 from builder.specialize.text_index.identifier_index import IdentifierIndex
@@ -198,12 +204,14 @@ def unnoticed(
             asked = [alias.name]
         else:
             source = unit.absolute(bound.node)
+            if is_made(world, source, alias.name):
+                continue
             whole = leaving.issuperset(bound.node.names)
             asked = [source] if whole else []
             asked += submodules(world, source, alias.name)
-        if isinstance(bound.node, ast.ImportFrom) and is_made(world, unit.absolute(bound.node), alias.name):
-            continue
         noticed = [module for module in asked if world.ask("import_noticed", module, unit.name)]
+        if isinstance(bound.node, ast.ImportFrom) and taking_noticed(world, source):
+            noticed.append(taken_name(source, alias.name))
         if (
             not noticed
             or never_runs(unit, bound.node)

@@ -69,6 +69,11 @@ def _is_called(world: SpecializerWorld, method: str) -> bool:
 # -- fields -----------------------------------------------------------------------------------------
 
 
+#: Functions that call what they are given first, with what they are given besides.
+_CALLERS = frozenset(["functools.partial", "functools.partialmethod", "itertools.starmap", "map"])
+_LAST_OF_CALLERS = frozenset((name.rpartition(".")[2],) for name in _CALLERS)
+
+
 class _Makers:
     """Remembers what makes objects of a class: each of its fields asks for that."""
 
@@ -103,6 +108,8 @@ def _given_by_position(
     upstream = before(cls.unit.path)
     if upstream is None or field not in _fields(upstream, cls.node.name):
         return
+    if _is_passed_on(upstream, hierarchy, cls, field):
+        yield _use(cls.unit, cls.node, f"{cls.node.name}({field})", name, cls.scope.qualname)
     at = _fields(upstream, cls.node.name).index(field)
     tuple_like = any((names_of(base) or ("",))[0] == "NamedTuple" for base in cls.node.bases)
     heirs = hierarchy.heirs(cls)[0]
@@ -114,7 +121,8 @@ def _given_by_position(
                 yield _use(unit, node, f"{heir.node.name}({field})", name, unit.scope_of(node).qualname)
     yield from _replaced(makers.world, cls, field, name)
     for each in (*hierarchy.lineage(cls).classes, *heirs):
-        for call in makers.inside(each):
+        calls = [*makers.inside(each), *(_base_calls(each.node) if each in heirs else ())]
+        for call in calls:
             positions = _positions(call, each.unit)
             if positions is not None and (positions > at or tuple_like):
                 yield _use(each.unit, call, f"{cls.node.name}({field})", name, each.scope.qualname)
@@ -165,6 +173,24 @@ def _is_class(evaluator: Evaluator, node: ast.expr, qualified: str) -> bool:
     return evaluator.qualified(node, evaluator.unit.scope_of(node)) == qualified
 
 
+def _hands_to_caller(evaluator: Evaluator, node: ast.Call, qualified: str) -> bool:
+    """Is this `partial(Args, 1)`, `map(Args, rows)`, or `Args.__init__(self, 1)`?"""
+    func = node.func
+    if isinstance(func, ast.Attribute) and func.attr == "__init__":
+        return _is_class(evaluator, func.value, qualified)
+    called = evaluator.qualified(func, evaluator.unit.scope_of(node))
+    return called in _CALLERS and bool(node.args) and _is_class(evaluator, node.args[0], qualified)
+
+
+def _base_calls(cls: ast.ClassDef) -> Iterator[ast.Call]:
+    """The calls of `super().__init__` in a class."""
+    for node in ast.walk(cls):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "__init__":
+            owner = node.func.value  # type: ignore[attr-defined]
+            if isinstance(owner, ast.Call) and names_of(owner.func) == ("super",):
+                yield node
+
+
 def _is_own_class(func: ast.expr, unit: Unit) -> bool:
     """Is this `cls` of a class method, `type(self)` or `self.__class__`?"""
     if isinstance(func, ast.Call) and names_of(func.func) == ("type",) and len(func.args) == 1:
@@ -192,12 +218,24 @@ def _fields(unit: Unit, cls: str) -> list[str]:
     return []
 
 
+def _is_passed_on(upstream: Unit, hierarchy: Hierarchy, cls: Class, field: str) -> bool:
+    """Is a field an `InitVar`, which `__post_init__` gets by its position?"""
+    for node in nodes_on(upstream, field):
+        if isinstance(node, ast.AnnAssign) and names_of(node.target)[:1] == (field,):
+            family = (cls, *hierarchy.heirs(cls)[0])
+            given = any(defines_method(each.node, "__post_init__") for each in family)
+            return given and "InitVar" in ast.unparse(node.annotation)
+    return False
+
+
 def _positions(node: ast.AST, unit: Unit) -> float | None:
     """How many positions a call or a pattern gives; None for anything else.
 
     Of a function that hands on all that it is given nobody knows; its callers name what they give.
     """
     if isinstance(node, ast.Call):
+        if names_of(node.func)[:1] in _LAST_OF_CALLERS:
+            return float("inf")
         starred = [argument.value for argument in node.args if isinstance(argument, ast.Starred)]
         handed_on = [value for value in starred if _is_vararg(value, unit)]
         return float("inf") if len(handed_on) < len(starred) else len(node.args) - len(starred)
@@ -213,6 +251,8 @@ def _is_vararg(node: ast.expr, unit: Unit) -> bool:
 
 
 def _names(evaluator: Evaluator, node: ast.AST, qualified: str) -> bool:
+    if isinstance(node, ast.Call) and _hands_to_caller(evaluator, node, qualified):
+        return True
     named = node.func if isinstance(node, ast.Call) else node.cls  # type: ignore[attr-defined]
     return evaluator.qualified(named, evaluator.unit.scope_of(node)) == qualified
 

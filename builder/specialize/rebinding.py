@@ -11,47 +11,30 @@ import builtins
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
 from builder.specialize.evaluating.names import names_of, text
+from builder.specialize.held_modules import holds_itself, modules_held
+from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, Writes, writes_of
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 if TYPE_CHECKING:
     from builder.specialize.evaluating.evaluate import Evaluator
-    from builder.specialize.evaluating.scopes import Scope
 
-#: One of these words must be in a file that writes names in another way than by a statement.
-_REFLECTION = tuple(b"setattr delattr __setattr__ patch globals locals vars __dict__ exec eval".split())
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_NAMESPACES = frozenset(["globals", "locals", "vars"])
 _STORES = (ast.Store, ast.Del)
-#: Functions that only read the namespace that they are given.
-_READERS = frozenset(["dict", "get_type_hints", "len", "list", "set", "sorted", "tuple"])
 
 _NAMES_OF: dict[bytes, Mapping[str, list[ast.AST]]] = {}
-
-#: The owner of a write that may be any object, or the name of one that may be any name.
-ANY = "*"
-#: The name of a write that may be any name that the file has in a text or as a keyword.
-SAID = "?"
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """A write to `owner.name`. `owner`: a module's name, or ANY; `name`: an identifier, ANY or SAID."""
-
-    owner: str
-    name: str
 
 
 @question
 def rebound(world: SpecializerWorld, qualified: str) -> bool:
     """May a module-level name be written by anything but the statements of its own module?"""
     module, _, name = qualified.rpartition(".")
-    if any(w.owner in (module, ANY) and w.name in (name, ANY) for w in _reflected(world, name)):
+    if any(w.owner in (module, ANY, EVERY) and w.name in (name, ANY) for w in _reflected(world, name)):
+        return True
+    if world.ask("names_computed") and world.ask("module_exposed", module):
         return True
     spelled = qualified.encode()  # `patch("module.NAME", ...)`
     if any(
@@ -72,7 +55,7 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
 @question
 def written_somewhere(world: SpecializerWorld, name: str) -> bool:
     """Does the program write an attribute or a name of some module that has this name?"""
-    if any(write.owner != ANY and write.name == name for write in _reflected(world, name)):
+    if any(write.owner not in (ANY, EVERY) and write.name == name for write in _reflected(world, name)):
         return True
     if any(not _is_self(node.value) for _, node in _attribute_stores(world, name)):
         return True
@@ -87,8 +70,28 @@ def written_somewhere(world: SpecializerWorld, name: str) -> bool:
 @question
 def writes_any(world: SpecializerWorld, module: str) -> bool:
     """Does the program write names of a module that no text shows?"""
-    paths = sorted(world.words.holding(_REFLECTION))
-    return any(write == Write(module, ANY) for path in paths for write in _writes(world, path))
+    paths = sorted(world.words.holding(REFLECTION))
+    return any(write == Write(module, ANY) for path in paths for write in writes_of(world, path))
+
+
+@question
+def names_computed(world: SpecializerWorld) -> bool:
+    """Does the program write attributes that no text shows, of objects that may be anything?"""
+    paths = sorted(world.words.holding(REFLECTION))
+    return any(write == Write(ANY, ANY) for path in paths for write in writes_of(world, path))
+
+
+@question
+def module_exposed(world: SpecializerWorld, module: str) -> bool:
+    """Does a file have a module as a value, so that any function may get it?"""
+    own = world.paths.get(module)
+    if own is not None and holds_itself(world.unit(own)):
+        return True
+    last = module.rpartition(".")[2].encode()
+    return any(
+        (unit := _parsed(world, path)) is not None and module in modules_held(world, unit)
+        for path in sorted(world.words.holding([last]))
+    )
 
 
 @question
@@ -129,7 +132,7 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
     unit = _parsed(world, path)
     if unit is None:
         return False
-    owner = _Writes(unit, _evaluator(world, unit)).owner
+    owner = Writes(unit, _evaluator(world, unit)).owner
     for node in nodes_on(unit, name):
         if not isinstance(node, ast.Call) or names_of(node.func)[:1] in (("getattr",), ("hasattr",)):
             continue
@@ -142,9 +145,13 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
             continue
         if any(owner(one, unit.scope_of(node)) in owners for one in given if _may_be_object(one)):
             return True
-        if any(text(one) == module for one in given):
+        if any(text(one) == module or _is_own_name(one, unit, module) for one in given):
             return True
     return False
+
+
+def _is_own_name(node: ast.expr, unit: Unit, module: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == "__name__" and unit.name == module
 
 
 def _says_key(node: ast.Call, name: str) -> bool:
@@ -166,7 +173,7 @@ def _may_be_object(node: ast.expr) -> bool:
 @question
 def attribute_rebound(world: SpecializerWorld, name: str) -> bool:
     """May an attribute of this name be set on an instance or a class, other than by a `def` in a class?"""
-    if any(w.name == name or (w.name == ANY and w.owner == ANY) for w in _reflected(world, name)):
+    if world.ask("names_computed") or any(w.name in (name, ANY) for w in _reflected(world, name)):
         return True
     return next(_attribute_stores(world, name), None) is not None
 
@@ -207,6 +214,13 @@ def cache_inspected(world: SpecializerWorld, qualified: str) -> bool:
     name = qualified.rpartition(".")[2].encode()
     inspecting = world.words.holding([b"cache_info", b"cache_clear", b"cache_parameters"])
     return any(name in world.words.of(path) for path in inspecting)
+
+
+@question
+def has_setter(world: SpecializerWorld, name: str) -> bool:
+    """Does a class of the program run a method where an attribute of this name is set?"""
+    setter = re.compile(rb"@\s*" + re.escape(name.encode()) + rb"\s*\.\s*setter\b")
+    return any(setter.search(world.files[path]) for path in world.words.holders(name.encode()))
 
 
 @question
@@ -335,119 +349,12 @@ def _stores_of(unit: Unit, name: str) -> Iterator[ast.Attribute]:
 def _reflected(world: SpecializerWorld, name: str) -> Iterator[Write]:
     """The writes that are no statements and may mean this name."""
     encoded = name.encode()
-    for path in sorted(world.words.holding(_REFLECTION)):
-        for write in _writes(world, path):
+    for path in sorted(world.words.holding(REFLECTION)):
+        for write in writes_of(world, path):
             if write.name == name or (write.name == ANY and write.owner != ANY):
                 yield write
             elif write.name == ANY and encoded in world.outline(path).quoted:
                 yield write  # a dynamic name, in a file that has this one in a string
-            elif write.name == SAID and (
-                encoded in world.outline(path).quoted or _keyword(world, path, name)
-            ):
-                yield Write(write.owner, name)
-
-
-def _keyword(world: SpecializerWorld, path: str, name: str) -> bool:
-    """May a call in a file have a keyword of this name?"""
-    return re.search(rb"[(,]\s*" + re.escape(name.encode()) + rb"\s*=(?!=)", world.files[path]) is not None
-
-
-def _writes(world: SpecializerWorld, path: str) -> tuple[Write, ...]:
-    """What a file writes by reflection."""
-    unit = _parsed(world, path)
-    if unit is None:
-        return ()
-    found: tuple[Write, ...] | None = unit.cache.get("reflected writes")  # type: ignore[assignment]
-    if found is None:
-        visitor = _Writes(unit, _evaluator(world, unit))
-        found = tuple(dict.fromkeys(visitor.writes()))
-        unit.cache["reflected writes"] = found
-    return found
-
-
-class _Writes:
-    def __init__(self, unit: Unit, evaluator: Evaluator) -> None:
-        self.unit = unit
-        self.evaluator = evaluator
-
-    def writes(self) -> Iterator[Write]:
-        seen = set()
-        for word in _REFLECTION:
-            for node in nodes_on(self.unit, word.decode()):
-                if isinstance(node, (ast.Call, ast.Subscript)) and node not in seen:
-                    seen.add(node)
-                    yield from self.write(node, self.unit.scope_of(node))
-                if isinstance(node, (ast.Call, ast.Attribute)):
-                    yield from self.handed_on(node, self.unit.scope_of(node))
-
-    def write(self, node: ast.Call | ast.Subscript, scope: Scope) -> Iterator[Write]:
-        if isinstance(node, ast.Call):
-            yield from self.call(node, scope)
-        elif isinstance(node.ctx, _STORES):
-            owner = self.namespace(node.value, scope)
-            if owner is not None:
-                yield Write(owner, text(node.slice) or ANY)
-
-    def handed_on(self, node: ast.Call | ast.Attribute, scope: Scope) -> Iterator[Write]:
-        """A module's namespace that gets another name, or that a function gets, which may write to it."""
-        parent = self.unit.module.parents.get(node)
-        named = isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and parent.value is node
-        given = isinstance(parent, ast.Call) and node in parent.args
-        called = names_of(parent.func)[:1] if isinstance(parent, ast.Call) else ()
-        if named or (given and _READERS.isdisjoint(called)):
-            owner = self.namespace(node, scope)
-            if owner not in (None, ANY):
-                yield Write(str(owner), SAID)
-
-    def call(self, node: ast.Call, scope: Scope) -> Iterator[Write]:
-        func = node.func
-        called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        if called in ("setattr", "delattr", "__setattr__", "object") and node.args:
-            if len(node.args) > 1 and (called != "object" or text(node.args[1])):
-                yield Write(self.owner(node.args[0], scope), text(node.args[1]) or ANY)
-        elif called in ("exec", "eval") and not isinstance(func, ast.Attribute):
-            owner = self.namespace(node.args[1], scope) if len(node.args) > 1 else self.unit.name
-            if owner is not None:
-                code = text(node.args[0]) if node.args else None
-                names = _WORD.findall(code) if code is not None else [ANY]
-                yield from (Write(owner, name) for name in names)
-        elif isinstance(func, ast.Attribute) and called in ("update", "setdefault", "pop", "__setitem__"):
-            owner = self.namespace(func.value, scope)
-            if owner is not None:
-                yield from (Write(owner, name) for name in self.keys(node, called))
-
-    def keys(self, node: ast.Call, called: str) -> Iterator[str]:
-        """The names that a call of a namespace's method writes."""
-        yield from (keyword.arg or ANY for keyword in node.keywords)
-        if called != "update":
-            yield (text(node.args[0]) if node.args else None) or ANY
-            return
-        for argument in node.args:
-            keys = argument.keys if isinstance(argument, ast.Dict) else [None]
-            yield from ((text(key) if key is not None else None) or ANY for key in keys)
-
-    def namespace(self, node: ast.expr, scope: Scope) -> str | None:
-        """Whose names an expression holds: a module's name, ANY; None when it is no namespace."""
-        if isinstance(node, ast.Attribute) and node.attr == "__dict__":
-            return self.owner(node.value, scope)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NAMESPACES:
-            if node.args:
-                return self.owner(node.args[0], scope)
-            inner = node.func.id != "globals" and scope.kind != "module"
-            return None if inner else self.unit.name
-        return None
-
-    def owner(self, node: ast.expr, scope: Scope) -> str:
-        """The module that an expression is, or ANY."""
-        if isinstance(node, ast.Subscript):  # sys.modules[__name__]
-            held = self.evaluator.qualified(node.value, scope)
-            if held == "sys.modules":
-                if isinstance(node.slice, ast.Name) and node.slice.id == "__name__":
-                    return self.unit.name
-                return text(node.slice) or ANY
-        named = self.evaluator.qualified(node, scope)
-        world = self.evaluator.world
-        return named if isinstance(named, str) and world.is_module(named) else ANY
 
 
 def _may_be_module(world: SpecializerWorld, unit: Unit, owner: ast.expr, module: str) -> bool:

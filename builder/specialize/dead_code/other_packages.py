@@ -1,8 +1,7 @@
-"""Whether an object of the program may reach another package, which may call any of its methods."""
+"""Whether an object of the program may reach other code, which may call any of its methods."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from builder.specialize.dead_code.class_statements import is_in_program
@@ -17,12 +16,22 @@ _LOADS_BY_NAME = (
     b"import_module", b"__import__", b"entry_points", b"resolve_name", b"locate", b"exec", b"eval",
     b"spec_from_file_location", b"run_module", b"run_path", b"find_loader", b"load_module", b"exec_module",
 )  # fmt: skip
-#: Python's own library, and the package that has parts of it for earlier versions of Python.
-_LIBRARY = sys.stdlib_module_names | {"typing_extensions"}
+#: Modules of Python's library that call of an object that they get only methods with two underscores and what
+#: `DUCK_METHODS` lists; and the package that has parts of them for earlier versions of Python.
+_LIBRARY = frozenset([
+    "__future__", "abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "builtins", "calendar",
+    "cmath", "collections", "colorsys", "contextlib", "contextvars", "copy", "dataclasses", "datetime",
+    "decimal", "difflib", "enum", "errno", "fnmatch", "fractions", "functools", "gc", "getpass", "glob",
+    "hashlib", "heapq", "hmac", "html", "inspect", "itertools", "json", "keyword", "locale", "logging",
+    "math", "numbers", "operator", "os", "pathlib", "platform", "pprint", "queue", "random", "re",
+    "secrets", "shlex", "shutil", "signal", "stat", "statistics", "string", "struct", "subprocess", "sys",
+    "sysconfig", "tempfile", "textwrap", "time", "token", "tokenize", "traceback", "types", "typing",
+    "typing_extensions", "unicodedata", "uuid", "warnings", "weakref", "zlib", "zoneinfo",
+])  # fmt: skip
 
 
 def reaches_other_packages(world: SpecializerWorld, words: IdentifierIndex) -> bool:
-    """May an object of the program reach a package that is neither the program's nor Python's own?
+    """May an object of the program reach code of others that may call any of its methods?
 
     An argument, an attribute or an item of theirs, what a function returns that they call: there are too many
     ways to follow an object on. So whoever imports such a package may hand it any object. Who takes from it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,10 +9,10 @@ from builder.specialize.dead_code.class_statements import Class, defines_method
 from builder.specialize.dead_code.hierarchy import ENUMS, Hierarchy
 from builder.specialize.dead_code.look_ups import LookUps, Site
 from builder.specialize.dead_code.places import Places
+from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
 
 #: Bases outside of the program that say nothing of what an object is.
@@ -113,8 +112,13 @@ class Reflection:
 
     def _is_held(self, unit: Unit) -> bool:
         """Does a file have the module as a value, so that something may get it?"""
+        if holds_itself(unit):
+            return True
         last = unit.name.rpartition(".")[2].encode()
-        return any(unit.name in self._modules_held(path) for path in sorted(self._words.holding([last])))
+        return any(
+            unit.name in modules_held(self._world, self._world.unit(path))
+            for path in sorted(self._words.holding([last]))
+        )
 
     def _shows_module(self, path: str, site: Site, unit: Unit) -> bool:
         """May a look-up be in this module, whether or not a file has the module as a value?"""
@@ -142,28 +146,8 @@ class Reflection:
         if not walks:
             return False
         packages = {".".join(parts[:end]) for end in range(2, len(parts) + 1)}
-        held = self._modules_held(path)
+        held = modules_held(self._world, self._world.unit(path))
         return not packages.isdisjoint(whole | begun) or not held.isdisjoint({parts[0], *packages})
-
-    def _modules_held(self, path: str) -> frozenset[str]:
-        """The modules that a file has as values, and not only to take something from them."""
-        user = self._world.unit(path)
-        found: frozenset[str] | None = user.cache.get("modules held")  # type: ignore[assignment]
-        if found is None:
-            found = user.cache["modules held"] = frozenset(self._held(user))
-        return found
-
-    def _held(self, user: Unit) -> Iterator[str]:
-        for scope in user.scopes.every():
-            for name, bindings in scope.names.items():
-                for binding in bindings:
-                    if binding.kind != "import" or binding.alias is None:
-                        continue
-                    found = self._world.imported(user, binding)
-                    if not binding.alias.asname and isinstance(binding.node, ast.Import):
-                        found = name
-                    if isinstance(found, str) and self._world.is_module(found) and _bare(user, name):
-                        yield found
 
     # -- the look-ups ---------------------------------------------------------------------------------
 
@@ -204,23 +188,3 @@ class Reflection:
                 for method in ("__getattr__", "__getattribute__")
             )
         return self._passing[name]
-
-
-def _bare(unit: Unit, name: str) -> bool:
-    """Is a module that is bound to a name used in other ways than to take something from it?"""
-    for node in nodes_on(unit, name):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            parent = unit.module.parents.get(node)
-            if isinstance(parent, ast.Attribute) and not parent.attr.startswith("__"):
-                continue
-            if not _spells_the_name(parent):
-                return True
-    return False
-
-
-def _spells_the_name(parent: ast.AST | None) -> bool:
-    """Is this `setattr(module, "name", ...)`, which looks up that name alone?"""
-    if not isinstance(parent, ast.Call) or len(parent.args) < 2:
-        return False
-    called = getattr(parent.func, "id", "") in ("delattr", "getattr", "hasattr", "setattr")
-    return called and isinstance(parent.args[1], ast.Constant)

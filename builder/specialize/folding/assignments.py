@@ -125,10 +125,12 @@ class Assignments:
         return "restated"
 
     def _existence_seen(self, attribute: str) -> bool:
-        """May somebody see whether an object has an attribute: by `hasattr`, `vars`, `del`?"""
+        """May somebody see whether an attribute is set: by `hasattr`, `vars`, `del`, a setter?"""
         if _LISTS_ATTRIBUTES.search(self.unit.module.data):
             return True
-        return self.evaluator.hinders("attribute_named", attribute)
+        return self.evaluator.hinders("attribute_named", attribute) or self.evaluator.hinders(
+            "has_setter", attribute
+        )
 
     def _value(self, targets: Sequence[ast.expr], value: ast.expr, scope: Scope) -> None:
         """Fold what is assigned."""

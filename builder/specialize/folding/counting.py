@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 
 from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.numbering import numbers
 from builder.specialize.folding.reads import may_own, some_read
 from builder.specialize.folding.relatives import class_of_self
-from builder.specialize.world import SpecializerWorld, question
+from builder.specialize.world import SpecializerWorld, Unit, question
 
 _COUNTS = frozenset(
     ["all", "any", "bool", "enumerate", "iter", "len", "max", "min", "reversed", "sum", "zip"]
@@ -24,6 +25,7 @@ _VIEWS = frozenset(
 )
 #: How many assignments are followed.
 _MAX_DEPTH = 5
+_ASKS_OF_CLASSES = frozenset(["hash", "id", "isinstance", "issubclass", "repr", "str", "typing.cast"])
 _ASKS = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
 
 
@@ -84,10 +86,72 @@ def members_counted(world: SpecializerWorld, qualified: str) -> bool:
         parent = parents.get(node)
         if isinstance(parent, ast.Attribute) and parent.attr == "__members__":
             return _Counts(at).of(parent, scope)
-        iterated = isinstance(parent, (ast.Call, ast.For, ast.Starred, ast.comprehension))
+        if isinstance(parent, ast.Call) and node in parent.args:
+            called = at.qualified(parent.func, scope)
+            return called not in _ASKS_OF_CLASSES and (
+                called not in _LISTS | _SAME or _Counts(at).of(node, scope)
+            )
+        iterated = isinstance(parent, (ast.For, ast.Starred, ast.comprehension))
         return iterated and _Counts(at).of(node, scope)
 
-    return some_read(world, qualified, shows)
+    return _counts_itself(world, qualified) or some_read(world, qualified, shows)
+
+
+def _counts_itself(world: SpecializerWorld, qualified: str) -> bool:
+    """Does a method use its class for more than to make an object, or to take a member by its name?"""
+    module, _, name = qualified.rpartition(".")
+    unit = world.unit(world.paths[module]) if module in world.paths else None
+    if unit is None:
+        return False
+    at = Evaluator(world, unit)
+    classes = [binding.node for binding in unit.scopes.root.names.get(name, ())]
+    return any(
+        _is_bare(unit, node) or _Counts(at).of(node, unit.scope_of(node))
+        for cls in classes
+        for node in ast.walk(cls)
+        if isinstance(node, ast.expr) and _is_own_class(unit, node)
+    )
+
+
+def _is_own_class(unit: Unit, node: ast.AST) -> bool:
+    """Is this `cls`, `type(self)` or `self.__class__` in a method?"""
+    if isinstance(node, ast.Call):
+        made = names_of(node.func)[:1] == ("type",) and len(node.args) == 1
+        return made and class_of_self(node.args[0], unit.scope_of(node)) is not None
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__class__"
+    if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+        return False
+    scope = unit.scope_of(node)
+    return class_of_self(node, scope) is not None and any(
+        names_of(each)[:1] == ("classmethod",)
+        for each in getattr((scope.find(node.id) or scope).node, "decorator_list", ())
+    )
+
+
+def _is_bare(unit: Unit, node: ast.AST) -> bool:
+    parent = unit.module.parents.get(node)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr.startswith("_") and parent.attr not in ("__name__", "__qualname__")
+    if isinstance(parent, ast.Call):
+        return parent.func is not node and names_of(parent.func)[:1] not in (("isinstance",), ("super",))
+    return not isinstance(parent, (ast.Subscript, ast.Compare, ast.For, ast.comprehension))
+
+
+def _calls_alike(comprehension: ast.AST) -> bool:
+    """Does each turn make a call that says nothing of what the turn is about, and so may count the turns?"""
+    turns = [part for part in ast.iter_child_nodes(comprehension) if isinstance(part, ast.comprehension)]
+    bound = {name.id for turn in turns for name in ast.walk(turn.target) if isinstance(name, ast.Name)}
+    calls = (
+        node
+        for part in (*ast.iter_child_nodes(comprehension), *(test for turn in turns for test in turn.ifs))
+        if isinstance(part, ast.expr)
+        for node in ast.walk(part)
+        if isinstance(node, ast.Call)
+    )
+    return any(
+        bound.isdisjoint(name.id for name in ast.walk(call) if isinstance(name, ast.Name)) for call in calls
+    )
 
 
 class _Counts:
@@ -191,7 +255,9 @@ class _Counts:
             return False
         parts = [child for child in ast.iter_child_nodes(whole) if isinstance(child, ast.expr)]
         ordered = isinstance(whole, (ast.ListComp, ast.GeneratorExp))
-        return numbers(parts) or (len(parent.ifs) == 0 and self.of(whole, scope, ordered))  # type: ignore[arg-type]
+        if numbers(parts) or _calls_alike(whole):
+            return True
+        return len(parent.ifs) == 0 and self.of(whole, scope, ordered)  # type: ignore[arg-type]
 
     def _in_Call(self, parent: ast.Call, node: ast.expr, scope: Scope, listed: bool) -> bool:
         if node not in parent.args:

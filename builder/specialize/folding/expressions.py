@@ -172,7 +172,7 @@ class Expressions:
 
     def _members(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, names: Sequence[str]) -> None:
         gone = {index for index, item in enumerate(node.elts) if self._member_gone(item, names, scope)}
-        if gone and self._positions_seen(node, emptied=len(gone) == len(node.elts), scope=scope):
+        if gone and self._positions_seen(node, gone, scope):
             gone = set()  # an absent value does no harm there; what does not exist is told as a use of it
             self.doubts.append((node.lineno, "a collection whose positions are seen keeps its elements"))
         self.ops.extend(DropItem(node, "elts", index) for index in sorted(gone))
@@ -180,10 +180,11 @@ class Expressions:
             if index not in gone:
                 self.fold(item, scope, names=names)
 
-    def _positions_seen(self, node: ast.List | ast.Tuple | ast.Set, emptied: bool, scope: Scope) -> bool:
-        if isinstance(node, ast.Set) and not emptied:
+    def _positions_seen(self, node: ast.List | ast.Tuple | ast.Set, gone: set[int], scope: Scope) -> bool:
+        if isinstance(node, ast.Set) and len(gone) < len(node.elts):
             return counted(self.evaluator, node, scope)
-        return not unseen(self.evaluator, node, scope)
+        stays = all(isinstance(node.elts[index], ast.Constant) for index in gone)
+        return not unseen(self.evaluator, node, scope, stays)
 
     def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
         if self.evaluator.item_absent(item, names, scope):

@@ -1,7 +1,9 @@
 """Can anybody see at which position of a collection something stands, or how much it holds?
 
-An element leaves only from a collection that is asked what it contains, goes through, or is made into a set
-or into text. Where the collection has a name, every read of the name in the program must be such a use.
+An element leaves only from a collection that is asked what it contains, or is made into a set or into text.
+Where the collection has a name, every read of the name in the program must be such a use. A loop may number
+what it goes through in any way, so that an element that could stay does; one that does not exist leaves where
+the loop shows no count.
 """
 
 from __future__ import annotations
@@ -9,10 +11,11 @@ from __future__ import annotations
 import ast
 
 from builder.specialize.evaluating.evaluate import Evaluator
+from builder.specialize.evaluating.names import text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.counting import counted
 from builder.specialize.folding.numbering import filled, numbers
-from builder.specialize.folding.reads import may_own, some_read
+from builder.specialize.folding.reads import may_own, namespace_listed, some_read
 from builder.specialize.world import SpecializerWorld, question
 
 #: Builtins whose result shows no positions of their argument, and those whose result has the same positions.
@@ -25,17 +28,27 @@ _BLIND_METHODS = frozenset(["add", "append", "discard", "extend", "get", "update
 _ADDING_METHODS = frozenset(["add", "append", "discard", "extend", "update"])
 #: Names of class attributes that Python itself reads by position.
 _READ_BY_PYTHON = frozenset(["__match_args__", "__slots__", "_fields", "_fields_"])
+#: What may tell one turn of a comprehension from the next.
+_MAY_NUMBER = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
-def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
-    """Does every use of this expression's value leave open where its elements stand?"""
-    return _Uses(evaluator).unseen(node, scope)
+def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope, stays: bool) -> bool:
+    """Does every use of this expression's value leave open where its elements stand?
+
+    `stays`: an element that is kept does no harm. Then a loop, and whoever reads an attribute, may see them.
+    """
+    return _Uses(evaluator, stays).unseen(node, scope)
 
 
 @question
-def positions_seen(world: SpecializerWorld, qualified: str) -> bool:
-    """Does a read of a module's name in the program see the positions of the collection that it holds?"""
-    return some_read(world, qualified, lambda at, node, scope: not _Uses(at).unseen(node, scope))
+def positions_seen(world: SpecializerWorld, qualified: str, stays: str) -> bool:
+    """Does a read of a module's name in the program see the positions of the collection that it holds?
+
+    `stays`: not empty if an element that is kept does no harm.
+    """
+    if namespace_listed(world, qualified.rpartition(".")[0]):
+        return True
+    return some_read(world, qualified, lambda at, node, scope: not _Uses(at, bool(stays)).unseen(node, scope))
 
 
 @question
@@ -55,8 +68,9 @@ def member_positions_seen(world: SpecializerWorld, cls: str, name: str) -> bool:
 
 
 class _Uses:
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, stays: bool = False) -> None:
         self.evaluator = evaluator
+        self.stays = stays
         self.unit = evaluator.unit
         self._busy: set[tuple[ast.AST, str]] = set()
 
@@ -75,7 +89,7 @@ class _Uses:
         )
 
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope) -> bool:
-        if node is not parent.iter or numbers(parent.body):
+        if self.stays or node is not parent.iter or numbers(parent.body):
             return False
         return all(self._named(collection, scope) for collection in filled(parent.body))
 
@@ -85,6 +99,8 @@ class _Uses:
         whole = self.unit.module.parents[parent]
         if node is not parent.iter:
             return True  # a condition: only its truth is asked
+        if self.stays and any(isinstance(part, _MAY_NUMBER) for part in ast.walk(whole)):
+            return False
         if numbers(child for child in ast.iter_child_nodes(whole) if isinstance(child, ast.expr)):
             return False
         if isinstance(whole, (ast.SetComp, ast.DictComp)):
@@ -113,12 +129,19 @@ class _Uses:
         return parent.arg == "choices" and isinstance(call, ast.Call) and self._only_asks(call, scope)
 
     def _only_asks(self, call: ast.Call, scope: Scope) -> bool:
-        """Does a function that gets `choices` only ask what they contain? Those outside the program do."""
+        """Does a function that gets `choices` only ask what they contain?
+
+        Those outside the program do; but what they return has the choices, and so has a class named `action`.
+        """
         called = self.evaluator.qualified(call.func, scope)
         module, _, name = called.rpartition(".") if isinstance(called, str) else ("", "", "")
         path = self.evaluator.world.paths.get(module)
         if path is None:
-            return True
+            words = self.evaluator.world.words
+            if any(words.of(holder)[b"choices"] for holder in words.holders(b"_actions")):
+                return False
+            acting = any(k.arg in (None, "action") and text(k.value) is None for k in call.keywords)
+            return isinstance(self.unit.module.parents.get(call), ast.Expr) and not acting
         unit = self.evaluator.world.unit(path)
         functions = [b.node for b in unit.scopes.root.names.get(name, ()) if b.kind == "def"]
         inside = _Uses(Evaluator(self.evaluator.world, unit))
@@ -177,7 +200,7 @@ class _Uses:
     def _named(self, target: ast.expr, scope: Scope) -> bool:
         """Do all reads of the name that holds the collection leave the positions open?"""
         if isinstance(target, ast.Attribute):
-            return not self.evaluator.hinders("attribute_positions_seen", target.attr)
+            return not self.stays and not self.evaluator.hinders("attribute_positions_seen", target.attr)
         if not isinstance(target, ast.Name) or target.id in _READ_BY_PYTHON:
             return False
         owner, name = scope.find(target.id) or scope, target.id
@@ -185,12 +208,12 @@ class _Uses:
             return True
         if owner.kind == "class":
             cls = owner.qualname.rpartition(".")[2]
-            return not self.evaluator.hinders("member_positions_seen", cls, name)
+            return not self.stays and not self.evaluator.hinders("member_positions_seen", cls, name)
         if owner.kind == "module":
             qualified = f"{self.unit.name}.{name}"
             self._busy.add((owner.node, name))
             try:
-                return not self.evaluator.hinders("positions_seen", qualified)
+                return not self.evaluator.hinders("positions_seen", qualified, "stays" if self.stays else "")
             finally:
                 self._busy.discard((owner.node, name))
         return self.locally_unseen(owner, name)

@@ -43,6 +43,42 @@ def some_read(world: SpecializerWorld, named: str, shows: Shows) -> bool:
     return False
 
 
+def namespace_listed(world: SpecializerWorld, module: str) -> bool:
+    """May something go through the names of a module: does a file have it as a value, or its namespace?"""
+    if world.ask("module_exposed", module):
+        return True
+    unit = world.unit(world.paths[module]) if module in world.paths else None
+    return unit is not None and any(
+        (word == "globals" or unit.scope_of(node).kind == "module") and not _is_asked(unit, node)
+        for word in ("globals", "locals", "vars")
+        for node in nodes_on(unit, word)
+        if isinstance(node, ast.Name) and node.id == word and not _has_arguments(unit, node)
+    )
+
+
+def _has_arguments(unit: Unit, node: ast.Name) -> bool:
+    call = unit.module.parents.get(node)
+    return isinstance(call, ast.Call) and call.func is node and bool(call.args)
+
+
+def _is_asked(unit: Unit, node: ast.Name | ast.Attribute) -> bool:
+    """Is a namespace only asked for, or given, an entry that a text names?"""
+    parents = unit.module.parents
+    at: ast.AST | None = node
+    parent = parents.get(node)
+    if isinstance(parent, ast.Call) and parent.func is node:
+        at, parent = parent, parents.get(parent)
+    if isinstance(parent, ast.Subscript) and parent.value is at:
+        return isinstance(parent.slice, ast.Constant)
+    if isinstance(parent, ast.Compare):
+        return all(isinstance(op, (ast.In, ast.NotIn)) for op in parent.ops) and parent.left is not at
+    call = parents.get(parent) if isinstance(parent, ast.Attribute) else None
+    if not isinstance(parent, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not parent:
+        return False
+    by_text = bool(call.args) and isinstance(call.args[0], ast.Constant)
+    return parent.attr == "update" or (parent.attr in ("get", "setdefault") and by_text)
+
+
 def may_own(evaluator: Evaluator, node: ast.expr, cls: str, scope: Scope) -> bool:
     """May the owner of an attribute be the class of this last name, or an instance of it?"""
     if not isinstance(node, ast.Attribute):

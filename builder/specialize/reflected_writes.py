@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: One of these words must be in a file that writes names in another way than by a statement.
 REFLECTION = (
     b"setattr", b"delattr", b"__setattr__", b"patch", b"globals", b"locals", b"vars", b"__dict__",
-    b"__globals__", b"exec", b"eval", b"FunctionType",
+    b"__globals__", b"exec", b"eval",
 )  # fmt: skip
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NAMESPACES = frozenset(["globals", "locals", "vars"])
@@ -70,21 +70,12 @@ class Writes:
     def __init__(self, unit: Unit, evaluator: Evaluator) -> None:
         self.unit = unit
         self.evaluator = evaluator
-        self._idle: dict[str, bool] = {}
 
     def writes(self) -> Iterator[Write]:
         """Every write of the file."""
-        found = list(dict.fromkeys(self._writes()))
-        yield from found
-        if Write(ANY, ANY) in found and self._gets_any_module():
-            yield Write(EVERY, ANY)
-
-    def _writes(self) -> Iterator[Write]:
         seen = set()
         for word in REFLECTION:
             for node in nodes_on(self.unit, word.decode()):
-                if isinstance(node, (ast.Call, ast.Subscript, ast.Attribute)) and self._is_idle(node):
-                    continue
                 if isinstance(node, (ast.Call, ast.Subscript)) and node not in seen:
                     seen.add(node)
                     yield from self.write(node, self.unit.scope_of(node))
@@ -127,8 +118,6 @@ class Writes:
                 yield from (Write(EVERY, name) for name in self.last_words(node.args[0], scope))
             if len(node.args) > 1 and (called != "object" or outer == ("patch",) or text(node.args[1])):
                 yield Write(self.owner(node.args[0], scope), text(node.args[1]) or ANY)
-        elif called == "FunctionType":  # with a namespace of its own
-            yield Write(EVERY, ANY)
         elif called in ("exec", "eval") and not isinstance(func, ast.Attribute):
             owner = self.namespace(node.args[1], scope) if len(node.args) > 1 else self.unit.name
             if owner is not None:
@@ -221,7 +210,7 @@ class Writes:
         if isinstance(node, ast.Attribute) and node.attr == "__globals__":
             named = self.evaluator.qualified(node.value, scope)
             home = named.rpartition(".")[0] if isinstance(named, str) else ""
-            return home if self.evaluator.world.is_module(home) else EVERY
+            return home if self.evaluator.world.is_module(home) else ANY
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NAMESPACES:
             if node.args:
                 return self.owner(node.args[0], scope)
@@ -234,82 +223,13 @@ class Writes:
         """The module that an expression is, or ANY."""
         node = self.said(node, scope)
         if isinstance(node, ast.Call) and not _LOADERS.isdisjoint(names_of(node.func)[:1]):
-            return (text(node.args[0]) if node.args else None) or EVERY
+            return (text(node.args[0]) if node.args else None) or ANY
         if isinstance(node, ast.Subscript):  # sys.modules[__name__]
             held = self.evaluator.qualified(node.value, scope)
             if held == "sys.modules":
                 if isinstance(node.slice, ast.Name) and node.slice.id == "__name__":
                     return self.unit.name
-                return text(node.slice) or EVERY
+                return text(node.slice) or ANY
         named = self.evaluator.qualified(node, scope)
         world = self.evaluator.world
         return named if isinstance(named, str) and world.is_module(named) else ANY
-
-    def _is_idle(self, node: ast.AST) -> bool:
-        """Does a node stand in a function that only removed files used, or other such functions?"""
-        at: ast.AST | None = node
-        while at is not None and self.unit.module.parents.get(at) is not self.unit.module.tree:
-            at = self.unit.module.parents.get(at)
-        if not isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)) or at.decorator_list:
-            return False
-        if at.name not in self._idle:
-            self._idle[at.name] = True  # it may call itself
-            self._idle[at.name] = self._is_unnamed(at.name)
-        return self._idle[at.name]
-
-    def _is_unnamed(self, name: str) -> bool:
-        world, word = self.evaluator.world, name.encode()
-        if world.words.holders(word) != [self.unit.path]:
-            return False
-        uses = [
-            node
-            for node in nodes_on(self.unit, name)
-            if isinstance(node, (ast.Name, ast.Attribute, ast.Constant, ast.alias))
-            and name in ast.unparse(node)
-        ]
-        if not uses:
-            called = re.compile(rb"\b" + word + rb"\b")
-            return any(called.search(data) for data in world.removed_files.values())
-        return all(self._is_idle(node) for node in uses)
-
-    def _gets_any_module(self) -> bool:
-        """Does the file get modules as values by names that no text shows?"""
-        for word in (*sorted(_LOADERS), "modules"):
-            for node in nodes_on(self.unit, word):
-                if not isinstance(node, (ast.Call, ast.Attribute)) or self._is_idle(node):
-                    continue
-                scope = self.unit.scope_of(node)
-                if isinstance(node, ast.Call) and names_of(node.func)[:1] == (word,):
-                    if (text(node.args[0]) if node.args else None) is None and self._is_held(node, scope):
-                        return True
-                elif getattr(node, "attr", "") == "modules":
-                    parent = self.unit.module.parents.get(node)
-                    if self.evaluator.qualified(node, scope) != "sys.modules":
-                        continue
-                    if isinstance(parent, ast.Subscript):
-                        known = text(parent.slice) or names_of(parent.slice) == ("__name__",)
-                        if not known and isinstance(parent.ctx, ast.Load) and self._is_held(parent, scope):
-                            return True
-                    elif not isinstance(parent, ast.Compare):
-                        return True
-        return False
-
-    def _is_held(self, node: ast.expr, scope: Scope) -> bool:
-        """Is more done with a module than to take from it what a name says?"""
-        parent = self.unit.module.parents.get(node)
-        if isinstance(parent, (ast.Attribute, ast.Expr)):
-            return False
-        if isinstance(parent, ast.Call) and names_of(parent.func)[:1] in (("getattr",), ("hasattr",)):
-            return False
-        if isinstance(parent, ast.Assign) and all(isinstance(t, ast.Name) for t in parent.targets):
-            names = {target.id for target in parent.targets if isinstance(target, ast.Name)}
-            reads = (part for name in sorted(names) for part in nodes_on(self.unit, name))
-            return any(
-                self._is_held(read, scope)
-                for read in reads
-                if isinstance(read, ast.Name)
-                and read.id in names
-                and isinstance(read.ctx, ast.Load)
-                and self.unit.scope_of(read).find(read.id) is scope.find(read.id)
-            )
-        return True

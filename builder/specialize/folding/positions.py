@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.names import text
+from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.counting import counted
 from builder.specialize.folding.numbering import filled, numbers
@@ -89,11 +89,21 @@ class _Uses:
         )
 
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope) -> bool:
-        if self.stays or node is not parent.iter or numbers(parent.body):
+        if node is not parent.iter or numbers(parent.body):
             return False
+        if self.stays:
+            return all(
+                isinstance(stmt, ast.Expr) and self._imports(stmt.value, scope) for stmt in parent.body
+            )
         return all(self._named(collection, scope) for collection in filled(parent.body))
 
     _in_AsyncFor = _in_For
+
+    def _imports(self, node: ast.expr, scope: Scope) -> bool:
+        """Is this a call that only imports a module?"""
+        if not isinstance(node, ast.Call) or names_of(node.func)[:1] != ("import_module",):
+            return False
+        return not self.evaluator.world.is_definition(str(self.evaluator.qualified(node.func, scope)))
 
     def _in_comprehension(self, parent: ast.comprehension, node: ast.expr, scope: Scope) -> bool:
         whole = self.unit.module.parents[parent]
@@ -140,12 +150,22 @@ class _Uses:
             words = self.evaluator.world.words
             if any(words.of(holder)[b"choices"] for holder in words.holders(b"_actions")):
                 return False
-            acting = any(k.arg in (None, "action") and text(k.value) is None for k in call.keywords)
+            acting = any(
+                k.arg in (None, "action") and self._may_read_choices(k.value, scope) for k in call.keywords
+            )
             return isinstance(self.unit.module.parents.get(call), ast.Expr) and not acting
         unit = self.evaluator.world.unit(path)
         functions = [b.node for b in unit.scopes.root.names.get(name, ()) if b.kind == "def"]
         inside = _Uses(Evaluator(self.evaluator.world, unit))
         return all(inside.locally_unseen(unit.scopes.of(node), "choices") for node in functions)
+
+    def _may_read_choices(self, action: ast.expr, scope: Scope) -> bool:
+        """May the action of an argument be a class of the program whose file speaks of choices?"""
+        named = self.evaluator.qualified(action, scope)
+        if text(action) is not None or not isinstance(named, str):
+            return text(action) is None
+        path = self.evaluator.world.paths.get(named.rpartition(".")[0])
+        return path is not None and bool(self.evaluator.world.words.of(path)[b"choices"])
 
     def _in_Call(self, parent: ast.Call, node: ast.expr, scope: Scope) -> bool:
         if node is parent.func:

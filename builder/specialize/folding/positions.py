@@ -28,6 +28,8 @@ _BLIND_METHODS = frozenset(["add", "append", "discard", "extend", "get", "update
 _ADDING_METHODS = frozenset(["add", "append", "discard", "extend", "update"])
 #: Names of class attributes that Python itself reads by position.
 _READ_BY_PYTHON = frozenset(["__match_args__", "__slots__", "_fields", "_fields_"])
+#: What goes through the attributes of an object.
+_LISTS_ATTRIBUTES = (b"__dict__", b"asdict", b"astuple", b"dir", b"fields", b"getmembers", b"vars")
 #: What may tell one turn of a comprehension from the next.
 _MAY_NUMBER = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
@@ -228,7 +230,9 @@ class _Uses:
             return True
         if owner.kind == "class":
             cls = owner.qualname.rpartition(".")[2]
-            return not self.stays and not self.evaluator.hinders("member_positions_seen", cls, name)
+            if self.stays and self._may_be_listed(owner.node):
+                return False
+            return not self.evaluator.hinders("member_positions_seen", cls, name)
         if owner.kind == "module":
             qualified = f"{self.unit.name}.{name}"
             self._busy.add((owner.node, name))
@@ -237,6 +241,15 @@ class _Uses:
             finally:
                 self._busy.discard((owner.node, name))
         return self.locally_unseen(owner, name)
+
+    def _may_be_listed(self, cls: ast.AST) -> bool:
+        """May a file that names a class or a base go through their attributes, or a metaclass do so?"""
+        if not isinstance(cls, ast.ClassDef) or cls.keywords:
+            return True
+        said = {cls.name, *(name for base in cls.bases for name in names_of(base)[:1])}
+        names = {name.encode() for name in said}
+        words = self.evaluator.world.words
+        return any(not names.isdisjoint(words.of(path)) for path in words.holding(_LISTS_ATTRIBUTES))
 
     def locally_unseen(self, owner: Scope, name: str) -> bool:
         self._busy.add((owner.node, name))

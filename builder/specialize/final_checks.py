@@ -17,7 +17,7 @@ from builder.specialize.dead_code.hierarchy import INERT_BASES, Hierarchy
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.folding.reads import names_given
-from builder.specialize.folding.relatives import class_of_self
+from builder.specialize.folding.relatives import is_own_class
 from builder.specialize.leftovers import Leftover
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
@@ -92,7 +92,7 @@ class _Makers:
         """The calls in the class that make an object of its own."""
         if cls.node not in self._own:
             calls = (node for node in ast.walk(cls.node) if isinstance(node, ast.Call))
-            self._own[cls.node] = [call for call in calls if _is_own_class(call.func, cls.unit)]
+            self._own[cls.node] = [call for call in calls if is_own_class(call.func, cls.unit)]
         return self._own[cls.node]
 
 
@@ -189,21 +189,6 @@ def _base_calls(cls: ast.ClassDef) -> Iterator[ast.Call]:
             owner = node.func.value  # type: ignore[attr-defined]
             if isinstance(owner, ast.Call) and names_of(owner.func) == ("super",):
                 yield node
-
-
-def _is_own_class(func: ast.expr, unit: Unit) -> bool:
-    """Is this `cls` of a class method, `type(self)` or `self.__class__`?"""
-    if isinstance(func, ast.Call) and names_of(func.func) == ("type",) and len(func.args) == 1:
-        func = func.args[0]
-    elif isinstance(func, ast.Attribute) and func.attr == "__class__":
-        func = func.value
-    elif isinstance(func, ast.Name):
-        decorators = getattr(unit.scope_of(func).node, "decorator_list", ())
-        if not any(names_of(d)[:1] == ("classmethod",) for d in decorators):
-            return False
-    else:
-        return False
-    return class_of_self(func, unit.scope_of(func)) is not None
 
 
 def _fields(unit: Unit, cls: str) -> list[str]:

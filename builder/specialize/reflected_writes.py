@@ -95,9 +95,8 @@ class Writes:
         parent = self.unit.module.parents.get(node)
         named = isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and parent.value is node
         given = isinstance(parent, ast.Call) and node in parent.args
-        called = names_of(parent.func)[:1] if isinstance(parent, ast.Call) else ()
-        reads = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name)
-        if named or (given and not (reads and not _READERS.isdisjoint(called))):
+        read = given and getattr(parent.func, "id", "") in _READERS  # type: ignore[union-attr]
+        if named or (given and not read):
             owner = self.namespace(node, scope)
             if owner not in (None, ANY):
                 yield Write(str(owner), ANY)

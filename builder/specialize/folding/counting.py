@@ -12,7 +12,7 @@ from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.numbering import numbers
 from builder.specialize.folding.reads import may_own, some_read
-from builder.specialize.folding.relatives import class_of_self
+from builder.specialize.folding.relatives import class_of_self, is_own_class
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 _COUNTS = frozenset(
@@ -109,23 +109,8 @@ def _counts_itself(world: SpecializerWorld, qualified: str) -> bool:
         _is_bare(unit, node) or _Counts(at).of(node, unit.scope_of(node))
         for cls in classes
         for node in ast.walk(cls)
-        if isinstance(node, ast.expr) and _is_own_class(unit, node)
-    )
-
-
-def _is_own_class(unit: Unit, node: ast.AST) -> bool:
-    """Is this `cls`, `type(self)` or `self.__class__` in a method?"""
-    if isinstance(node, ast.Call):
-        made = names_of(node.func)[:1] == ("type",) and len(node.args) == 1
-        return made and class_of_self(node.args[0], unit.scope_of(node)) is not None
-    if isinstance(node, ast.Attribute):
-        return node.attr == "__class__"
-    if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
-        return False
-    scope = unit.scope_of(node)
-    return class_of_self(node, scope) is not None and any(
-        names_of(each)[:1] == ("classmethod",)
-        for each in getattr((scope.find(node.id) or scope).node, "decorator_list", ())
+        if isinstance(node, ast.expr)
+        and (getattr(node, "attr", "") == "__class__" or is_own_class(node, unit))
     )
 
 

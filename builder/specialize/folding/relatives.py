@@ -283,6 +283,21 @@ def class_of_self(node: ast.expr, scope: Scope) -> str | None:
     return owner.parent.qualname.rpartition(".")[2] if plain and not static else None
 
 
+def is_own_class(node: ast.expr, unit: Unit) -> bool:
+    """Is this `cls` of a class method, `type(self)` or `self.__class__`?"""
+    if isinstance(node, ast.Call) and names_of(node.func) == ("type",) and len(node.args) == 1:
+        node = node.args[0]
+    elif isinstance(node, ast.Attribute) and node.attr == "__class__":
+        node = node.value
+    elif isinstance(node, ast.Name):
+        decorators = getattr(unit.scope_of(node).node, "decorator_list", ())
+        if not any(names_of(d)[:1] == ("classmethod",) for d in decorators):
+            return False
+    else:
+        return False
+    return class_of_self(node, unit.scope_of(node)) is not None
+
+
 #: Methods that give an object attributes that no class defines.
 _LOOKED_UP = frozenset(["__getattr__", "__getattribute__"])
 #: Bases outside of the program that bring no methods with a name of their own.

@@ -14,7 +14,7 @@ from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
 from builder.specialize.folding.counting import counted
 from builder.specialize.folding.effects import leaves_trace
-from builder.specialize.folding.positions import unseen
+from builder.specialize.folding.positions import GONE, KEPT, unseen
 
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
@@ -184,18 +184,23 @@ class Expressions:
         if isinstance(node, ast.Set) and len(gone) < len(node.elts):
             return counted(self.evaluator, node, scope)
         stays = all(isinstance(node.elts[index], ast.Constant) for index in gone)
-        return not unseen(self.evaluator, node, scope, stays)
+        return not unseen(self.evaluator, node, scope, KEPT if stays else GONE)
 
     def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
         if self.evaluator.item_absent(item, names, scope):
-            return True  # a record with a part that is gone is gone as a whole
+            return not self.is_taken(
+                item, names, scope
+            )  # a record with a part that is gone is gone as a whole
         parts = item.elts if isinstance(item, ast.Tuple) else []
         gone = [isinstance(self.evaluator.value(part, scope), Gone) for part in parts]
         others = (part for part, g in zip(parts, gone, strict=True) if not g)
         return any(gone) and all(self._harmless(part, scope) for part in others)
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
-        leaving = [self._entry_gone(node, index, scope, names) for index in range(len(node.keys))]
+        leaving = [
+            self._entry_gone(node, index, scope, names) and not self.is_taken(key, names, scope)
+            for index, key in enumerate(node.keys)
+        ]
         if any(leaving) and counted(self.evaluator, node, scope):
             leaving = [False] * len(leaving)
             self.doubts.append((node.lineno, "a dict whose entries are counted keeps them"))
@@ -216,6 +221,14 @@ class Expressions:
         if not isinstance(self.evaluator.value(value, scope), Gone):
             return False
         return (key is None or self._harmless(key, scope)) and not self._hides(node, index)
+
+    def is_taken(self, key: ast.expr | None, names: Iterable[str], scope: Scope) -> bool:
+        """May something take this text out of a collection, and so look up what it stands for?"""
+        said = text(key) if key is not None else None
+        if key is None or said is None:
+            return False
+        absent = "absent" if self.evaluator.item_absent(key, names, scope) else ""
+        return self.evaluator.hinders("text_taken", said, self.evaluator.unit.path, absent)
 
     def _harmless(self, node: ast.expr, scope: Scope) -> bool:
         """Has an expression no effect, or can it not be evaluated, since something in it is gone?"""
@@ -321,6 +334,8 @@ class Expressions:
         if not name or not (argument or _REGISTERS.search(name[0])) or not node.args:
             return False
         first = node.args[0]
+        if self.is_taken(first, name[:1], scope):
+            return False
         if isinstance(first, ast.Constant):
             if self.evaluator.facts.option_absent((name[0],), scalar(first)) is None:
                 return False

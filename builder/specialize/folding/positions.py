@@ -16,8 +16,15 @@ from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.counting import counted
 from builder.specialize.folding.numbering import filled, numbers
 from builder.specialize.folding.reads import may_own, namespace_listed, some_read
+from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, question
 
+#: What is asked of the uses of a collection: whether they see the position of an element that does not exist;
+#: that of one that may stay, so that a loop, and whoever reads an attribute, count as well; whether they may
+#: take an element out, or a key of a dict.
+GONE, KEPT, TAKEN, KEYS = "", "kept", "taken", "keys"
+#: Methods that see positions, and take no element or no key out.
+_TAKING_NOTHING = {TAKEN: ("count", "index"), KEYS: ("values",)}
 #: Builtins whose result shows no positions of their argument, and those whose result has the same positions.
 _BLIND_CALLS = frozenset(["all", "any", "isinstance", "issubclass"])
 _COUNTABLE = frozenset(["dict", "frozenset", "set"])
@@ -30,49 +37,59 @@ _ADDING_METHODS = frozenset(["add", "append", "discard", "extend", "update"])
 _READ_BY_PYTHON = frozenset(["__match_args__", "__slots__", "_fields", "_fields_"])
 #: What goes through the attributes of an object.
 _LISTS_ATTRIBUTES = (b"__dict__", b"asdict", b"astuple", b"dir", b"fields", b"getmembers", b"vars")
+#: What gives an attribute of an object whose name no text beside it shows.
+_SHOWS_ATTRIBUTES = ("__dict__", "dir", "getmembers", "vars")
 #: What may tell one turn of a comprehension from the next.
 _MAY_NUMBER = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
-def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope, stays: bool) -> bool:
-    """Does every use of this expression's value leave open where its elements stand?
-
-    `stays`: an element that is kept does no harm. Then a loop, and whoever reads an attribute, may see them.
-    """
-    return _Uses(evaluator, stays).unseen(node, scope)
+def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope, asked: str) -> bool:
+    """Does no use of this expression's value do what is asked: GONE, KEPT, TAKEN or KEYS?"""
+    return _Uses(evaluator, asked).unseen(node, scope)
 
 
 @question
-def positions_seen(world: SpecializerWorld, qualified: str, stays: str) -> bool:
-    """Does a read of a module's name in the program see the positions of the collection that it holds?
-
-    `stays`: not empty if an element that is kept does no harm.
-    """
+def positions_seen(world: SpecializerWorld, qualified: str, asked: str) -> bool:
+    """Does a read of a module's name in the program do what is asked with the collection that it holds?"""
     if namespace_listed(world, qualified.rpartition(".")[0]):
         return True
-    return some_read(world, qualified, lambda at, node, scope: not _Uses(at, bool(stays)).unseen(node, scope))
+    return some_read(world, qualified, lambda at, node, scope: not unseen(at, node, scope, asked))
 
 
 @question
-def attribute_positions_seen(world: SpecializerWorld, name: str) -> bool:
+def attribute_positions_seen(world: SpecializerWorld, name: str, asked: str) -> bool:
     """The same for every attribute of this name, whatever its owner is."""
-    return some_read(world, name, lambda at, node, scope: not _Uses(at).unseen(node, scope))
+    return some_read(world, name, lambda at, node, scope: not unseen(at, node, scope, asked))
 
 
 @question
-def member_positions_seen(world: SpecializerWorld, cls: str, name: str) -> bool:
+def member_positions_seen(world: SpecializerWorld, cls: str, name: str, asked: str) -> bool:
     """The same for every attribute of this name that the body of a class may bind; `cls`: its last name."""
     return some_read(
         world,
         name,
-        lambda at, node, scope: not _Uses(at).unseen(node, scope) and may_own(at, node, cls, scope),
+        lambda at, node, scope: not unseen(at, node, scope, asked) and may_own(at, node, cls, scope),
+    )
+
+
+def _reads_choices(world: SpecializerWorld, path: str) -> bool:
+    """May a file take the choices of an argument: by an attribute, a text, or by going through all?"""
+    words, unit = world.words.of(path), world.unit(path)
+    shows = [word for word in ("choices", *_SHOWS_ATTRIBUTES) if words[word.encode()]]
+    return any(
+        (isinstance(node, ast.Constant) and node.value == "choices")
+        or getattr(node, "attr", None) == word
+        or (word != "choices" and getattr(node, "id", None) == word)
+        for word in shows
+        for node in nodes_on(unit, word)
     )
 
 
 class _Uses:
-    def __init__(self, evaluator: Evaluator, stays: bool = False) -> None:
+    def __init__(self, evaluator: Evaluator, asked: str = GONE) -> None:
         self.evaluator = evaluator
-        self.stays = stays
+        self.asked = asked
+        self.taken = asked in (TAKEN, KEYS)
         self.unit = evaluator.unit
         self._busy: set[tuple[ast.AST, str]] = set()
 
@@ -85,6 +102,8 @@ class _Uses:
         return True
 
     def _in_Compare(self, parent: ast.Compare, node: ast.expr, scope: Scope) -> bool:
+        if self.taken:
+            return True
         operators = zip(parent.ops, parent.comparators, strict=True)
         return all(isinstance(op, (ast.In, ast.NotIn)) for op, right in operators if right is node) and (
             node is not parent.left
@@ -93,7 +112,7 @@ class _Uses:
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope) -> bool:
         if node is not parent.iter or numbers(parent.body):
             return False
-        if self.stays:
+        if self.asked:
             return all(
                 isinstance(stmt, ast.Expr) and self._imports(stmt.value, scope) for stmt in parent.body
             )
@@ -111,7 +130,7 @@ class _Uses:
         whole = self.unit.module.parents[parent]
         if node is not parent.iter:
             return True  # a condition: only its truth is asked
-        if self.stays and any(isinstance(part, _MAY_NUMBER) for part in ast.walk(whole)):
+        if self.taken or (self.asked and any(isinstance(part, _MAY_NUMBER) for part in ast.walk(whole))):
             return False
         if numbers(child for child in ast.iter_child_nodes(whole) if isinstance(child, ast.expr)):
             return False
@@ -129,9 +148,9 @@ class _Uses:
 
     def _in_Starred(self, parent: ast.Starred, node: ast.expr, scope: Scope) -> bool:
         whole = self.unit.module.parents[parent]
-        if isinstance(whole, ast.Set):
+        if isinstance(whole, ast.Set) and not self.taken:
             return not counted(self.evaluator, whole, scope)
-        return isinstance(whole, (ast.List, ast.Tuple)) and self.unseen(whole, scope)
+        return isinstance(whole, (ast.List, ast.Tuple, ast.Set)) and self.unseen(whole, scope)
 
     def _in_FormattedValue(self, parent: ast.FormattedValue, node: ast.expr, scope: Scope) -> bool:
         return True
@@ -150,7 +169,7 @@ class _Uses:
         path = self.evaluator.world.paths.get(module)
         if path is None:
             words = self.evaluator.world.words
-            if any(words.of(holder)[b"choices"] for holder in words.holders(b"_actions")):
+            if any(_reads_choices(self.evaluator.world, holder) for holder in words.holders(b"_actions")):
                 return False
             acting = any(
                 k.arg in (None, "action") and self._may_read_choices(k.value, scope) for k in call.keywords
@@ -178,8 +197,14 @@ class _Uses:
         if name in _SAME_POSITIONS:
             return len(parent.args) == 1 and self.unseen(parent, scope)
         if name in _COUNTABLE:
+            if self.taken:
+                return self.unseen(parent, scope)
             return not counted(self.evaluator, parent, scope)
-        return name in _BLIND_CALLS or (name == "collections.defaultdict" and node is parent.args[-1])
+        return (
+            name in _BLIND_CALLS
+            or (self.taken and name == "len")
+            or (name == "collections.defaultdict" and node is parent.args[-1])
+        )
 
     def _in_method(self, call: ast.Call, func: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
         if func.attr == "join":
@@ -188,6 +213,8 @@ class _Uses:
 
     def _in_Subscript(self, parent: ast.Subscript, node: ast.expr, scope: Scope) -> bool:
         """A name that another binding makes a dict is read by key."""
+        if self.asked == KEYS:
+            return node is parent.value
         if node is not parent.value or not isinstance(node, ast.Name):
             return False
         if isinstance(parent.slice, (ast.Slice, ast.UnaryOp)) or isinstance(
@@ -204,7 +231,11 @@ class _Uses:
         if isinstance(whole, ast.Call) and called and parent.attr == "copy":
             return self.unseen(whole, scope)
         if isinstance(whole, ast.Call) and called and parent.attr in ("items", "keys", "union"):
+            if self.taken:
+                return self.unseen(whole, scope)
             return not counted(self.evaluator, whole, scope)
+        if parent.attr in _TAKING_NOTHING.get(self.asked, ()):
+            return True
         return parent.attr in (_BLIND_METHODS if called else _ADDING_METHODS)
 
     def _in_Assign(self, parent: ast.Assign, node: ast.expr, scope: Scope) -> bool:
@@ -222,7 +253,8 @@ class _Uses:
     def _named(self, target: ast.expr, scope: Scope) -> bool:
         """Do all reads of the name that holds the collection leave the positions open?"""
         if isinstance(target, ast.Attribute):
-            return not self.stays and not self.evaluator.hinders("attribute_positions_seen", target.attr)
+            listed = self.asked == KEPT
+            return not (listed or self.evaluator.hinders("attribute_positions_seen", target.attr, self.asked))
         if not isinstance(target, ast.Name) or target.id in _READ_BY_PYTHON:
             return False
         owner, name = scope.find(target.id) or scope, target.id
@@ -230,14 +262,15 @@ class _Uses:
             return True
         if owner.kind == "class":
             cls = owner.qualname.rpartition(".")[2]
-            if self.stays and self._may_be_listed(owner.node):
+            if self.asked and self._may_be_listed(owner.node):
                 return False
-            return not self.evaluator.hinders("member_positions_seen", cls, name)
+            asked = GONE if self.asked == KEPT else self.asked
+            return not self.evaluator.hinders("member_positions_seen", cls, name, asked)
         if owner.kind == "module":
             qualified = f"{self.unit.name}.{name}"
             self._busy.add((owner.node, name))
             try:
-                return not self.evaluator.hinders("positions_seen", qualified, "stays" if self.stays else "")
+                return not self.evaluator.hinders("positions_seen", qualified, self.asked)
             finally:
                 self._busy.discard((owner.node, name))
         return self.locally_unseen(owner, name)

@@ -111,7 +111,8 @@ facts:
   attributes: [torch.npu]
   pure: [peek, get_bool_env_var, getenv]
   options:
-    - {names: ["backend*", "CHOICE*", "TABLE", "register_backend"], absent: [fa3, fa4]}
+    - names: ["backend*", "CHOICE*", "TABLE", "register_backend"]
+      absent: [fa3, fa4, fa5, fa6, fa7, fa8, fa9]
     - {names: ["device"], absent: [npu]}
 absent:
   modules: [aiter]

@@ -111,7 +111,7 @@ class _Effects:
             self.backends[name] = function()
             return function
 
-        return decorate if name not in ("fa3", "fa4") else (lambda function: function)
+        return decorate if not name.startswith("fa") else (lambda function: function)
 
     def import_from(self, name: str) -> Any:
         """A name of the module `loud`, whose import is an effect."""

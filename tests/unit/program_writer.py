@@ -67,6 +67,10 @@ class Writer:
         """A new name that the other programs of a batch hardly have: else they would keep it in use."""
         return f"{prefix}_{self.mark}_{self.new('n')}"
 
+    def absent(self) -> str:
+        """A value that the facts call absent; several, so that one which stays leaves the others alone."""
+        return f"'fa{self.random.randint(3, 9)}'"
+
     def dead(self) -> str:
         """A condition that never holds and that the facts decide."""
         return self.pick("is_hip()", "is_npu()", "_is_hip", "_is_npu", "not is_new()", "none()")

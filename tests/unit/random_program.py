@@ -11,13 +11,14 @@ import program_classes
 import program_dynamic
 import program_fields
 import program_imports
+import program_lookups
 import program_positions
 import program_reads
 from program_writer import Writer
 
 _FAMILIES = (
-    program_bindings, program_classes, program_dynamic, program_fields, program_imports, program_positions,
-    program_reads,
+    program_bindings, program_classes, program_dynamic, program_fields, program_imports, program_lookups,
+    program_positions, program_reads,
 )  # fmt: skip
 #: Shapes that stand in a function, and those at the top of a module, by kind.
 INSIDE = [family.INSIDE for family in _FAMILIES if family.INSIDE]

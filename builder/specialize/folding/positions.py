@@ -195,16 +195,22 @@ class _Uses:
             return self._in_method(parent, parent.func, node, scope)
         name = self.evaluator.qualified(parent.func, scope)
         if name in _SAME_POSITIONS:
-            return len(parent.args) == 1 and self.unseen(parent, scope)
+            return len(parent.args) == 1 and self._made_of(parent, scope)
         if name in _COUNTABLE:
             if self.taken:
-                return self.unseen(parent, scope)
+                return self.unseen(parent, scope) if name == "dict" else self._made_of(parent, scope)
             return not counted(self.evaluator, parent, scope)
         return (
             name in _BLIND_CALLS
             or (self.taken and name == "len")
             or (name == "collections.defaultdict" and node is parent.args[-1])
         )
+
+    def _made_of(self, whole: ast.Call, scope: Scope) -> bool:
+        """The same of a collection of the elements, or of the keys of a dict."""
+        if self.asked == KEYS:
+            return unseen(self.evaluator, whole, scope, TAKEN)
+        return self.unseen(whole, scope)
 
     def _in_method(self, call: ast.Call, func: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
         if func.attr == "join":
@@ -232,7 +238,7 @@ class _Uses:
             return self.unseen(whole, scope)
         if isinstance(whole, ast.Call) and called and parent.attr in ("items", "keys", "union"):
             if self.taken:
-                return self.unseen(whole, scope)
+                return self._made_of(whole, scope)
             return not counted(self.evaluator, whole, scope)
         if parent.attr in _TAKING_NOTHING.get(self.asked, ()):
             return True
@@ -264,8 +270,7 @@ class _Uses:
             cls = owner.qualname.rpartition(".")[2]
             if self.asked and self._may_be_listed(owner.node):
                 return False
-            asked = GONE if self.asked == KEPT else self.asked
-            return not self.evaluator.hinders("member_positions_seen", cls, name, asked)
+            return not self.evaluator.hinders("member_positions_seen", cls, name, self.asked)
         if owner.kind == "module":
             qualified = f"{self.unit.name}.{name}"
             self._busy.add((owner.node, name))

@@ -227,8 +227,11 @@ class Expressions:
         said = text(key) if key is not None else None
         if key is None or said is None:
             return False
-        absent = "absent" if self.evaluator.item_absent(key, names, scope) else ""
-        return self.evaluator.hinders("text_taken", said, self.evaluator.unit.path, absent)
+        absent = self.evaluator.item_absent(key, names, scope)
+        path = self.evaluator.unit.path
+        return (absent and self.evaluator.hinders("absent_text_taken", said)) or self.evaluator.hinders(
+            "text_taken", said, path, "absent" if absent else ""
+        )
 
     def _harmless(self, node: ast.expr, scope: Scope) -> bool:
         """Has an expression no effect, or can it not be evaluated, since something in it is gone?"""

@@ -25,53 +25,62 @@ _SEPARATORS = re.compile(r"[\s,;:|/+]+")
 
 
 @question
-def text_taken(world: SpecializerWorld, value: str, path: str, absent: str) -> bool:
-    """May something in the program take this text out of a collection in which it stays?
+def absent_text_taken(world: SpecializerWorld, value: str) -> bool:
+    """May something take this text out of a collection that would lose it, and keeps it for its positions?"""
+    word = _word(value)
+    holders = sorted(world.words.holders(word.encode()))
+    return not word or any(_taken(world, path, value, near=False) for path in holders)
 
-    `absent`: not empty if the text is an absent value. A collection that keeps such a text because its
-    positions are seen counts in every file. One in which the text is no absent value, as far as its name
-    tells, may be of another vocabulary, and counts in the file at `path` alone.
+
+@question
+def text_taken(world: SpecializerWorld, value: str, path: str, absent: str) -> bool:
+    """May something in one file take this text out of a collection in which it is no absent value?
+
+    As far as the name of the collection tells; in another file it may be of another vocabulary. `absent`: not
+    empty if the text is an absent value of some name: then keys of dicts and the words of texts that are
+    split count, too.
     """
-    word = max(_IDENTIFIER.findall(value), key=len, default="")
-    if not word:
-        return True  # no index has it
-    for holder in sorted(world.words.holders(word.encode())) if absent else [path]:
-        try:
-            unit = world.unit(holder)
-        except SyntaxError:
-            return True
-        here = _Collections(Evaluator(world, unit), value, bool(absent))
-        if any(here.may_give(node, holder == path) for node in nodes_on(unit, word)):
-            return True
-    return False
+    return not _word(value) or _taken(world, path, value, near=True, keys=bool(absent))
+
+
+def _word(value: str) -> str:
+    """The word of a text by which the index has it; empty if there is none."""
+    return max(_IDENTIFIER.findall(value), key=len, default="")
+
+
+def _taken(world: SpecializerWorld, path: str, value: str, near: bool, keys: bool = True) -> bool:
+    try:
+        unit = world.unit(path)
+    except SyntaxError:
+        return True
+    here = _Collections(Evaluator(world, unit), value, near, keys)
+    return any(here.may_give(node) for node in nodes_on(unit, _word(value)))
 
 
 class _Collections:
     """The collections of one file that hold a text."""
 
-    def __init__(self, evaluator: Evaluator, value: str, absent: bool) -> None:
+    def __init__(self, evaluator: Evaluator, value: str, near: bool, keys: bool) -> None:
         self.evaluator = evaluator
         self.value = value
-        self.absent = absent
+        self.near = near  # those count in which it is no absent value
+        self.keys = keys  # dicts count
         self.parents = evaluator.unit.module.parents
 
-    def may_give(self, node: ast.AST, near: bool) -> bool:
-        """May something take the text out of the collection that holds it at a node?
-
-        `near`: collections in which it is no absent value count, too.
-        """
+    def may_give(self, node: ast.AST) -> bool:
+        """May something take the text out of the collection that holds it at a node?"""
         said = text(node) if isinstance(node, ast.Constant) else None
         if not isinstance(node, ast.Constant) or said is None:
             return False
         whole = self.parents.get(node)
         if said != self.value:
-            split = self.absent and near and self.value in _SEPARATORS.split(said)
+            split = self.near and self.keys and self.value in _SEPARATORS.split(said)
             return split and self._is_split(whole)
         if not isinstance(whole, (ast.Dict, ast.List, ast.Set, ast.Tuple)):
             return False
         scope = self.evaluator.unit.scope_of(node)
         absent = self.evaluator.item_absent(node, self._names_around(whole), scope)
-        if not (absent or near) or (isinstance(whole, ast.Dict) and not self.absent):
+        if absent == self.near or (isinstance(whole, ast.Dict) and not self.keys):
             return False
         return not (absent and self._leaves(whole, scope)) and self._is_taken(node, whole, scope)
 

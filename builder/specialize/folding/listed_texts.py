@@ -82,7 +82,17 @@ class _Collections:
         absent = self.evaluator.item_absent(node, self._names_around(whole), scope)
         if absent == self.near or (isinstance(whole, ast.Dict) and not self.keys):
             return False
-        return not (absent and self._leaves(whole, scope)) and self._is_taken(node, whole, scope)
+        if (absent and self._leaves(whole, scope)) or self._entry_leaves(whole, scope):
+            return False
+        return self._is_taken(node, whole, scope)
+
+    def _entry_leaves(self, whole: ast.expr, scope: Scope) -> bool:
+        """Is a collection in an entry of a dict whose key is absent?"""
+        around = self.parents.get(whole)
+        if not isinstance(around, ast.Dict) or whole not in around.values:
+            return False
+        key = around.keys[around.values.index(whole)]
+        return key is not None and self.evaluator.item_absent(key, self._names_around(around), scope)
 
     def _leaves(self, whole: ast.expr, scope: Scope) -> bool:
         """Does an absent value leave a collection?"""

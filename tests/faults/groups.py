@@ -268,6 +268,7 @@ GROUPS: dict[str, Group] = {
             "faults/test_fuzz_readers.py::test_any_wheel",
             "unit/test_upstream_sdist.py",
             "unit/test_kernel_wheel.py",
+            "unit/test_kernel_wheel_verb.py",
         ),
     ),
     "distribution": Group(

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_files import MANIFEST, OVERLAYS
+from small_kernel_wheel import wheel
 from small_world import ROOT
-from test_kernel_wheel import wheel
 from test_overlay_patch import OLD, run
 from test_upstream_sdist import read as read_sdist
 from test_upstream_sdist import sdist

@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 
 import pytest
-from test_kernel_wheel import FILES_OF_WHEEL, faults, wheel
+from small_kernel_wheel import FILES_OF_WHEEL, faults, wheel
 from test_upstream_sdist import ROOT, digest, member, pack, read, refusal, sdist
 from upstream_repo import PROJECT
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from small_files import FILES
+from small_kernel_wheel import FILES_OF_WHEEL, NAME, wheel
 from small_world import World, codes, commit_files, small_world
-from test_kernel_wheel import FILES_OF_WHEEL, NAME, wheel
 from test_lift import PLATFORM, SERVER, edited
 
 from builder.cli import options

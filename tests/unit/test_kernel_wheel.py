@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import hashlib
 import io
@@ -11,99 +10,32 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_files import FILES
-from small_world import World, codes, small_world
-
-from builder.errors import BuildError, Mark
-from builder.kernel import names, repack, write
-from builder.kernel.plan import Source
-from builder.manifest.model import Architecture, Kernel, WheelRule
-from builder.upstream import wheel_archive
-
-HERE = Mark("manifest.yaml", 3, 5)
-STEM = "sgl_kernel-1.2.3"
-NAME = f"{STEM}-cp310-abi3-manylinux2014_x86_64.whl"
-METADATA = b"Metadata-Version: 2.1\nName: sgl-kernel\nVersion: 1.2.3\nSummary: s\n\nVersion: 9 is text\n"
-WHEEL = (
-    b"Wheel-Version: 1.0\nGenerator: other\nRoot-Is-Purelib: false\nTag: cp310-abi3-linux_x86_64\nBuild: 1\n"
+from small_kernel_wheel import (
+    FILES_OF_WHEEL,
+    HERE,
+    METADATA,
+    NAME,
+    STEM,
+    digest,
+    faults,
+    kernel,
+    opened,
+    run,
+    wheel,
 )
-FILES_OF_WHEEL: dict[str, bytes] = {
-    "sgl_kernel/__init__.py": b"from sgl_kernel import load\n",
-    "sgl_kernel/load.py": b"from sgl_kernel.scale import one\n",
-    "sgl_kernel/scale.py": b"one = 1\nfancy = 2\n",
-    "sgl_kernel/flash.py": b"from sgl_kernel import flash_ops\n",
-    "sgl_kernel/flash_ops.abi3.so": b"\x7fELF" + bytes(range(256)) * 300,
-    "sgl_kernel/sm90/common_ops.abi3.so": b"\x7fELF90" * 4000,
-    "sgl_kernel/sm100/common_ops.abi3.so": b"\x7fELF100" * 5000,
-    "lib/mscclpp.so": b"\x7fELFlib",
-}
 
-
-def digest(data: bytes) -> str:
-    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-
-
-def listed(files: Mapping[str, bytes], info: str = f"{STEM}.dist-info") -> bytes:
-    rows = [f"{path},{digest(data)},{len(data)}\n" for path, data in files.items()]
-    return "".join([*rows, f"{info}/RECORD,,\n"]).encode()
-
-
-def wheel(
-    files: Mapping[str, bytes] = FILES_OF_WHEEL,
-    record: Callable[[bytes], bytes] = lambda text: text,
-    extra: Mapping[str, bytes] | None = None,
-    modes: Mapping[str, int] | None = None,
-    level: int = 9,
-) -> bytes:
-    """A wheel of these files; `record` changes RECORD, `extra` is in no RECORD."""
-    info = f"{STEM}.dist-info"
-    about = {f"{info}/METADATA": METADATA, f"{info}/WHEEL": WHEEL, f"{info}/licenses/LICENSE": b"free\n"}
-    every = {**files, **{p: t for p, t in about.items() if p not in files}}
-    every = {**every, f"{info}/RECORD": record(listed(every)), **(extra or {})}
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as target:
-        for path, data in every.items():
-            entry = zipfile.ZipInfo(path, (2024, 1, 2, 3, 4, 6))
-            entry.external_attr = (modes or {}).get(
-                path, 0o100755 if path.endswith(".so") else 0o100664
-            ) << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            target.writestr(entry, data)
-    return out.getvalue()
-
-
-def kernel(*patterns: str, keep: tuple[str, ...] = (), optional: str | None = None) -> Kernel:
-    rules = tuple(WheelRule(p, f"no {p}", HERE, optional=optional) for p in patterns)
-    return Kernel(("sgl-kernel",), HERE, rules, tuple(Architecture(name, HERE) for name in keep))
-
-
-def run(
-    data: bytes,
-    rules: Kernel | None = None,
-    sources: Mapping[str, Source] | None = None,
-    only: tuple[str, ...] = (),
-    name: str = NAME,
-) -> repack.Repacked:
-    origin = repack.Origin(name, hashlib.sha256(data).hexdigest(), len(data), "small", "0" * 40)
-    return repack.repack(wheel_archive.read(data), origin, rules or kernel(), sources or {}, only)
-
-
-def opened(result: repack.Repacked) -> zipfile.ZipFile:
-    return zipfile.ZipFile(io.BytesIO(b"".join(result.pieces())))
-
-
-def faults(data: bytes, **more: object) -> list[str]:
-    with pytest.raises(BuildError) as caught:
-        run(data, **more)  # type: ignore[arg-type]
-    return [f"{p.code} {p.message}" for p in caught.value.problems]
-
+from builder.errors import BuildError
+from builder.kernel import names, write
+from builder.kernel.plan import Source
+from builder.manifest.model import Kernel
+from builder.upstream import wheel_archive
 
 # -- what a repacked wheel is
 
@@ -464,64 +396,6 @@ def test_a_wheel_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
             write.mapped(path)
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    pyproject = FILES["python/pyproject.toml"]
-    assert isinstance(pyproject, bytes)
-    more = {
-        "python/pyproject.toml": pyproject.replace(
-            b'  "packaging>=20",\n', b'  "packaging>=20",\n  "sgl-kernel==1.2.3",\n'
-        )
-    }
-    found = small_world(tmp_path_factory.mktemp("world"), {**FILES, **more})
-    own = FILES["sgl-kernel/python/sgl_kernel/__init__.py"]
-    assert isinstance(own, bytes)
-    files = {**FILES_OF_WHEEL, "sgl_kernel/__init__.py": own, "sgl_kernel/fancy_ops.abi3.so": b"\x7fELF" * 9}
-    (found.home / NAME).write_bytes(wheel(files))
-    return found
-
-
-def test_the_verb_repacks_the_wheel_that_the_output_requires(world: World) -> None:
-    done = world.good("kernel-wheel", "seed", "--wheel", NAME, "--architecture", "sm90", "--format", "json")
-    said = json.loads(done.stdout)
-    path = world.home / "dist-kernel" / said["wheel"]["name"]
-    assert said["wheel"]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert said["wheel"]["bytes"] == path.stat().st_size
-    assert said["from"]["sha256"] == hashlib.sha256((world.home / NAME).read_bytes()).hexdigest()
-    assert said["changed"] == ["sgl_kernel/__init__.py"]
-    with zipfile.ZipFile(path) as new:
-        assert b"fancy" not in new.read("sgl_kernel/__init__.py")
-        assert "sgl_kernel/fancy_ops.abi3.so" not in new.namelist()
-    assert path.name.startswith(f"sgl_kernel-1.2.3+small.g{world.commit[:9]}.sm90-")
-
-
-def test_a_batch_that_is_off_leaves_its_members(world: World) -> None:
-    done = world.good(
-        "kernel-wheel", "seed", "--wheel", NAME, "--without", "fancy", "--out", "off", "--format", "json"
-    )
-    said = json.loads(done.stdout)
-    assert [row["path"] for row in said["removed"]] == ["lib/mscclpp.so"] and said["changed"] == []
-
-
-def test_a_downloaded_wheel_is_kept_and_used_offline(world: World) -> None:
-    data = (world.home / NAME).read_bytes()
-    folder = world.home.parent / "cache/kernel" / hashlib.sha256(data).hexdigest()
-    assert codes(world.run("kernel-wheel", "seed", "--download", "--offline").stderr) == ["K001"]
-    folder.mkdir(parents=True)
-    (folder / NAME).write_bytes(data)
-    world.good("kernel-wheel", "seed", "--download", "--offline", "--out", "cached")
-    (folder / NAME).write_bytes(data + b"x")
-    assert codes(world.run("kernel-wheel", "seed", "--download", "--offline").stderr) == ["K001"]
-
-
-def test_the_verb_asks_for_one_wheel_and_for_a_folder_of_its_own(world: World) -> None:
-    assert world.run("kernel-wheel", "seed").returncode == 2
-    assert world.run("kernel-wheel", "seed", "--wheel", NAME, "--download").returncode == 2
-    world.good("dist", "seed")
-    done = world.run("kernel-wheel", "seed", "--wheel", NAME, "--out", "dist")
-    assert codes(done.stderr) == ["E001"]
-
-
 def test_every_member_is_checked_by_one_worker_as_by_many() -> None:
     one, many = wheel_archive.read(wheel(), 1), wheel_archive.read(wheel(), 4)
     assert {p: m.sha256 for p, m in one.members.items()} == {p: m.sha256 for p, m in many.members.items()}
@@ -541,24 +415,3 @@ def test_files_of_the_wheel_that_are_not_upstreams_are_named_by_their_upstream_p
     path = "sgl-kernel/python/sgl_kernel/scale.py"
     assert differing(there, upstream.replace({path: b"older = 1\n"}), stated) == {path: same[path]}
     assert differing(there, upstream.replace({path: None}), stated) == {}
-
-
-def test_a_scope_decides_on_members_and_architectures(world: World) -> None:
-    text = world.manifest.read_text("utf-8")
-    scopes = (
-        "scopes:\n  both: {why: an example, without: [fancy], pins: [seed]}\n"
-        "  less: {why: an example, architectures: [sm90], pins: [seed]}\n\nkernel:\n"
-    )
-    world.change("kernel:\n", scopes)
-    for scope, removed, ends in (
-        ("both", {"lib/mscclpp.so"}, f"+small.both.g{world.commit[:9]}"),
-        ("less", None, f"+small.g{world.commit[:9]}.sm90"),
-    ):
-        done = world.good(
-            "kernel-wheel", "seed", "--wheel", NAME, "--scope", scope, "--out", scope, "--format", "json"
-        )
-        said = json.loads(done.stdout)
-        paths = {row["path"] for row in said["removed"]}
-        assert paths == removed if removed else any("sm100" in path for path in paths)
-        assert said["wheel"]["name"].startswith(f"sgl_kernel-1.2.3{ends}-")
-    world.manifest.write_text(text, "utf-8")

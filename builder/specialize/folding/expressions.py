@@ -228,10 +228,13 @@ class Expressions:
         if key is None or said is None:
             return False
         absent = self.evaluator.item_absent(key, names, scope)
-        path = self.evaluator.unit.path
-        return (absent and self.evaluator.hinders("absent_text_taken", said)) or self.evaluator.hinders(
-            "text_taken", said, path, "absent" if absent else ""
-        )
+        taken = absent and self.evaluator.hinders("absent_text_taken", said)
+        if not taken:
+            path = self.evaluator.unit.path
+            taken = self.evaluator.hinders("text_taken", said, path, "absent" if absent else "")
+        if taken:
+            self.doubts.append((key.lineno, f"{said!r} stays: something may take it out of a collection"))
+        return taken
 
     def _harmless(self, node: ast.expr, scope: Scope) -> bool:
         """Has an expression no effect, or can it not be evaluated, since something in it is gone?"""
@@ -336,11 +339,13 @@ class Expressions:
             return True
         if not name or not (argument or _REGISTERS.search(name[0])) or not node.args:
             return False
+        return self._names_absent(node, name[0], scope) and not self.is_taken(node.args[0], name[:1], scope)
+
+    def _names_absent(self, node: ast.Call, name: str, scope: Scope) -> bool:
+        """Is the first argument an absent value, or an argument gone, and have the others no effect?"""
         first = node.args[0]
-        if self.is_taken(first, name[:1], scope):
-            return False
         if isinstance(first, ast.Constant):
-            if self.evaluator.facts.option_absent((name[0],), scalar(first)) is None:
+            if self.evaluator.facts.option_absent((name,), scalar(first)) is None:
                 return False
             parts = [*node.args, *(k.value for k in node.keywords)]
             return all(self.evaluator.pure(p, scope) or self.holds_gone(p, scope) for p in parts)

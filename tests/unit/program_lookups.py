@@ -18,6 +18,17 @@ _TABLES = (
         "@{name}_register({text})\ndef {name}_made_{index}(): return {value}",
     ),
 )
+#: How the texts are kept: the statement, and the expression that gives them.
+_GIVERS = (
+    ("class {order}_holder: {order} = [{shown}]", "{order}_holder.{order}"),
+    ("def {order}({order}_all=({shown},)): return {order}_all", "{order}()"),
+    ("{order} = '{words}'", "{order}.split()"),
+    ("{order} = {{'all': [{shown}]}}", "{order}['all']"),
+    ("{order} = {{{pairs}}}", "list({order})"),
+    ("{order} = [{shown}]", "{order}"),
+)
+#: The one of them that keeps them as the keys of a dict.
+_KEYS = 4
 #: What goes through the texts, and what it asks of the table.
 _LOOPS = (
     "record([ask(t) for t in {texts}])",
@@ -41,8 +52,8 @@ def looked_up(p: Writer, depth: int) -> None:
     texts = p.random.sample(["'triton'", "'other'", "'third'"], p.random.randint(1, 3))
     texts.insert(p.random.randint(0, len(texts)), p.absent())
     table, order, allowed = p.own(p.pick("backend_table", "table")), p.own("order"), p.own("backend_allowed")
-    kind, loop = p.random.randrange(6), p.random.choice(_LOOPS)
-    unordered = kind == 4 or "set(" in loop  # of these, an absent value leaves where nothing counts them
+    kind, loop = p.random.randrange(len(_GIVERS)), p.random.choice(_LOOPS)
+    unordered = kind == _KEYS or "set(" in loop  # of these, an absent value leaves where nothing counts them
     if not unordered and p.chance(0.5):
         order = f"backend_{order}"
     frame, entry = p.random.choice(_TABLES)
@@ -52,25 +63,16 @@ def looked_up(p: Writer, depth: int) -> None:
     between = ", " if "{items}}" in frame or "[{items}]" in frame else "\n"
     p.write(depth, frame.format(name=table, items=between.join(entries)))
     p.put(depth, f"{allowed} = {{{', '.join(texts)}}}")
-    given, shown = order, ", ".join(texts)
-    words = " ".join(text.strip("'") for text in texts)
-    if kind == 0:
-        p.put(depth, f"class {order}_holder: {order} = [{shown}]")
-        given = f"{order}_holder.{order}"
-    elif kind == 1:
-        p.put(depth, f"def {order}({order}_all=({shown},)): return {order}_all")
-        given = f"{order}()"
-    elif kind == 2:
-        p.put(depth, f"{order} = '{words}'")
-        given = f"{order}.split()"
-    elif kind == 3:
-        p.put(depth, f"{order} = {{'all': [{shown}]}}")
-        given = f"{order}['all']"
-    elif kind == 4:
-        p.put(depth, f"{order} = {{{', '.join(f'{text}: 1' for text in texts)}}}")
-        given = f"list({order})"
-    else:
-        p.put(depth, f"{order} = [{shown}]")
+    statement, given = (
+        form.format(
+            order=order,
+            shown=", ".join(texts),
+            words=" ".join(text.strip("'") for text in texts),
+            pairs=", ".join(f"{text}: 1" for text in texts),
+        )
+        for form in _GIVERS[kind]
+    )
+    p.put(depth, statement)
     ask = p.random.choice(_ASKS).format(table=table, allowed=allowed, t="t")
     p.put(depth, f"ask = lambda t: {ask}")
     p.put(depth, loop.format(texts=given, size=len(texts)))

@@ -53,3 +53,33 @@ def test_what_gives_no_text_away_keeps_nothing(use: str) -> None:
 def test_the_report_names_the_place_where_a_text_stays() -> None:
     done = run({"pkg/a.py": TABLE + 'for name in ["fa3", "triton"]:\n    print(name)\n'}, facts=FACTS)
     assert ("pkg/a.py", 1, "'fa3' stays: something may take it out of a collection") in done.uncertain
+
+
+CHOICES = """\
+import argparse
+
+
+def make():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--backend", choices=["fa3", "triton"])
+    return parser
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "stays"),
+    [
+        (
+            "def names(p):\n    return [a.dest for a in p._actions]\n\n\ndef here(x):\n    return dir(x)\n",
+            False,
+        ),
+        ("def names(p):\n    return [vars(a) for a in p._actions]\n", True),
+        ("def names(p):\n    return [a.choices for a in p._actions]\n", True),
+        ("p._actions = = 1\n", True),  # what cannot be read may do it
+    ],
+)
+def test_a_file_shows_choices_that_takes_them_from_the_actions_of_a_parser(other: str, stays: bool) -> None:
+    done = run({"pkg/a.py": CHOICES, "pkg/b.py": other}, facts=FACTS)
+    text = done.files.get("pkg/a.py", CHOICES.encode()).decode()
+    assert ('"fa3"' in text) is stays
+    assert done.mismatches == []

@@ -188,9 +188,8 @@ class Expressions:
 
     def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
         if self.evaluator.item_absent(item, names, scope):
-            return not self.is_taken(
-                item, names, scope
-            )  # a record with a part that is gone is gone as a whole
+            return not self.is_taken(item, names, scope)
+        # a record with a part that is gone is gone as a whole
         parts = item.elts if isinstance(item, ast.Tuple) else []
         gone = [isinstance(self.evaluator.value(part, scope), Gone) for part in parts]
         others = (part for part, g in zip(parts, gone, strict=True) if not g)

@@ -344,6 +344,9 @@ class Expressions:
     def _names_absent(self, node: ast.Call, name: str, scope: Scope) -> bool:
         """Is the first argument an absent value, or an argument gone, and have the others no effect?"""
         first = node.args[0]
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if owner is not None and not self._harmless(owner, scope):
+            return False
         if isinstance(first, ast.Constant):
             if self.evaluator.facts.option_absent((name,), scalar(first)) is None:
                 return False

@@ -411,7 +411,9 @@ class _Folder:
             self.doubt(stmt, f"{stmt.name} is registered for something absent, and defining it does more")
             return False
         if absent and len(absent) == len(stmt.decorator_list):
-            return True
+            if not self.evaluator.hinders("named_elsewhere", stmt.name):
+                return True
+            self.doubt(stmt, f"{stmt.name} is registered for something absent, and something else names it")
         self.out.ops.extend(DropItem(stmt, "decorator_list", index) for index in sorted(absent))
         self.dropped.update(stmt.decorator_list[index] for index in absent)
         return False

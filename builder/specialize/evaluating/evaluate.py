@@ -403,7 +403,8 @@ class Evaluator:
     def _never(self, asked: ast.expr, literal: ast.Constant) -> bool:
         """Does no expression of which one is the value have this one, going by their names?"""
         return all(
-            isinstance(one, ast.Constant) or self.facts.option_absent(names_of(one), scalar(literal)) is not None
+            isinstance(one, ast.Constant)
+            or self.facts.option_absent(names_of(one), scalar(literal)) is not None
             for one in operands(asked)
         )
 

@@ -92,6 +92,8 @@ def members_counted(world: SpecializerWorld, qualified: str) -> bool:
             return called not in _ASKS_OF_CLASSES and (
                 called not in _LISTS | _SAME or _Counts(at).of(node, scope)
             )
+        if isinstance(parent, ast.Attribute):
+            return isinstance(parents.get(parent), ast.UnaryOp)  # `~Flag.MEMBER` has all the others
         iterated = isinstance(parent, (ast.For, ast.Starred, ast.comprehension))
         return iterated and _Counts(at).of(node, scope)
 

@@ -365,7 +365,7 @@ class _Folder:
         """Members of an enumeration keep their values; where the class makes them itself, none may leave."""
         enumeration = Enumeration(stmt, lambda node: self.evaluator.qualified(node, scope))
         counts = enumeration.counts_itself() and not self.removed.isdisjoint(stmt.body)
-        if counts or enumeration.renames(self.removed):
+        if counts or enumeration.loses_count(self.removed) or enumeration.renames(self.removed):
             self.doubt(
                 stmt, f"the members of {name} may change: the class makes their values, or two share one"
             )

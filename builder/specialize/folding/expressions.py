@@ -341,7 +341,9 @@ class Expressions:
             return False
         if not self._names_absent(node, name[0], scope) or self.is_taken(node.args[0], name[:1], scope):
             return False
-        if self.evaluator.hinders("registration_noticed", name[0]):
+        called = self.evaluator.qualified(node.func, scope)
+        owner = called.rpartition(".")[0] if isinstance(called, str) else ""
+        if self.evaluator.hinders("registration_noticed", name[0], owner):
             self.doubts.append((node.lineno, f"`{name[0]}` counts what it registers, or keeps its order"))
             return False
         return True

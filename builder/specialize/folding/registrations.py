@@ -19,9 +19,16 @@ _ADDS_IN_ORDER = frozenset(["add", "append", "extend", "insert"])
 
 
 @question
-def registration_noticed(world: SpecializerWorld, name: str) -> bool:
-    """Does a function of the program with this name count what it registers, or keep it in an order that is seen?"""
-    for path in sorted(world.words.holders(name.encode())):
+def registration_noticed(world: SpecializerWorld, name: str, owner: str) -> bool:
+    """Does a function of the program with this name count what it registers, or keep an order that is seen?
+
+    `owner`: the class or the module that has the function, as far as it is known; else any that has this name.
+    """
+    module = owner if owner in world.paths else owner.rpartition(".")[0]
+    own = [world.paths[module]] if module in world.paths else []
+    if own and name.encode() not in world.words.of(own[0]):
+        own = []  # it inherits the function, or imports it
+    for path in own or sorted(world.words.holders(name.encode())):
         try:
             unit = world.unit(path)
         except SyntaxError:

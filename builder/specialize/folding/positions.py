@@ -74,15 +74,31 @@ def member_positions_seen(world: SpecializerWorld, cls: str, name: str, asked: s
 
 def _reads_choices(world: SpecializerWorld, path: str) -> bool:
     """May a file take the choices of an argument: by an attribute, a text, or by going through all?"""
-    words, unit = world.words.of(path), world.unit(path)
-    shows = [word for word in ("choices", *_SHOWS_ATTRIBUTES) if words[word.encode()]]
+    unit = world.unit(path)
+    if any(
+        getattr(node, "attr", "") == "choices" or (isinstance(node, ast.Constant) and node.value == "choices")
+        for node in nodes_on(unit, "choices")
+    ):
+        return True
+    around = {
+        _function(unit.scope_of(node)).node for node in nodes_on(unit, "_actions") if _names_actions(node)
+    }
     return any(
-        (isinstance(node, ast.Constant) and node.value == "choices")
-        or getattr(node, "attr", None) == word
-        or (word != "choices" and getattr(node, "id", None) == word)
-        for word in shows
-        for node in nodes_on(unit, word)
+        getattr(node, "attr", getattr(node, "id", "")) in _SHOWS_ATTRIBUTES
+        for function in around
+        for node in ast.walk(function)
     )
+
+
+def _names_actions(node: ast.AST) -> bool:
+    return getattr(node, "attr", getattr(node, "value", None)) == "_actions"
+
+
+def _function(scope: Scope) -> Scope:
+    """The function around a comprehension, else the scope itself."""
+    while scope.kind == "comprehension" and scope.parent is not None:
+        scope = scope.parent
+    return scope
 
 
 class _Uses:

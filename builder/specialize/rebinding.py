@@ -17,7 +17,7 @@ from builder.graph.names import imported_module
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, Writes, writes_of
-from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.text_index.text_search import nodes_on, refers
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 if TYPE_CHECKING:
@@ -263,6 +263,15 @@ def part_of_value(world: SpecializerWorld, value: str, *names: str) -> bool:
         world.facts.option_absent(names, word.decode()) is None
         and any(word in world.outline(path).quoted for path in world.words.holders(word))
         for word in longer
+    )
+
+
+@question
+def named_elsewhere(world: SpecializerWorld, name: str) -> bool:
+    """Does something in the program name what has this name, but for the definitions themselves?"""
+    return any(
+        (unit := _parsed(world, path)) is None or refers(unit, name)
+        for path in world.words.holders(name.encode())
     )
 
 

@@ -81,6 +81,10 @@ class Writes:
                     yield from self.write(node, self.unit.scope_of(node))
                 if isinstance(node, (ast.Call, ast.Attribute)):
                     yield from self.handed_on(node, self.unit.scope_of(node))
+                if isinstance(node, ast.Name) and node.id in ("setattr", "delattr"):
+                    parent = self.unit.module.parents.get(node)
+                    if not isinstance(parent, ast.Call) or parent.func is not node:
+                        yield Write(ANY, ANY)  # whoever gets it may write to anything
 
     def write(self, node: ast.Call | ast.Subscript, scope: Scope) -> Iterator[Write]:
         if isinstance(node, ast.Call):

@@ -119,7 +119,7 @@ def _reads_attribute(world: SpecializerWorld, path: str, module: str) -> bool:
 
 def _imports_package(outline: Outline, module: str) -> bool:
     """Is there an `import a` or `from b import a` for a package `a` around a module?"""
-    packages = set(packages_around(module))
+    packages = {name.rpartition(".")[2] for name in packages_around(module)}
     return any(
         not packages.isdisjoint(names) if names else f"{module}.".startswith(f"{written}.")
         for _, written, names in outline.statements

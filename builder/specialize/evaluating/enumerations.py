@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Collection, Iterator
 
 from builder.source.ops import Replace
@@ -10,6 +11,15 @@ from builder.specialize.evaluating.names import names_of
 
 #: Methods with which a class makes the values of its members itself.
 _MAKES_VALUES = ("__new__", "__init__")
+
+
+#: How the bases of Python that count are called, and the types that may stand beside them.
+_OF_ENUM = ("Enum", "Flag")
+_PLAIN = frozenset(["int", "str", "float", "ReprEnum"])
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.LShift: operator.lshift, ast.BitOr: operator.or_, ast.Add: operator.add, ast.Sub: operator.sub,
+}  # fmt: skip
+_MAX_SHIFT = 10_000
 
 
 class Enumeration:
@@ -45,30 +55,48 @@ class Enumeration:
         return False
 
     def kept_numbers(self, removed: Collection[ast.AST]) -> Iterator[Replace]:
-        """Give a member its number where `auto()` would count anew, because one before it leaves.
+        """Give a member its number where `auto()` would count anew, because one before it leaves."""
+        for value, number in self._shifted(removed):
+            if number is not None:
+                yield Replace(value, str(number))
 
-        Nothing where the values are not numbers that can be told.
-        """
-        if not self.is_one or "StrEnum" in self.bases or removed.isdisjoint(self.stmt.body):  # type: ignore[attr-defined]
+    def loses_count(self, removed: Collection[ast.AST]) -> bool:
+        """May `auto()` count anew, because a member before it leaves, where its number cannot be told?"""
+        return any(number is None for _, number in self._shifted(removed))
+
+    def _shifted(self, removed: Collection[ast.AST]) -> Iterator[tuple[ast.expr, int | None]]:
+        """The values that `auto()` makes and that change, with what they were; None where nobody can tell."""
+        if removed.isdisjoint(self.stmt.body) or "StrEnum" in self.bases:  # type: ignore[attr-defined]
             return
         if any(getattr(s, "name", "") == "_generate_next_value_" for s in self.stmt.body):
             return
         flag = any(base.endswith("Flag") for base in self.bases)
-        highest: int | None = 0  # with what has left
-        counted: int | None = 0  # as `auto()` will count
+        told = self.is_one and all(base.endswith(_OF_ENUM) or base in _PLAIN for base in self.bases)
+        highest: int | None = None  # with what has left; None for no member
+        counted: int | None = None  # as `auto()` will count
+        left = False
         for inner in self.stmt.body:
-            if not isinstance(inner, ast.Assign) or not isinstance(inner.targets[0], ast.Name):
+            value = inner.value if isinstance(inner, (ast.Assign, ast.AnnAssign)) else None
+            if value is None or not isinstance(_target(inner), ast.Name):
                 continue
-            number = _number(inner.value)
-            automatic = self._is_automatic(inner.value)
-            if automatic:
-                number = None if highest is None else _next(highest, flag)
-            highest = number if number is None or highest is None else max(highest, number)
+            number = _number(value)
+            automatic = self._is_automatic(value)
+            if automatic and told:
+                number = _next(highest, flag)
+            elif number is None:
+                told = told and isinstance(value, ast.Constant)  # a text or a fraction: no number follows it
+                inside = any(
+                    self._is_automatic(part) for part in ast.walk(value) if isinstance(part, ast.expr)
+                )
+                if inside and left and inner not in removed:
+                    yield value, None
             if inner in removed:
+                left = True
+                highest = _highest(highest, number)
                 continue
-            if automatic and number is not None and (counted is None or _next(counted, flag) != number):
-                yield Replace(inner.value, str(number))
-            counted = number if number is None or counted is None else max(counted, number)
+            if automatic and left and (not told or _next(counted, flag) != number):
+                yield value, number if told else None
+            highest, counted = _highest(highest, number), _highest(counted, number)
 
     def _is_automatic(self, value: ast.expr) -> bool:
         if not isinstance(value, ast.Call):
@@ -84,9 +112,34 @@ def _counts(function: ast.FunctionDef) -> bool:
     return any(isinstance(n, ast.Name) and n.id in others for s in function.body for n in ast.walk(s))
 
 
-def _next(highest: int, flag: bool) -> int:
-    return 1 << highest.bit_length() if flag else highest + 1
+def _target(stmt: ast.stmt) -> ast.expr | None:
+    if isinstance(stmt, ast.Assign):
+        return stmt.targets[0]
+    return stmt.target if isinstance(stmt, ast.AnnAssign) else None
+
+
+def _highest(one: int | None, two: int | None) -> int | None:
+    return max((number for number in (one, two) if number is not None), default=None)
+
+
+def _next(highest: int | None, flag: bool) -> int:
+    """The number that `auto()` gives after this one, and after no member."""
+    if highest is None:
+        return 1
+    return 1 << max(highest, 0).bit_length() if flag else highest + 1
 
 
 def _number(node: ast.expr) -> int | None:
-    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+    """The number that an expression of literals makes."""
+    if isinstance(node, ast.Constant):
+        return int(node.value) if isinstance(node.value, int) else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        number = _number(node.operand)
+        return None if number is None else -number
+    operation = _OPERATIONS.get(type(node.op)) if isinstance(node, ast.BinOp) else None
+    if not isinstance(node, ast.BinOp) or operation is None:
+        return None
+    left, right = _number(node.left), _number(node.right)
+    if left is None or right is None or not 0 <= right <= _MAX_SHIFT:
+        return None
+    return operation(left, right)

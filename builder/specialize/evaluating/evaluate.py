@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from builder.manifest.statements import Scalar
 from builder.specialize.evaluating import environment
 from builder.specialize.evaluating.facts import Gone, KnownValue
-from builder.specialize.evaluating.names import names_of, says, scalar, text
+from builder.specialize.evaluating.names import names_of, operands, says, scalar, text
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding import effects
 from builder.specialize.folding.flow import (
@@ -398,9 +398,15 @@ class Evaluator:
         return None
 
     def _option_absent(self, variable: ast.expr, literal: ast.Constant) -> bool:
-        if says(variable, literal.value):
-            return False
-        return self.facts.option_absent(names_of(variable), scalar(literal)) is not None
+        return not says(variable, literal.value) and self._never(variable, literal)
+
+    def _never(self, asked: ast.expr, literal: ast.Constant) -> bool:
+        """Does no expression of which one is the value have this one, going by their names?"""
+        return all(
+            isinstance(one, ast.Constant)
+            or self.facts.option_absent(names_of(one), scalar(literal)) is not None
+            for one in operands(asked)
+        )
 
     def _contains(self, member: ast.expr, container: ast.expr, scope: Scope) -> bool | None:
         if isinstance(self.value(member, scope), Gone) or isinstance(self.value(container, scope), Gone):
@@ -433,8 +439,9 @@ class Evaluator:
 
     def member_absent(self, item: ast.expr, asked: ast.expr, scope: Scope) -> bool:
         """Is a member of a literal, or the value of a pattern, certain not to be what is asked for?"""
-        own = isinstance(item, ast.Constant) and says(asked, item.value)
-        return not own and self.item_absent(item, names_of(asked), scope)
+        if isinstance(item, ast.Constant):
+            return not says(asked, item.value) and self._never(asked, item)
+        return self.item_absent(item, names_of(asked), scope)
 
     def item_absent(self, item: ast.expr, names: Iterable[str], scope: Scope) -> bool:
         """Does a member of a literal name something that never occurs?"""

@@ -8,6 +8,8 @@ from builder.manifest.statements import Scalar
 
 #: Methods whose result is known under the name of what they are called on.
 _TRANSPARENT = ("lower", "upper", "strip", "get")
+#: Methods of texts whose result is a part of the text, or made of it.
+_PARTS = frozenset(dir(str)) - frozenset(_TRANSPARENT)
 
 
 def names_of(node: ast.expr) -> tuple[str, ...]:
@@ -24,10 +26,18 @@ def names_of(node: ast.expr) -> tuple[str, ...]:
         return _call(node)
     if isinstance(node, ast.Subscript):
         key = text(node.slice)
+        if isinstance(node.slice, ast.Slice):
+            return ()  # a part of a text may be what the whole never is
         return names_of(node.value) if key is None else (key,)
-    if isinstance(node, ast.BoolOp):
-        return tuple(name for value in node.values for name in names_of(value))
     return ()
+
+
+def operands(node: ast.expr) -> list[ast.expr]:
+    """The expressions of which one is the value, but for values that are false: of `a or b` and `a and b`."""
+    if not isinstance(node, ast.BoolOp):
+        return [node]
+    values = node.values if isinstance(node.op, ast.Or) else node.values[-1:]
+    return [one for value in values for one in operands(value)]
 
 
 def _call(node: ast.Call) -> tuple[str, ...]:
@@ -35,6 +45,8 @@ def _call(node: ast.Call) -> tuple[str, ...]:
     if isinstance(func, ast.Attribute) and func.attr in _TRANSPARENT:
         key = text(node.args[0]) if node.args else None
         return names_of(func.value) if key is None else (key,)
+    if isinstance(func, ast.Attribute) and func.attr in _PARTS:
+        return ()
     inner = names_of(func)
     if inner == ("str",) and len(node.args) == 1:
         return names_of(node.args[0])

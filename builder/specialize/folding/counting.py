@@ -10,7 +10,7 @@ import ast
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
-from builder.specialize.folding.numbering import numbers
+from builder.specialize.folding.numbering import filled, numbers
 from builder.specialize.folding.reads import may_own, some_read
 from builder.specialize.folding.relatives import class_of_self, is_own_class
 from builder.specialize.world import SpecializerWorld, Unit, question
@@ -71,8 +71,9 @@ def result_list_counted(world: SpecializerWorld, qualified: str) -> bool:
 def _some_result(world: SpecializerWorld, qualified: str, listed: bool) -> bool:
     def shows(at: Evaluator, node: ast.expr, scope: Scope) -> bool:
         call = at.unit.module.parents.get(node)
-        called = isinstance(call, ast.Call) and call.func is node
-        return called and _Counts(at).of(call, scope, listed)  # type: ignore[arg-type]
+        if isinstance(call, ast.Call) and call.func is node:
+            return _Counts(at).of(call, scope, listed)
+        return "." not in qualified and _Counts(at).of(node, scope, listed)  # a property
 
     return some_read(world, qualified, shows)
 
@@ -91,6 +92,8 @@ def members_counted(world: SpecializerWorld, qualified: str) -> bool:
             return called not in _ASKS_OF_CLASSES and (
                 called not in _LISTS | _SAME or _Counts(at).of(node, scope)
             )
+        if isinstance(parent, ast.Attribute):
+            return isinstance(parents.get(parent), ast.UnaryOp)  # `~Flag.MEMBER` has all the others
         iterated = isinstance(parent, (ast.For, ast.Starred, ast.comprehension))
         return iterated and _Counts(at).of(node, scope)
 
@@ -156,7 +159,10 @@ class _Counts:
     ) -> bool:
         return node is parent.test
 
-    _in_If = _in_IfExp = _in_While = _test
+    _in_If = _in_While = _test
+
+    def _in_IfExp(self, parent: ast.IfExp, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return node is parent.test or self.of(parent, scope, listed)
 
     def _in_BoolOp(self, parent: ast.BoolOp, node: ast.expr, scope: Scope, listed: bool) -> bool:
         return True
@@ -195,7 +201,8 @@ class _Counts:
         if not isinstance(call, ast.Call) or call.func is not parent:
             return False
         if parent.attr in _VIEWS:
-            return self.of(call, scope, listed)
+            asked = parent.attr == "values" and isinstance(self.parents.get(call), ast.Compare)
+            return asked or self.of(call, scope, listed)
         if parent.attr in ("pop", "remove") and all(isinstance(arg, ast.Constant) for arg in call.args):
             return len(call.args) < 2  # without a default it fails where the entry is missing
         return parent.attr == "popitem" or (listed and parent.attr in ("index", "pop", "reverse"))
@@ -207,13 +214,30 @@ class _Counts:
         function = scope
         while function.kind == "comprehension" and function.parent is not None:
             function = function.parent
-        if function.parent is None or function.parent.kind != "module":
+        if function.parent is None:
             return False
+        if function.parent.kind == "function":
+            return self._by_calls(function.parent, function.qualname.rpartition(".")[2], listed)
         asked = "result_list_counted" if listed else "result_counted"
+        if function.parent.kind == "class":
+            return self.evaluator.hinders(asked, function.qualname.rpartition(".")[2])
         return self.evaluator.hinders(asked, f"{self.evaluator.unit.name}.{function.qualname}")
+
+    def _by_calls(self, owner: Scope, name: str, listed: bool) -> bool:
+        """Does a function count what one that stands in it returns?"""
+        if (owner.node, f"{name}()") in self._busy:
+            return False
+        self._busy.add((owner.node, f"{name}()"))
+        return any(
+            self.of(node, self.evaluator.unit.scope_of(node), listed)
+            for node in ast.walk(owner.node)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+        )
 
     def _in_Starred(self, parent: ast.Starred, node: ast.expr, scope: Scope, listed: bool) -> bool:
         whole = self.parents[parent]
+        if isinstance(whole, ast.Call):
+            return True
         return isinstance(whole, (ast.List, ast.Tuple, ast.Set)) and self.of(
             whole, scope, not isinstance(whole, ast.Set)
         )
@@ -230,7 +254,18 @@ class _Counts:
         return self.of(parent, scope, listed)
 
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope, listed: bool) -> bool:
-        return node is parent.iter and numbers(parent.body)
+        return node is parent.iter and (
+            numbers(parent.body) or any(self._target(one, scope, True) for one in filled(parent.body))
+        )
+
+    def _in_AugAssign(self, parent: ast.AugAssign, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return node is parent.value and self._target(parent.target, scope, listed)
+
+    def _in_withitem(self, parent: ast.withitem, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return parent.optional_vars is not None and self._target(parent.optional_vars, scope, listed)
+
+    def _in_YieldFrom(self, parent: ast.YieldFrom, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        return True
 
     def _in_comprehension(
         self, parent: ast.comprehension, node: ast.expr, scope: Scope, listed: bool
@@ -242,7 +277,7 @@ class _Counts:
         ordered = isinstance(whole, (ast.ListComp, ast.GeneratorExp))
         if numbers(parts) or _calls_alike(whole):
             return True
-        return len(parent.ifs) == 0 and self.of(whole, scope, ordered)  # type: ignore[arg-type]
+        return self.of(whole, scope, ordered)  # type: ignore[arg-type]
 
     def _in_Call(self, parent: ast.Call, node: ast.expr, scope: Scope, listed: bool) -> bool:
         if node not in parent.args:

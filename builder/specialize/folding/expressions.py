@@ -338,11 +338,21 @@ class Expressions:
             return True
         if not name or not (argument or _REGISTERS.search(name[0])) or not node.args:
             return False
-        return self._names_absent(node, name[0], scope) and not self.is_taken(node.args[0], name[:1], scope)
+        if not self._names_absent(node, name[0], scope) or self.is_taken(node.args[0], name[:1], scope):
+            return False
+        called = self.evaluator.qualified(node.func, scope)
+        owner = called.rpartition(".")[0] if isinstance(called, str) else ""
+        if self.evaluator.hinders("registration_noticed", name[0], owner):
+            self.doubts.append((node.lineno, f"`{name[0]}` counts what it registers, or keeps its order"))
+            return False
+        return True
 
     def _names_absent(self, node: ast.Call, name: str, scope: Scope) -> bool:
         """Is the first argument an absent value, or an argument gone, and have the others no effect?"""
         first = node.args[0]
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if owner is not None and not self._harmless(owner, scope):
+            return False
         if isinstance(first, ast.Constant):
             if self.evaluator.facts.option_absent((name,), scalar(first)) is None:
                 return False

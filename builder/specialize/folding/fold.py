@@ -365,7 +365,7 @@ class _Folder:
         """Members of an enumeration keep their values; where the class makes them itself, none may leave."""
         enumeration = Enumeration(stmt, lambda node: self.evaluator.qualified(node, scope))
         counts = enumeration.counts_itself() and not self.removed.isdisjoint(stmt.body)
-        if counts or enumeration.renames(self.removed):
+        if counts or enumeration.loses_count(self.removed) or enumeration.renames(self.removed):
             self.doubt(
                 stmt, f"the members of {name} may change: the class makes their values, or two share one"
             )
@@ -411,7 +411,9 @@ class _Folder:
             self.doubt(stmt, f"{stmt.name} is registered for something absent, and defining it does more")
             return False
         if absent and len(absent) == len(stmt.decorator_list):
-            return True
+            if not self.evaluator.hinders("named_elsewhere", stmt.name):
+                return True
+            self.doubt(stmt, f"{stmt.name} is registered for something absent, and something else names it")
         self.out.ops.extend(DropItem(stmt, "decorator_list", index) for index in sorted(absent))
         self.dropped.update(stmt.decorator_list[index] for index in absent)
         return False

@@ -232,8 +232,8 @@ class _Uses:
         return self.unseen(whole, scope)
 
     def _in_method(self, call: ast.Call, func: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
-        if func.attr == "join":
-            return True  # a text that says what there is
+        if func.attr == "join":  # a text that says what there is, unless it is a pattern for other texts
+            return "|" not in (text(func.value) or "|")
         return func.attr in ("extend", "update", "union") and self._named(func.value, scope)
 
     def _in_Subscript(self, parent: ast.Subscript, node: ast.expr, scope: Scope) -> bool:

@@ -20,6 +20,8 @@ from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, W
 from builder.specialize.text_index.text_search import nodes_on, refers
 from builder.specialize.world import SpecializerWorld, Unit, question
 
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+
 if TYPE_CHECKING:
     from builder.specialize.evaluating.evaluate import Evaluator
 
@@ -255,15 +257,29 @@ def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
 
 
 @question
-def part_of_value(world: SpecializerWorld, value: str, *names: str) -> bool:
-    """Is there a longer text in the program that holds this one and that the option `names` may have?"""
-    encoded = value.encode()
-    longer = (word for word in world.words.containing(encoded) if word != encoded)
-    return any(
-        world.facts.option_absent(names, word.decode()) is None
-        and any(word in world.outline(path).quoted for path in world.words.holders(word))
-        for word in longer
-    )
+def part_of_value(world: SpecializerWorld, value: str, any_case: str, *names: str) -> bool:
+    """Is there a longer text in the program that holds this one and that the option `names` may have?
+
+    `any_case`: not empty if small and capital letters are the same.
+    """
+    word = max(_IDENTIFIER.findall(value), key=len, default="").encode()
+    part = re.escape(value.encode())
+    if any_case:
+        part = rb"(?i:" + part + rb")"
+    longer = re.compile(rb"[\"']([^\"'\s]*" + part + rb"[^\"'\s]*)[\"']")
+    holders = world.words.holding(world.words.containing(word, bool(any_case))) if word else world.files
+    found = {said for path in holders for said in longer.findall(world.files[path])}
+    return any(world.facts.option_absent(names, said.decode("utf-8", "replace")) is None for said in found)
+
+
+@question
+def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
+    """Does the program say a text that the option `names` may have in other letters, or between spaces?"""
+    word = max(_IDENTIFIER.findall(value), key=len, default="").encode()
+    alike = re.compile(rb"[\"'](\s*" + re.escape(value.encode()) + rb"\s*)[\"']", re.IGNORECASE)
+    holders = world.words.holding(world.words.containing(word, True)) if word else world.files
+    found = {said for path in holders for said in alike.findall(world.files[path])}
+    return any(world.facts.option_absent(names, said.decode("utf-8", "replace")) is None for said in found)
 
 
 @question

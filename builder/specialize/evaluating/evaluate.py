@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from builder.manifest.statements import Scalar
 from builder.specialize.evaluating import environment
 from builder.specialize.evaluating.facts import Gone, KnownValue
-from builder.specialize.evaluating.names import names_of, operands, says, scalar, text
+from builder.specialize.evaluating.names import converts, names_of, operands, says, scalar, text
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding import effects
 from builder.specialize.folding.flow import (
@@ -404,9 +404,16 @@ class Evaluator:
         """Does no expression of which one is the value have this one, going by their names?"""
         return all(
             isinstance(one, ast.Constant)
-            or self.facts.option_absent(names_of(one), scalar(literal)) is not None
+            or (
+                self.facts.option_absent(names_of(one), scalar(literal)) is not None
+                and not (converts(one) and self._written_otherwise(one, literal))
+            )
             for one in operands(asked)
         )
+
+    def _written_otherwise(self, asked: ast.expr, literal: ast.Constant) -> bool:
+        said = text(literal)
+        return said is not None and self.hinders("written_otherwise", said, *names_of(asked))
 
     def _contains(self, member: ast.expr, container: ast.expr, scope: Scope) -> bool | None:
         if isinstance(self.value(member, scope), Gone) or isinstance(self.value(container, scope), Gone):
@@ -426,7 +433,8 @@ class Evaluator:
             if self._is_text_with(container, str(member.value), scope):
                 return None
             # `"a" in name` may ask for a part of a text, and another value may hold it
-            longer = self.hinders("part_of_value", str(member.value), *names_of(container))
+            any_case = "any case" if converts(container) else ""
+            longer = self.hinders("part_of_value", str(member.value), any_case, *names_of(container))
             return None if longer else False
         return None
 

@@ -8,6 +8,7 @@ from builder.manifest.statements import Scalar
 
 #: Methods whose result is known under the name of what they are called on.
 _TRANSPARENT = ("lower", "upper", "strip", "get")
+_CONVERTING = frozenset(["lower", "upper", "strip"])
 #: Methods of texts whose result is a part of the text, or made of it.
 _PARTS = frozenset(dir(str)) - frozenset(_TRANSPARENT)
 
@@ -54,6 +55,11 @@ def _call(node: ast.Call) -> tuple[str, ...]:
         key = text(node.args[1])
         return inner if key is None else (key,)
     return inner
+
+
+def converts(node: ast.expr) -> bool:
+    """Does an expression give a text in other letters than the one by whose name it is known?"""
+    return any(isinstance(part, ast.Attribute) and part.attr in _CONVERTING for part in ast.walk(node))
 
 
 def says(node: ast.expr, value: object) -> bool:

@@ -6,15 +6,18 @@ Only what shows it counts: whoever is handed the collection may do anything with
 from __future__ import annotations
 
 import ast
+import re
 
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.names import names_of
+from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.numbering import filled, numbers
 from builder.specialize.folding.reads import may_own, some_read
 from builder.specialize.folding.relatives import class_of_self, is_own_class
+from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _COUNTS = frozenset(
     ["all", "any", "bool", "enumerate", "iter", "len", "max", "min", "reversed", "sum", "zip"]
 )
@@ -44,6 +47,32 @@ def collection_counted(world: SpecializerWorld, qualified: str) -> bool:
 def list_counted(world: SpecializerWorld, qualified: str) -> bool:
     """The same where the name holds a list that was made of a dict or a set."""
     return some_read(world, qualified, lambda at, node, scope: _Counts(at).of(node, scope, True))
+
+
+@question
+def entry_counted(world: SpecializerWorld, key: str, listed: str) -> bool:
+    """The same for what any dict of the program has under this key. `listed`: not empty if it is a list."""
+    word = max(_IDENTIFIER.findall(key), key=len, default="")
+    for path in sorted(world.words.holders(word.encode())):
+        try:
+            unit = world.unit(path)
+        except SyntaxError:
+            return True
+        counts = _Counts(Evaluator(world, unit))
+        for node in nodes_on(unit, word):
+            taken = _taken(unit, node) if isinstance(node, ast.Constant) and node.value == key else None
+            if taken is not None and counts.of(taken, unit.scope_of(taken), bool(listed)):
+                return True
+    return not word
+
+
+def _taken(unit: Unit, key: ast.Constant) -> ast.expr | None:
+    """The expression that takes the entry of a key: `a["key"]`, `a.get("key")`."""
+    parent = unit.module.parents.get(key)
+    if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
+        return parent
+    takes = isinstance(parent, ast.Call) and key in parent.args[:1]
+    return parent if takes and getattr(parent.func, "attr", "") in ("get", "pop", "setdefault") else None
 
 
 @question
@@ -243,8 +272,11 @@ class _Counts:
         )
 
     def _in_Dict(self, parent: ast.Dict, node: ast.expr, scope: Scope, listed: bool) -> bool:
-        unpacked = node in parent.values and parent.keys[parent.values.index(node)] is None
-        return unpacked and self.of(parent, scope, listed)
+        if node not in parent.values:
+            return False
+        key = parent.keys[parent.values.index(node)]
+        said = text(key) if key is not None else None
+        return self.of(parent, scope, listed) if key is None else said is not None and self._entry(said, listed)
 
     def _in_BinOp(self, parent: ast.BinOp, node: ast.expr, scope: Scope, listed: bool) -> bool:
         other = parent.left if node is parent.right else parent.right
@@ -260,6 +292,42 @@ class _Counts:
 
     def _in_AugAssign(self, parent: ast.AugAssign, node: ast.expr, scope: Scope, listed: bool) -> bool:
         return node is parent.value and self._target(parent.target, scope, listed)
+
+    def _in_Tuple(self, parent: ast.Tuple, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        """`ids, n = IDS, 1`"""
+        whole, at = self.parents.get(parent), parent.elts.index(node)
+        targets = whole.targets if isinstance(whole, ast.Assign) else []
+        return any(
+            isinstance(each, (ast.Tuple, ast.List))
+            and len(each.elts) == len(parent.elts)
+            and self._target(each.elts[at], scope, listed)
+            for each in targets
+        )
+
+    def _in_Lambda(self, parent: ast.Lambda, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        whole = self.parents.get(parent)
+        if node is not parent.body or not isinstance(whole, ast.Assign):
+            return False
+        around = self.evaluator.unit.scope_of(parent)
+        return any(self._called(target, around, listed) for target in whole.targets)
+
+    def _called(self, target: ast.expr, scope: Scope, listed: bool) -> bool:
+        """Does somebody count what a function returns that is stored here?"""
+        asked = "result_list_counted" if listed else "result_counted"
+        if isinstance(target, ast.Attribute):
+            return self.evaluator.hinders(asked, target.attr)
+        if not isinstance(target, ast.Name):
+            return True
+        owner = scope.find(target.id) or scope
+        if owner.kind == "function":
+            return self._by_calls(owner, target.id, listed)
+        module = f"{self.evaluator.unit.name}." if owner.kind == "module" else ""
+        return self.evaluator.hinders(asked, f"{module}{target.id}")
+
+    def _in_keyword(self, parent: ast.keyword, node: ast.expr, scope: Scope, listed: bool) -> bool:
+        call = self.parents.get(parent)
+        makes = isinstance(call, ast.Call) and names_of(call.func) == ("dict",)
+        return makes and parent.arg is not None and self._entry(parent.arg, listed)
 
     def _in_withitem(self, parent: ast.withitem, node: ast.expr, scope: Scope, listed: bool) -> bool:
         return parent.optional_vars is not None and self._target(parent.optional_vars, scope, listed)
@@ -287,6 +355,8 @@ class _Counts:
             return self.of(parent, scope, True)
         if name in _SAME:
             return self.of(parent, scope, False)
+        if name == "contextlib.nullcontext":
+            return self.of(parent, scope, listed)
         return name in _COUNTS or name == "next"
 
     def _in_Assign(self, parent: ast.Assign, node: ast.expr, scope: Scope, listed: bool) -> bool:
@@ -306,7 +376,14 @@ class _Counts:
             return self.evaluator.hinders(
                 "member_counted", class_of_self(target.value, scope) or "", target.attr
             )
+        if isinstance(target, ast.Subscript):
+            key = text(target.slice)
+            return key is not None and self._entry(key, listed)
         return isinstance(target, ast.Name) and self._by_name(target.id, scope, listed)
+
+    def _entry(self, key: str, listed: bool) -> bool:
+        """Does somebody count what a dict has under a key that is a text?"""
+        return self.evaluator.hinders("entry_counted", key, "listed" if listed else "")
 
     def _by_name(self, name: str, scope: Scope, listed: bool) -> bool:
         owner = scope.find(name) or scope

@@ -29,6 +29,7 @@ class IdentifierIndex:
         self._counts: dict[str, Counter[bytes]] = {}
         self._holders: defaultdict[bytes, set[str]] = defaultdict(set)
         self._seen, self._joined = 0, b""  # all identifiers as one text, and how many they are
+        self._small = b""  # the same in small letters
         for path, data in files.items():
             counts = self._counts[path] = identifier_counts(data)
             for word in counts:
@@ -57,17 +58,19 @@ class IdentifierIndex:
                 self._holders[word].add(path)
         return {word: new[word] - old[word] for word in changed}
 
-    def containing(self, part: bytes) -> Iterator[bytes]:
-        """Every identifier that some file holds and that this is a part of."""
+    def containing(self, part: bytes, any_case: bool = False) -> Iterator[bytes]:
+        """Every identifier that some file holds and that this is a part of, in these letters or in any."""
         if self._seen != len(self._holders):  # identifiers are only ever added
             self._seen, self._joined = len(self._holders), b"\n".join(self._holders)
-        joined = self._joined
+            self._small = self._joined.lower()
+        joined = self._small if any_case else self._joined
+        part = part.lower() if any_case else part
         at = joined.find(part)
         while at >= 0:
             start, end = joined.rfind(b"\n", 0, at) + 1, joined.find(b"\n", at)
             end = end if end >= 0 else len(joined)
-            word = joined[start:end]
-            if part in word and self._holders[word]:
+            word = self._joined[start:end]
+            if self._holders[word]:
                 yield word
             at = joined.find(part, end + 1)
 

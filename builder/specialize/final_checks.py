@@ -117,7 +117,7 @@ def _given_by_position(
         for unit, node in makers.by_name(heir):
             positions = _positions(node, unit)
             counted = positions is not None and (positions > at or tuple_like)
-            if counted or _says_key(node, field):
+            if counted or _says_key(node, field) or _hands_key(makers.world, unit, node, field):
                 yield _use(unit, node, f"{heir.node.name}({field})", name, unit.scope_of(node).qualname)
     yield from _replaced(makers.world, cls, field, name)
     for each in (*hierarchy.lineage(cls).classes, *heirs):
@@ -136,6 +136,63 @@ def _says_key(node: ast.AST, field: str) -> bool:
         return True
     made = (value for value in unpacked if isinstance(value, ast.Call) and names_of(value.func) == ("dict",))
     return any(keyword.arg == field for value in made for keyword in value.keywords)
+
+
+def _hands_key(world: SpecializerWorld, unit: Unit, node: ast.AST, field: str) -> bool:
+    """Does a call unpack a dict that has a name, and that gets a field as a key or from who calls?"""
+    for keyword in getattr(node, "keywords", ()):
+        names = names_of(keyword.value)[:1] if keyword.arg is None else ()
+        if names and _gets_key(unit, names[0], field):
+            return True
+        function = unit.scope_of(node).node
+        arguments = getattr(function, "args", None)
+        handed = arguments is not None and arguments.kwarg is not None and names == (arguments.kwarg.arg,)
+        if handed and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            around = unit.scope_of(function)
+            made = around.qualname.rpartition(".")[2] if function.name == "__init__" else function.name
+            if _is_called_with(world, made, field):
+                return True
+    return False
+
+
+def _gets_key(unit: Unit, name: str, field: str) -> bool:
+    """Does a file put a key into a dict of this name: by what it assigns, by an item, by `update`?"""
+    for node in nodes_on(unit, name):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(names_of(target)[:1] == (name,) for target in targets) and _has_key(node.value, field):
+                return True
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if names_of(node.value)[:1] == (name,) and text(node.slice) == field:
+                return True
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            fills = node.func.attr in ("setdefault", "update") and names_of(node.func.value)[:1] == (name,)
+            said = [text(argument) for argument in node.args[:1]]
+            if fills and (said == [field] or any(_has_key(part, field) for part in (node, *node.args))):
+                return True
+    return False
+
+
+def _has_key(node: ast.AST | None, field: str) -> bool:
+    """Does an expression make a dict with a key: `{"mode": 1}`, `dict(mode=1)`, `{**a, "mode": 1}`?"""
+    for part in ast.walk(node) if node is not None else ():
+        if isinstance(part, ast.Dict) and any(key is not None and text(key) == field for key in part.keys):
+            return True
+        if isinstance(part, ast.Call) and any(keyword.arg == field for keyword in part.keywords):
+            return True
+    return False
+
+
+def _is_called_with(world: SpecializerWorld, function: str, field: str) -> bool:
+    """Does a call of what has this last name give a keyword?"""
+    return any(
+        isinstance(node, ast.Call)
+        and names_of(node.func)[:1] == (function,)
+        and any(keyword.arg == field for keyword in node.keywords)
+        for path in world.words.holders(function.encode())
+        if field.encode() in world.words.of(path)
+        for node in nodes_on(world.unit(path), function)
+    )
 
 
 def _replaced(world: SpecializerWorld, cls: Class, field: str, name: str) -> Iterator[Leftover]:
@@ -163,10 +220,62 @@ def _makes(world: SpecializerWorld, cls: Class) -> Iterator[tuple[Unit, ast.AST]
                 if isinstance(node, (ast.Call, ast.MatchClass)) and _names(evaluator, node, cls.qualified):
                     yield unit, node
                 elif isinstance(node, ast.Assign) and _is_class(evaluator, node.value, cls.qualified):
-                    others = {target.id for target in node.targets if isinstance(target, ast.Name)}
+                    others = {name for target in node.targets for name in names_of(target)[:1]}
                     for other in sorted(others):
-                        calls = (n for n in nodes_on(unit, other) if isinstance(n, ast.Call))
-                        yield from ((unit, n) for n in calls if getattr(n.func, "id", "") == other)
+                        yield from _calls_of(world, unit, other, node)
+                elif isinstance(node, ast.Return) and node.value is not None:
+                    if _is_class(evaluator, node.value, cls.qualified):
+                        yield from _calls_of_result(world, unit.scope_of(node).qualname.rpartition(".")[2])
+                if isinstance(node, ast.Call):
+                    yield from _called_inside(evaluator, node, cls.qualified)
+
+
+def _calls_of(
+    world: SpecializerWorld, unit: Unit, name: str, assigned: ast.Assign
+) -> Iterator[tuple[Unit, ast.AST]]:
+    """The calls of a class under a name that a file gives it; an attribute may be called in any file."""
+    bare = isinstance(assigned.targets[0], ast.Name) and unit.scope_of(assigned).kind != "class"
+    for path in [unit.path] if bare else world.words.holders(name.encode()):
+        at = world.unit(path)
+        for node in nodes_on(at, name):
+            called = isinstance(node, ast.Call) and names_of(node.func)[:1] == (name,)
+            if called and isinstance(node.func, ast.Name if bare else ast.Attribute):  # type: ignore[attr-defined]
+                yield at, node
+
+
+def _calls_of_result(world: SpecializerWorld, function: str) -> Iterator[tuple[Unit, ast.AST]]:
+    """`args_class()(1, 2)`: the calls of what a function returns."""
+    for path in world.words.holders(function.encode()):
+        at = world.unit(path)
+        for node in nodes_on(at, function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Call):
+                if names_of(node.func.func)[:1] == (function,):
+                    yield at, node
+
+
+def _called_inside(evaluator: Evaluator, call: ast.Call, qualified: str) -> Iterator[tuple[Unit, ast.AST]]:
+    """The calls of a parameter in a function of the program that gets the class."""
+    given = [(index, None, value) for index, value in enumerate(call.args)]
+    named = [(None, keyword.arg, keyword.value) for keyword in call.keywords]
+    handed = [each for each in (*given, *named) if _is_class(evaluator, each[2], qualified)]
+    if not handed:
+        return
+    called = evaluator.qualified(call.func, evaluator.unit.scope_of(call))
+    module, _, name = called.rpartition(".") if isinstance(called, str) else ("", "", "")
+    if module not in evaluator.world.paths:
+        return
+    unit = evaluator.world.unit(evaluator.world.paths[module])
+    for binding in unit.scopes.root.names.get(name, ()):
+        if not isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        arguments = binding.node.args
+        plain = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+        for index, keyword, _ in handed:
+            parameter = keyword if index is None else dict(enumerate(plain)).get(index)
+            for node in ast.walk(binding.node):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", None) == parameter:
+                    hands_on = any(isinstance(argument, ast.Starred) for argument in node.args)
+                    yield (evaluator.unit, call) if hands_on else (unit, node)
 
 
 def _is_class(evaluator: Evaluator, node: ast.expr, qualified: str) -> bool:
@@ -176,7 +285,7 @@ def _is_class(evaluator: Evaluator, node: ast.expr, qualified: str) -> bool:
 def _hands_to_caller(evaluator: Evaluator, node: ast.Call, qualified: str) -> bool:
     """Is this `partial(Args, 1)`, `map(Args, rows)`, or `Args.__init__(self, 1)`?"""
     func = node.func
-    if isinstance(func, ast.Attribute) and func.attr == "__init__":
+    if isinstance(func, ast.Attribute) and func.attr in ("__init__", "_make"):
         return _is_class(evaluator, func.value, qualified)
     called = evaluator.qualified(func, evaluator.unit.scope_of(node))
     return called in _CALLERS and bool(node.args) and _is_class(evaluator, node.args[0], qualified)
@@ -219,7 +328,7 @@ def _positions(node: ast.AST, unit: Unit) -> float | None:
     Of a function that hands on all that it is given nobody knows; its callers name what they give.
     """
     if isinstance(node, ast.Call):
-        if names_of(node.func)[:1] in _LAST_OF_CALLERS:
+        if names_of(node.func)[:1] in (*_LAST_OF_CALLERS, ("_make",)):
             return float("inf")
         starred = [argument.value for argument in node.args if isinstance(argument, ast.Starred)]
         handed_on = [value for value in starred if _is_vararg(value, unit)]

@@ -17,7 +17,7 @@ from builder.graph.names import imported_module
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, Writes, writes_of
-from builder.specialize.text_index.text_search import nodes_on, refers
+from builder.specialize.text_index.text_search import fields_of, nodes_on, refers
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -227,7 +227,7 @@ def has_setter(world: SpecializerWorld, name: str) -> bool:
 
 @question
 def attribute_named(world: SpecializerWorld, name: str) -> bool:
-    """May a file ask whether an object has an attribute, take it away, or read it of what a call gives?"""
+    """May a file ask whether an object has an attribute, take it away, or read it where no value can stand?"""
     encoded = name.encode()
     asking = world.words.holding([b"hasattr", b"setattr", b"delattr", b"attrgetter"])
     if any(encoded in world.outline(path).quoted for path in asking if encoded in world.words.of(path)):
@@ -237,13 +237,49 @@ def attribute_named(world: SpecializerWorld, name: str) -> bool:
     return any(_read_with_effect(world, path, name) for path in world.words.holders(encoded))
 
 
+@question
+def destination_read(world: SpecializerWorld, name: str) -> bool:
+    """Does the program read an attribute of this name, or take one by this text, where no fact states it?"""
+    for path in world.words.holders(name.encode()):
+        unit = _parsed(world, path)
+        if unit is None:
+            return True
+        for node in nodes_on(unit, name):
+            if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
+                if world.facts.attribute_value(node) is None:
+                    return True
+            elif isinstance(node, ast.Constant) and node.value == name:
+                if f"*.{name}" not in world.facts.values and _takes_by_text(unit, node):
+                    return True
+    return False
+
+
+def _takes_by_text(unit: Unit, node: ast.Constant) -> bool:
+    parent = unit.module.parents.get(node)
+    if isinstance(parent, ast.Call) and node in parent.args:
+        return names_of(parent.func)[:1] in (("getattr",), ("get",), ("hasattr",), ("pop",))
+    return isinstance(parent, ast.Subscript) and parent.slice is node
+
+
 def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
-    """Does a file read an attribute of what an effect gives? No value can take the place of such a read."""
+    """Does a file read an attribute where no value can take the place of the read?
+
+    Of what an effect gives, by `x.name += 1`, in an f-string, a class pattern, or in the field of a text.
+    """
     unit = _parsed(world, path)
     if unit is None:
         return False
+    in_texts = {part for node in nodes_on(unit, name) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
     for node in nodes_on(unit, name):
+        if isinstance(node, ast.MatchClass) and name in node.kwd_attrs:
+            return True
+        if isinstance(node, ast.Constant) and name in fields_of(node.value):
+            return True
+        if isinstance(node, ast.AugAssign) and getattr(node.target, "attr", "") == name:
+            return True
         if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
+            if node in in_texts:
+                return True
             owner = node.value
         elif isinstance(node, ast.Call) and names_of(node.func) == ("getattr",) and len(node.args) > 1:
             if text(node.args[1]) != name:

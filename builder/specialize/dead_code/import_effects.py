@@ -21,6 +21,7 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
+from builder.specialize.folding.relatives import class_of_self
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import nodes_on
@@ -81,6 +82,8 @@ def _reached_without_import(world: SpecializerWorld, module: str, importer: str)
     package, _, last = module.rpartition(".")
     if not package or module in _EARLY:
         return False
+    if world.ask("module_exposed", package) and world.ask("attribute_taken", last):
+        return True  # who gets the package takes it
     for path in sorted(world.words.holding([last.encode()])):
         own = path == world.paths.get(importer)
         data, outline = world.files[path], world.outline(path)
@@ -94,6 +97,22 @@ def _reached_without_import(world: SpecializerWorld, module: str, importer: str)
                 return True
             if last.encode() in outline.attributes and _reads_attribute(world, path, module):
                 return True
+    return False
+
+
+@question
+def attribute_taken(world: SpecializerWorld, name: str) -> bool:
+    """Does a file take an attribute of this name of what may be a module, and is no import?"""
+    for path in sorted(world.words.holders(name.encode())):
+        if name.encode() not in world.outline(path).attributes:
+            continue
+        unit = world.unit(path)
+        evaluator = Evaluator(world, unit)
+        for node in nodes_on(unit, name):
+            if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
+                scope = unit.scope_of(node)
+                if class_of_self(node.value, scope) is None and evaluator.qualified(node.value, scope) is None:
+                    return True
     return False
 
 

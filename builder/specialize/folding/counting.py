@@ -130,7 +130,10 @@ def members_counted(world: SpecializerWorld, qualified: str) -> bool:
 
 
 def _counts_itself(world: SpecializerWorld, qualified: str) -> bool:
-    """Does a method use its class for more than to make an object, or to take a member by its name?"""
+    """Does a method use its class for more than to make an object, or to take a member by its name?
+
+    So does `@verify`, which asks for all members.
+    """
     module, _, name = qualified.rpartition(".")
     unit = world.unit(world.paths[module]) if module in world.paths else None
     if unit is None:
@@ -138,12 +141,18 @@ def _counts_itself(world: SpecializerWorld, qualified: str) -> bool:
     at = Evaluator(world, unit)
     classes = [binding.node for binding in unit.scopes.root.names.get(name, ())]
     return any(
+        names_of(decorator)[:1] == ("verify",) for cls in classes for decorator in _decorators(cls)
+    ) or any(
         _is_bare(unit, node) or _Counts(at).of(node, unit.scope_of(node))
         for cls in classes
         for node in ast.walk(cls)
         if isinstance(node, ast.expr)
         and (getattr(node, "attr", "") == "__class__" or is_own_class(node, unit))
     )
+
+
+def _decorators(cls: ast.AST) -> list[ast.expr]:
+    return getattr(cls, "decorator_list", [])
 
 
 def _is_bare(unit: Unit, node: ast.AST) -> bool:

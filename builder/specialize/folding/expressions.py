@@ -197,7 +197,9 @@ class Expressions:
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
         leaving = [
-            self._entry_gone(node, index, scope, names) and not self.is_taken(key, names, scope)
+            self._entry_gone(node, index, scope, names)
+            and not self.is_taken(key, names, scope)
+            and not self._is_named(key)
             for index, key in enumerate(node.keys)
         ]
         if any(leaving) and counted(self.evaluator, node, scope):
@@ -234,6 +236,14 @@ class Expressions:
         if taken:
             self.doubts.append((key.lineno, f"{said!r} stays: something may take it out of a collection"))
         return taken
+
+    def _is_named(self, key: ast.expr | None) -> bool:
+        """Does the program take an entry by this very key?"""
+        said = text(key) if key is not None else None
+        if said is None or not self.evaluator.hinders("key_named", said):
+            return False
+        self.doubts.append((key.lineno, f"{said!r} stays: the program takes an entry by this key"))  # type: ignore[union-attr]
+        return True
 
     def _harmless(self, node: ast.expr, scope: Scope) -> bool:
         """Has an expression no effect, or can it not be evaluated, since something in it is gone?"""
@@ -340,12 +350,22 @@ class Expressions:
             return False
         if not self._names_absent(node, name[0], scope) or self.is_taken(node.args[0], name[:1], scope):
             return False
+        if name[0] == "add_argument" and (self.registers_another(node) or self._is_read(node)):
+            self.doubts.append((node.lineno, "an argument that never occurs stays: its default is read"))
+            return False
         called = self.evaluator.qualified(node.func, scope)
         owner = called.rpartition(".")[0] if isinstance(called, str) else ""
         if self.evaluator.hinders("registration_noticed", name[0], owner):
             self.doubts.append((node.lineno, f"`{name[0]}` counts what it registers, or keeps its order"))
             return False
         return True
+
+    def _is_read(self, node: ast.Call) -> bool:
+        """Does the program read what an argument of the command line sets?"""
+        said = [text(k.value) for k in node.keywords if k.arg == "dest"]
+        flags = sorted((flag for arg in node.args if (flag := text(arg))), key=lambda flag: flag[:2] != "--")
+        name = said[0] if said else flags[0].lstrip("-").replace("-", "_")
+        return name is None or self.evaluator.hinders("destination_read", name)
 
     def _names_absent(self, node: ast.Call, name: str, scope: Scope) -> bool:
         """Is the first argument an absent value, or an argument gone, and have the others no effect?"""

@@ -18,6 +18,7 @@ from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding.binding_guard import BindingGuard, own
 from builder.specialize.folding.flow import binds, catches
+from builder.specialize.world import SpecializerWorld, question
 
 #: Functions that tell of the exception that is being handled.
 _ASKS_FOR_EXCEPTION = frozenset(["exc_info", "exception", "format_exc", "print_exc"])
@@ -114,7 +115,7 @@ class Imports:
         """Where a `try` always fails, if its body is imports up to there and the handler can stand alone."""
         at, failing = self._failing(stmt.body)
         handler = _first(stmt.handlers, self._missing(failing)) if failing is not None else None
-        if handler is None or failing is None or _uses_exception(handler):
+        if handler is None or failing is None or self._uses_exception(handler, scope):
             return None
         others = [s for h in stmt.handlers if h is not handler for s in h.body]
         gone = self._gone(failing)
@@ -123,6 +124,20 @@ class Imports:
             return None
         self._forget(failing, scope, gone)
         return Jump(at, handler)
+
+    def _uses_exception(self, handler: ast.ExceptHandler, scope: Scope) -> bool:
+        """Does a handler name the exception, raise it again, or ask which one is being handled?
+
+        Its name is deleted in the end, which shows where something else binds it, too.
+        """
+        bindings = scope.names.get(handler.name or "", ())
+        if _asks(handler.body) or any(not isinstance(b.node, ast.ExceptHandler) for b in bindings):
+            return True
+        called = (self.evaluator.qualified(call.func, scope) for call in _calls(handler.body))
+        if any(isinstance(name, str) and self.evaluator.hinders("asks_for_exception", name) for name in called):
+            return True
+        names = (n.id for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Name))
+        return handler.name is not None and handler.name in names
 
     def _failing(self, body: Sequence[ast.stmt]) -> tuple[int, ast.Import | ast.ImportFrom | None]:
         """The first import of what is gone among the imports that a suite begins with."""
@@ -181,14 +196,37 @@ def suppressed(stmt: ast.With | ast.AsyncWith) -> list[ast.ExceptHandler]:
     return [ast.ExceptHandler(ast.Tuple(list(args), ast.Load()), None, []) for args in kinds]
 
 
-def _uses_exception(handler: ast.ExceptHandler) -> bool:
-    """Does a handler name the exception, raise it again, or ask which one is being handled?"""
-    for node in own(handler.body):
+@question
+def asks_for_exception(world: SpecializerWorld, qualified: str) -> bool:
+    """Does a function of the program, or one that it calls, ask for the exception that is being handled?"""
+    module, _, name = qualified.rpartition(".")
+    path = world.paths.get(module)
+    if path is None:
+        return False
+    unit = world.unit(path)
+    evaluator = Evaluator(world, unit)
+    for binding in unit.scopes.root.names.get(name, ()):
+        if not isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if _asks(binding.node.body):
+            return True
+        scope = unit.scopes.of(binding.node)
+        called = (evaluator.qualified(call.func, scope) for call in _calls(binding.node.body))
+        if any(isinstance(each, str) and world.ask("asks_for_exception", each) for each in called):
+            return True
+    return False
+
+
+def _calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
+    return (node for node in own(body) if isinstance(node, ast.Call))
+
+
+def _asks(body: Sequence[ast.stmt]) -> bool:
+    for node in own(body):
         if isinstance(node, ast.Raise) and node.exc is None:
             return True
         if isinstance(node, ast.Call) and not _ASKS_FOR_EXCEPTION.isdisjoint(names_of(node.func)[:1]):
             return True
         if isinstance(node, ast.keyword) and node.arg == "exc_info":
             return True
-    names = (n.id for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Name))
-    return handler.name is not None and handler.name in names
+    return False

@@ -17,7 +17,7 @@ from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.counting import counted
 from builder.specialize.folding.positions import KEPT, KEYS, TAKEN, unseen
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.world import SpecializerWorld, question
+from builder.specialize.world import SpecializerWorld, Unit, question
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 #: What may stand between the words of a text that is split.
@@ -41,6 +41,51 @@ def text_taken(world: SpecializerWorld, value: str, path: str, absent: str) -> b
     split count, too.
     """
     return not _word(value) or _taken(world, path, value, near=True, keys=bool(absent))
+
+
+@question
+def key_named(world: SpecializerWorld, value: str) -> bool:
+    """Does the program take an entry of a dict by this text, or by a constant that holds it?"""
+    word = _word(value)
+    return not word or any(_names_key(world, path, value) for path in sorted(world.words.holders(word.encode())))
+
+
+def _names_key(world: SpecializerWorld, path: str, value: str) -> bool:
+    try:
+        unit = world.unit(path)
+    except SyntaxError:
+        return True
+    parents = unit.module.parents
+    for node in nodes_on(unit, _word(value)):
+        if isinstance(node, ast.Constant) and node.value == value:
+            parent = parents.get(node)
+            if _takes(unit, node) or isinstance(parent, ast.MatchMapping):
+                return True
+            if isinstance(parent, ast.Assign) and unit.scope_of(node).kind in ("class", "module"):
+                names = {name for target in parent.targets for name in names_of(target)[:1]}
+                if any(_takes_by(world, name) for name in sorted(names)):
+                    return True
+    return False
+
+
+def _takes_by(world: SpecializerWorld, name: str) -> bool:
+    """Does a file take an entry by what has this last name?"""
+    return any(
+        _takes(unit, node)
+        for path in sorted(world.words.holders(name.encode()))
+        for unit in [world.unit(path)]
+        for node in nodes_on(unit, name)
+        if isinstance(node, (ast.Name, ast.Attribute)) and names_of(node)[:1] == (name,)
+    )
+
+
+def _takes(unit: Unit, key: ast.expr) -> bool:
+    """Is this `a[key]`, but for a mere store?"""
+    parent = unit.module.parents.get(key)
+    if not isinstance(parent, ast.Subscript) or parent.slice is not key:
+        return False
+    stored = isinstance(parent.ctx, ast.Store)
+    return not stored or isinstance(unit.module.parents.get(parent), ast.AugAssign)
 
 
 def _word(value: str) -> str:

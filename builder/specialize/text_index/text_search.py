@@ -125,11 +125,17 @@ def string_names(value: str) -> Sequence[str]:
     return ()
 
 
+def fields_of(value: object) -> list[str]:
+    """The names in what `format` reads of the objects that it gets, if the value is a text."""
+    fields = _FIELD.findall(value) if isinstance(value, str) else ()
+    return [word for field in fields for word in _WORD.findall(field)]
+
+
 def possible_names(value: str) -> Sequence[str]:
     """The names that a string may stand for in whatever way: besides, one of a list, in data, in code, and
     what `format` reads of the objects that it gets."""
     data = "{" in value and ('"' in value or "'" in value)
-    fields = [word for field in _FIELD.findall(value) for word in _WORD.findall(field)]
+    fields = fields_of(value)
     if len(value) >= (_MAX_DATA_LENGTH if data else _MAX_REFERENCE_LENGTH):
         return fields
     if data or "import " in value or _LISTED.match(value):

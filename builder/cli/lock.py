@@ -47,7 +47,7 @@ def _proven(request: Request) -> Iterator[Request]:
         yield replace(request, upstream=pin)
     if scope is None and not request.without:
         for name in manifest.scopes:
-            yield from _proven(replace(request, manifest=choose(manifest, name)))
+            yield from _proven(replace(request, manifest=choose(request.whole or manifest, name)))
 
 
 def _prove(request: Request) -> None:

@@ -79,6 +79,7 @@ class Request:
     offline: bool = False
     python: str | None = None
     root: Path = Path()  # the manifest's folder
+    whole: Manifest | None = None  # the manifest before a scope was chosen
 
     @property
     def off(self) -> tuple[str, ...]:
@@ -146,7 +147,7 @@ def ask(
     off = tuple(name for name in batches if name not in on)
     if more := [name for name in off if name not in without]:
         output.note(f"also off: {', '.join(more)}")
-    manifest = choose(manifest, scope)
+    whole, manifest = manifest, choose(manifest, scope)
     return Request(
         manifest,
         off,
@@ -156,6 +157,7 @@ def ask(
         offline,
         python,
         manifest_path.resolve().parent,
+        whole,
     )
 
 

@@ -74,6 +74,7 @@ def _named_scopes(manifest: Manifest, locks: Mapping[str, Lock]) -> Iterator[str
     for scope in manifest.scopes.values():
         lock = locks.get(scope.name, {})
         changes = [f"without {_batch(batch)}" for batch in scope.without]
+        changes += [f"with the decision {_batch(batch)}" for batch in scope.only_here]
         changes += [f"with `models/{model}.py`" for model in scope.models]
         if scope.architectures:
             changes.append(f"kernel wheel for {', '.join(scope.architectures)} only")

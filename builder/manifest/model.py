@@ -224,16 +224,18 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class NamedScope:
-    """A variant of the distribution: what it has that the manifest as it stands leaves out.
+    """A variant of the distribution: what it has that the default scope leaves out, or the other way round.
 
-    `without`: batches that are off. `models`: kept beside those of the roots. `architectures`: those that
-    the kernel wheel keeps; none for all that the manifest keeps. `pins`: where the variant is proven.
+    `without`: batches that are off. `only_here`: batches that are on in this scope alone. `models`: kept
+    beside those of the roots. `architectures`: those that the kernel wheel keeps; none for all that the
+    manifest keeps. `pins`: where the variant is proven.
     """
 
     name: str
     why: str
     mark: Mark
     without: tuple[str, ...] = ()
+    only_here: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
@@ -241,7 +243,7 @@ class NamedScope:
     @property
     def changes_distribution(self) -> bool:
         """Whether the tree and the wheel differ from those of the default scope."""
-        return bool(self.without or self.models)
+        return bool(self.without or self.only_here or self.models)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ def named_scopes(view: View, findings: Findings) -> Iterator[NamedScope]:
             scope.text("why"),
             scope.document.keys.get(scope.path, scope.mark),
             without=tuple(findings.batch(batch) for batch in scope.items("without")),
+            only_here=tuple(findings.batch(batch) for batch in scope.items("with")),
             models=scope.texts("models"),
             architectures=scope.texts("architectures"),
             pins=scope.texts("pins"),
@@ -35,8 +36,13 @@ def check(manifest: Manifest) -> Iterator[Problem]:
             message = f"The scope `{DEFAULT_SCOPE}` is the manifest as it stands, and cannot be stated."
             yield Problem("M015", message, scope.mark, hint="give it another name")
         elif not (scope.changes_distribution or scope.architectures):
-            how = "state `without`, `models` or `architectures`"
+            how = "state `with`, `without`, `models` or `architectures`"
             yield Problem("M015", f"The scope `{scope.name}` changes nothing.", scope.mark, hint=how)
+        for number, batch in enumerate(scope.only_here):
+            if batch in scope.without:
+                mark = manifest.mark("scopes", scope.name, "with", number)
+                message = f"The batch `{batch}` is on and off in the scope `{scope.name}`."
+                yield Problem("M015", message, mark, hint="remove one of the two")
         for number, pin in enumerate(scope.pins):
             if pin not in manifest.upstream.pins:
                 mark = manifest.mark("scopes", scope.name, "pins", number)
@@ -54,16 +60,24 @@ def check(manifest: Manifest) -> Iterator[Problem]:
 
 
 def choose(manifest: Manifest, name: str) -> Manifest:
-    """The manifest in a scope: `default`, or one that it names. Raises BuildError M015 for another."""
-    if name == DEFAULT_SCOPE:
-        return manifest
+    """The manifest in a scope: `default`, or one that it names. Raises BuildError M015 for another.
+
+    Batches that other scopes name under `with` are off.
+    """
     scope = manifest.scopes.get(name)
-    if scope is None:
+    if scope is None and name != DEFAULT_SCOPE:
         known = [DEFAULT_SCOPE, *manifest.scopes]
         hint = nearest(name, known) or f"there is {', '.join(known)}"
         mark = manifest.mark("scopes") if manifest.scopes else Mark(manifest.file)
         raise BuildError([Problem("M015", f"There is no scope `{name}`.", mark, hint=hint)])
-    chosen = without(manifest, scope.without)
+    elsewhere = {
+        batch for other in manifest.scopes.values() if other is not scope for batch in other.only_here
+    }
+    elsewhere -= set(scope.only_here if scope is not None else ())
+    off = [*(scope.without if scope is not None else ()), *sorted(elsewhere)]
+    chosen = without(manifest, off) if off else manifest
+    if scope is None:
+        return chosen
     roots = replace(chosen.roots, models=(*chosen.roots.models, *scope.models))
     kernel = chosen.kernel
     if kernel is not None and scope.architectures:

@@ -28,6 +28,12 @@ class Leftover:
     scope: str
 
 
+def use_of(unit: Unit, node: ast.AST, used: str, gone: str, scope: str) -> Leftover:
+    """A use at the place of a node: `used` is what it is called there."""
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+    return Leftover(unit.path, line, column, used, gone, scope)
+
+
 def leftovers(unit: Unit, world: SpecializerWorld, names: Iterable[str]) -> list[Leftover]:
     """Every use in one file of something that is gone; `names`: what such a use is called somewhere."""
     local = {name for _, name in world.local(unit.path)}

@@ -227,7 +227,7 @@ def has_setter(world: SpecializerWorld, name: str) -> bool:
 
 @question
 def attribute_named(world: SpecializerWorld, name: str) -> bool:
-    """May a file ask whether an object has an attribute, take it away, or read it where no value can stand?"""
+    """May a file ask whether an object has an attribute, take it away, or read it where it must stay?"""
     encoded = name.encode()
     asking = world.words.holding([b"hasattr", b"setattr", b"delattr", b"attrgetter"])
     if any(encoded in world.outline(path).quoted for path in asking if encoded in world.words.of(path)):
@@ -246,15 +246,16 @@ def destination_read(world: SpecializerWorld, name: str) -> bool:
             return True
         for node in nodes_on(unit, name):
             if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
-                if world.facts.attribute_value(node) is None:
-                    return True
-            elif isinstance(node, ast.Constant) and node.value == name:
-                if f"*.{name}" not in world.facts.values and _takes_by_text(unit, node):
-                    return True
+                read = world.facts.attribute_value(node) is None
+            else:
+                said = isinstance(node, ast.Constant) and node.value == name
+                read = said and f"*.{name}" not in world.facts.values and _takes_by_text(unit, node)
+            if read:
+                return True
     return False
 
 
-def _takes_by_text(unit: Unit, node: ast.Constant) -> bool:
+def _takes_by_text(unit: Unit, node: ast.AST) -> bool:
     parent = unit.module.parents.get(node)
     if isinstance(parent, ast.Call) and node in parent.args:
         return names_of(parent.func)[:1] in (("getattr",), ("get",), ("hasattr",), ("pop",))
@@ -269,7 +270,8 @@ def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
     unit = _parsed(world, path)
     if unit is None:
         return False
-    in_texts = {part for node in nodes_on(unit, name) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    texts = (node for node in nodes_on(unit, name) if isinstance(node, ast.JoinedStr))
+    in_texts = {part for node in texts for part in ast.walk(node)}
     for node in nodes_on(unit, name):
         if isinstance(node, ast.MatchClass) and name in node.kwd_attrs:
             return True

@@ -61,6 +61,24 @@ def test_a_scope_switches_batches_off_and_keeps_models_beside_those_of_the_roots
     assert [a.name for a in large.kernel.architectures] == ["sm90", "sm100"]
 
 
+SMALL = REST.replace("scopes:\n", "scopes:\n  small: {why: less of it, with: [plain], pins: [seed]}\n")
+
+
+def test_a_batch_that_a_scope_adds_is_off_in_every_other_one() -> None:
+    stated = manifest(SMALL)
+    assert ids(choose(stated, "default")) == ["base", "fancy"]
+    assert ids(choose(stated, "large")) == ["base"]
+    assert ids(choose(stated, "small")) == ["base", "fancy", "plain"]
+    assert stated.scopes["small"].changes_distribution
+
+
+def test_a_batch_is_not_on_and_off_in_one_scope() -> None:
+    both = SMALL.replace("with: [plain]", "with: [plain], without: [plain]")
+    assert [problem.message for problem in problems(HEAD + both)] == [
+        "The batch `plain` is on and off in the scope `small`."
+    ]
+
+
 def test_a_scope_may_narrow_the_kernel_wheel_alone() -> None:
     stated = manifest(REST)
     small = choose(stated, "small-wheel")
@@ -164,7 +182,7 @@ def test_the_page_of_the_scope_says_what_a_named_one_changes_and_where_it_is_pro
 
 def test_the_scopes_of_the_repository_are_stated() -> None:
     stated = load(ROOT / "manifest.yaml")
-    assert list(stated.scopes) == ["v4", "hopper", "kernels-only-sm90"]
+    assert list(stated.scopes) == ["v4", "hopper", "kernels-only-sm90", "minimal"]
     hopper = choose(stated, "hopper")
     assert hopper.kernel is not None
     assert not {"fa3-fa4", "flashmla"} & {rule.batch for rule in hopper.kernel.remove}

@@ -111,7 +111,10 @@ def attribute_taken(world: SpecializerWorld, name: str) -> bool:
         for node in nodes_on(unit, name):
             if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
                 scope = unit.scope_of(node)
-                if class_of_self(node.value, scope) is None and evaluator.qualified(node.value, scope) is None:
+                if (
+                    class_of_self(node.value, scope) is None
+                    and evaluator.qualified(node.value, scope) is None
+                ):
                     return True
     return False
 

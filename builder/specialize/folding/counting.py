@@ -11,7 +11,7 @@ import re
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
-from builder.specialize.folding.numbering import filled, numbers
+from builder.specialize.folding.numbering import filled, numbers, stored
 from builder.specialize.folding.reads import may_own, some_read
 from builder.specialize.folding.relatives import class_of_self, is_own_class
 from builder.specialize.text_index.text_search import nodes_on
@@ -71,8 +71,9 @@ def _taken(unit: Unit, key: ast.Constant) -> ast.expr | None:
     parent = unit.module.parents.get(key)
     if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
         return parent
-    takes = isinstance(parent, ast.Call) and key in parent.args[:1]
-    return parent if takes and getattr(parent.func, "attr", "") in ("get", "pop", "setdefault") else None
+    if isinstance(parent, ast.Call) and key in parent.args[:1]:
+        return parent if getattr(parent.func, "attr", "") in ("get", "pop", "setdefault") else None
+    return None
 
 
 @question
@@ -285,7 +286,9 @@ class _Counts:
             return False
         key = parent.keys[parent.values.index(node)]
         said = text(key) if key is not None else None
-        return self.of(parent, scope, listed) if key is None else said is not None and self._entry(said, listed)
+        return (
+            self.of(parent, scope, listed) if key is None else said is not None and self._entry(said, listed)
+        )
 
     def _in_BinOp(self, parent: ast.BinOp, node: ast.expr, scope: Scope, listed: bool) -> bool:
         other = parent.left if node is parent.right else parent.right
@@ -295,8 +298,26 @@ class _Counts:
         return self.of(parent, scope, listed)
 
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope, listed: bool) -> bool:
-        return node is parent.iter and (
-            numbers(parent.body) or any(self._target(one, scope, True) for one in filled(parent.body))
+        if node is not parent.iter:
+            return False
+        return (
+            numbers(parent.body)
+            or any(self._target(one, scope, True) for one in filled(parent.body))
+            or any(self._outlives(one, parent, scope) for one in stored(parent.body))
+        )
+
+    def _outlives(self, owner: ast.expr, loop: ast.For, scope: Scope) -> bool:
+        """Does somebody count what a loop stores items in, or read the constant that it gives to a name?"""
+        if isinstance(owner.ctx, ast.Load):  # type: ignore[attr-defined]
+            return self._target(owner, scope, False)
+        at = scope.find(owner.id) or scope  # type: ignore[attr-defined]
+        inside = set(ast.walk(loop))
+        return any(
+            isinstance(node, ast.Name)
+            and node.id == owner.id  # type: ignore[attr-defined]
+            and isinstance(node.ctx, ast.Load)
+            and node not in inside
+            for node in ast.walk(at.node)
         )
 
     def _in_AugAssign(self, parent: ast.AugAssign, node: ast.expr, scope: Scope, listed: bool) -> bool:

@@ -134,7 +134,9 @@ class Imports:
         if _asks(handler.body) or any(not isinstance(b.node, ast.ExceptHandler) for b in bindings):
             return True
         called = (self.evaluator.qualified(call.func, scope) for call in _calls(handler.body))
-        if any(isinstance(name, str) and self.evaluator.hinders("asks_for_exception", name) for name in called):
+        if any(
+            isinstance(name, str) and self.evaluator.hinders("asks_for_exception", name) for name in called
+        ):
             return True
         names = (n.id for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Name))
         return handler.name is not None and handler.name in names

@@ -16,6 +16,7 @@ from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.counting import counted
 from builder.specialize.folding.positions import KEPT, KEYS, TAKEN, unseen
+from builder.specialize.folding.reads import some_read
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
@@ -47,7 +48,9 @@ def text_taken(world: SpecializerWorld, value: str, path: str, absent: str) -> b
 def key_named(world: SpecializerWorld, value: str) -> bool:
     """Does the program take an entry of a dict by this text, or by a constant that holds it?"""
     word = _word(value)
-    return not word or any(_names_key(world, path, value) for path in sorted(world.words.holders(word.encode())))
+    return not word or any(
+        _names_key(world, path, value) for path in sorted(world.words.holders(word.encode()))
+    )
 
 
 def _names_key(world: SpecializerWorld, path: str, value: str) -> bool:
@@ -61,22 +64,18 @@ def _names_key(world: SpecializerWorld, path: str, value: str) -> bool:
             parent = parents.get(node)
             if _takes(unit, node) or isinstance(parent, ast.MatchMapping):
                 return True
-            if isinstance(parent, ast.Assign) and unit.scope_of(node).kind in ("class", "module"):
+            scope = unit.scope_of(node)
+            if isinstance(parent, ast.Assign) and scope.kind in ("class", "module"):
+                around = f"{unit.name}.{scope.qualname}" if scope.qualname else unit.name
                 names = {name for target in parent.targets for name in names_of(target)[:1]}
-                if any(_takes_by(world, name) for name in sorted(names)):
+                if any(_takes_by(world, f"{around}.{name}") for name in sorted(names)):
                     return True
     return False
 
 
-def _takes_by(world: SpecializerWorld, name: str) -> bool:
-    """Does a file take an entry by what has this last name?"""
-    return any(
-        _takes(unit, node)
-        for path in sorted(world.words.holders(name.encode()))
-        for unit in [world.unit(path)]
-        for node in nodes_on(unit, name)
-        if isinstance(node, (ast.Name, ast.Attribute)) and names_of(node)[:1] == (name,)
-    )
+def _takes_by(world: SpecializerWorld, constant: str) -> bool:
+    """Does a file take an entry by a constant of this qualified name?"""
+    return some_read(world, constant, lambda at, node, scope: _takes(at.unit, node))
 
 
 def _takes(unit: Unit, key: ast.expr) -> bool:

@@ -68,6 +68,16 @@ def filled(parts: Iterable[ast.AST]) -> Iterator[ast.expr]:
                 yield node.value
 
 
+def stored(parts: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """The dicts in which a loop stores items, and the names to which it gives a constant: `found = True`."""
+    for part in parts:
+        for node in ast.walk(part):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                yield node.value
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                yield from (target for target in node.targets if isinstance(target, ast.Name))
+
+
 def _counts(node: ast.AST, grown: set[str]) -> bool:
     if isinstance(node, ast.AugAssign):
         return not isinstance(node.target, ast.Subscript) or isinstance(node.target.slice, ast.Constant)

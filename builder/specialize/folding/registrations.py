@@ -22,7 +22,7 @@ _ADDS_IN_ORDER = frozenset(["add", "append", "extend", "insert"])
 def registration_noticed(world: SpecializerWorld, name: str, owner: str) -> bool:
     """Does a function of the program with this name count what it registers, or keep an order that is seen?
 
-    `owner`: the class or the module that has the function, as far as it is known; else any that has this name.
+    `owner`: the class or the module that has the function, as far as it is known; else any of this name.
     """
     module = owner if owner in world.paths else owner.rpartition(".")[0]
     own = [world.paths[module]] if module in world.paths else []

@@ -402,6 +402,8 @@ class Evaluator:
 
     def _never(self, asked: ast.expr, literal: ast.Constant) -> bool:
         """Does no expression of which one is the value have this one, going by their names?"""
+        if not literal.value and isinstance(asked, ast.BoolOp):
+            return False  # `a and b` may be what is false of the first one, whatever that is
         return all(
             isinstance(one, ast.Constant)
             or (

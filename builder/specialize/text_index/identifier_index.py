@@ -70,7 +70,7 @@ class IdentifierIndex:
             start, end = joined.rfind(b"\n", 0, at) + 1, joined.find(b"\n", at)
             end = end if end >= 0 else len(joined)
             word = self._joined[start:end]
-            if self._holders[word]:
+            if part in (word.lower() if any_case else word) and self._holders[word]:
                 yield word
             at = joined.find(part, end + 1)
 

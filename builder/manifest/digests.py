@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -18,28 +18,58 @@ def of_files(data: bytes, overlays: Mapping[str, bytes]) -> str:
     return _together(data, overlays)
 
 
-def of_statements(documents: Documents, overlays: Mapping[str, bytes]) -> str:
+def of_statements(
+    documents: Documents, overlays: Mapping[str, bytes], scope: str = "", off: Collection[str] = ()
+) -> str:
     """sha256 over the statements of the manifest, its edits and its history, and the bytes of its overlays.
 
     Comments, layout and the order of mappings do not count. The order of lists does: of the rules that
-    match a path the last one decides. Every key counts, even `why`. The scope does not: it decides nothing.
+    match a path the last one decides. Every key counts, even `why`. Items of docs/scope.yaml do not: they
+    decide nothing. Of the named scopes that of this name counts alone; batches that are `off` in it do not.
     """
-    parts = {"manifest": documents.manifest, **documents.edits}
+    parts = {"manifest": documents.manifest}
+    parts |= {name: document for name, document in documents.edits.items() if name not in off}
     if documents.history is not None:
         parts["history"] = documents.history
-    contents = {name: _stated(document) for name, document in parts.items()}
+    contents = {name: _stated(document, scope, off) for name, document in parts.items()}
     canonical = json.dumps(contents, sort_keys=True, separators=(",", ":"))
-    return _together(canonical.encode(), overlays)
+    folders = tuple(f"overlays/{name}/" for name in off)
+    return _together(
+        canonical.encode(), {path: data for path, data in overlays.items() if not path.startswith(folders)}
+    )
 
 
-def _stated(document: Document) -> dict[str, Any]:
+def _stated(document: Document, scope: str, off: Collection[str]) -> dict[str, Any]:
+    data = document.data
+    if not isinstance(data, dict):
+        return {"statements": data, "unquoted": []}
+    batches = data.get("batches", [])
+    left = [number for number, batch in enumerate(batches) if batch.get("id") not in off]
+    stated = dict(data)
+    if batches:
+        stated["batches"] = [batches[number] for number in left]
+    if "scopes" in data:
+        stated["scopes"] = {name: said for name, said in data["scopes"].items() if name == scope}
     return {
-        "statements": document.data,
+        "statements": stated,
         # where a value of a program is stated, these mean something else than with quotes
         "unquoted": sorted(
-            json.dumps(path) for path in document.plain if _means_a_value(document.data, path)
+            json.dumps(_renumbered(path, left))
+            for path in document.plain
+            if _means_a_value(data, path) and _counts(path, scope, left)
         ),
     }
+
+
+def _counts(path: Path, scope: str, left: Sequence[int]) -> bool:
+    if path[:1] == ("scopes",):
+        return path[1:2] == (scope,)
+    return path[:1] != ("batches",) or path[1] in left
+
+
+def _renumbered(path: Path, left: Sequence[int]) -> Path:
+    """The path where only these batches are left."""
+    return ("batches", left.index(path[1]), *path[2:]) if path[:1] == ("batches",) else path
 
 
 def _means_a_value(data: Any, path: Path) -> bool:

@@ -19,7 +19,7 @@ from builder.manifest import scope as items
 from builder.manifest.build import build
 from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
 from builder.manifest.findings import OVERLAYS, Findings
-from builder.manifest.model import Manifest
+from builder.manifest.model import DEFAULT_SCOPE, Manifest
 from builder.manifest.nodes import MAX_BYTES
 from builder.manifest.repeated import repeated
 
@@ -96,12 +96,18 @@ def parse(
     parts = {path: overlays[path] for path in overlays if is_part(path)}
     parts |= {SCOPE: scope} if scope is not None else {}
     texts = {path: part.decode("utf-8-sig") for path, part in {file: data, **parts}.items()}
+
+    def said(scope: str) -> str:
+        off = named_scopes.only_elsewhere(manifest, scope)
+        return digests.of_statements(documents, used, scope, off)
+
     return replace(
         manifest,
         texts=texts,
         overlays=used,
         digest=digests.of_files(data, {**used, **parts}),
-        statements=digests.of_statements(documents, used),
+        statements=said(DEFAULT_SCOPE),
+        scope_statements={name: said(name) for name in manifest.scopes},
     )
 
 

@@ -263,7 +263,8 @@ class Manifest:
     marks: Mapping[tuple[str | int, ...], Mark] = field(default_factory=dict)  # path in `file` -> its place
     symbols_pruned: tuple[str, ...] = ()  # path patterns in which dead definitions leave
     digest: str = ""  # sha256 of all texts and overlays in use, batches that are off included
-    statements: str = ""  # the same of what they say, so that comments and layout do not count
+    statements: str = ""  # the same of what they say in this scope, so that comments and layout do not count
+    scope_statements: Mapping[str, str] = field(default_factory=dict)  # named scope -> what they say in it
     overlays: Mapping[str, bytes] = field(default_factory=dict)  # overlay path -> content
     kernel: Kernel | None = None
     named_files: tuple[Rule, ...] = ()  # files that are opened only by their names

@@ -59,6 +59,13 @@ def check(manifest: Manifest) -> Iterator[Problem]:
                 yield Problem("M015", message, mark, hint=nearest(name, kernel))
 
 
+def only_elsewhere(manifest: Manifest, name: str) -> list[str]:
+    """The batches that are on in other scopes alone, sorted."""
+    scope = manifest.scopes.get(name)
+    others = {batch for other in manifest.scopes.values() for batch in other.only_here}
+    return sorted(others.difference(scope.only_here if scope is not None else ()))
+
+
 def choose(manifest: Manifest, name: str) -> Manifest:
     """The manifest in a scope: `default`, or one that it names. Raises BuildError M015 for another.
 
@@ -70,11 +77,7 @@ def choose(manifest: Manifest, name: str) -> Manifest:
         hint = nearest(name, known) or f"there is {', '.join(known)}"
         mark = manifest.mark("scopes") if manifest.scopes else Mark(manifest.file)
         raise BuildError([Problem("M015", f"There is no scope `{name}`.", mark, hint=hint)])
-    elsewhere = {
-        batch for other in manifest.scopes.values() if other is not scope for batch in other.only_here
-    }
-    elsewhere -= set(scope.only_here if scope is not None else ())
-    off = [*(scope.without if scope is not None else ()), *sorted(elsewhere)]
+    off = [*(scope.without if scope is not None else ()), *only_elsewhere(manifest, name)]
     chosen = without(manifest, off) if off else manifest
     if scope is None:
         return chosen
@@ -83,4 +86,5 @@ def choose(manifest: Manifest, name: str) -> Manifest:
     if kernel is not None and scope.architectures:
         staying = tuple(a for a in kernel.architectures if a.name in scope.architectures)
         kernel = replace(kernel, architectures=staying)
-    return replace(chosen, roots=roots, kernel=kernel, scope_name=name)
+    said = manifest.scope_statements.get(name, manifest.statements)
+    return replace(chosen, roots=roots, kernel=kernel, scope_name=name, statements=said)

@@ -70,3 +70,44 @@ def test_another_statement_is_another_manifest(old: str, new: str) -> None:
 
 def test_an_overlay_is_part_of_what_the_manifest_says() -> None:
     assert statements(SAYS, b"2") != statements(SAYS)
+
+
+SCOPES = """\
+  - {id: two, why: for a scope, remove: [python/two/], facts: {values: {b.LIMIT: 0.5}}}
+  - {id: last, why: because, facts: {values: {c.LIMIT: 1.5}}}
+scopes:
+  small: {why: less of it, with: [two], pins: [seed]}
+  large: {why: more of it, without: [one], pins: [seed]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("b.LIMIT: 0.5", "b.LIMIT: 0.6", {"small"}),
+        ("b.LIMIT: 0.5", "b.LIMIT: '0.5'", {"small"}),
+        ("less of it", "less", {"small"}),
+        ("more of it", "more", {"large"}),
+        ("c.LIMIT: 1.5", "c.LIMIT: '1.5'", {"default", "small", "large"}),
+    ],
+)
+def test_only_what_counts_in_a_scope_makes_another_manifest_of_it(
+    old: str, new: str, changed: set[str]
+) -> None:
+    text = SAYS.rstrip("\n") + "\n" + SCOPES
+    assert text.count(old) == 1
+
+    def said(text: str) -> dict[str, str]:
+        stated = parse(text.encode(), "manifest.yaml", {"overlays/x.py": b"1"}, schema())
+        return {"default": stated.statements, **stated.scope_statements}
+
+    before, after = said(text), said(text.replace(old, new))
+    assert {name for name in before if before[name] != after[name]} == changed
+
+
+def test_a_scope_more_changes_nothing_in_the_others() -> None:
+    text = SAYS.rstrip("\n") + "\n" + SCOPES
+    less = text.replace("  large: {why: more of it, without: [one], pins: [seed]}\n", "")
+    both = [parse(t.encode(), "m", {"overlays/x.py": b"1"}, schema()) for t in (text, less)]
+    assert both[0].statements == both[1].statements
+    assert both[0].scope_statements["small"] == both[1].scope_statements["small"]

@@ -27,7 +27,7 @@ from builder.emit import figures, switch_figures
 from builder.emit.switch_figures import Figures, Switched
 from builder.errors import BuildError, Problem
 from builder.graph.names import locate
-from builder.manifest.load import load
+from builder.manifest.load import load_default
 from builder.manifest.model import Manifest
 from builder.manifest.stated import name_of, stated
 from builder.manifest.statements import BASE
@@ -117,7 +117,7 @@ def main() -> int:
     parser.add_argument("--models", action="append", help="keep these, joined by +; may be repeated")
     parser.add_argument("--out", type=Path, default=ROOT / switch_figures.FILE)
     given = parser.parse_args()
-    manifest = load(ROOT / "manifest.yaml")
+    manifest = load_default(ROOT / "manifest.yaml")
     broken = 0
     gc.disable()  # as the builder does; it collects between two builds
     for name in given.pins:

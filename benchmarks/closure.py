@@ -362,14 +362,14 @@ def _requirements(pin: str) -> _Wanted:
     from builder.analysis.indexed_tree import world
     from builder.analysis.projects import projects
     from builder.emit.members import read_pyproject
-    from builder.manifest.load import load
+    from builder.manifest.load import load_default
     from builder.pipeline.cut import cut
     from builder.pipeline.ranges import about
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources, snapshot
     from builder.upstream.resolve import resolve as find
 
-    manifest = load(ROOT / "manifest.yaml")
+    manifest = load_default(ROOT / "manifest.yaml")
     mirror = os.environ.get("SGLANG_MIRROR")
     place = Path(mirror) if mirror else None
     sources = Sources.of(manifest, place, default_cache(), False)

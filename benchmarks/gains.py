@@ -66,7 +66,7 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str, Any]:
     """The figures of one upstream: lines, files, wheels, and what an import takes on both sides."""
     from builder.emit import figures
-    from builder.manifest.load import load
+    from builder.manifest.load import load_default
     from builder.pipeline.build import version_of
     from builder.pipeline.cut import cut
     from builder.pipeline.measure import measure as measured
@@ -75,7 +75,7 @@ def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str,
     from builder.upstream.model import Sources, snapshot
     from builder.upstream.resolve import resolve
 
-    manifest = load(ROOT / "manifest.yaml")
+    manifest = load_default(ROOT / "manifest.yaml")
     mirror = os.environ.get("SGLANG_MIRROR")
     place = Path(mirror) if mirror else None
     where = Sources.of(manifest, place, default_cache(), False)

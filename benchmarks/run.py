@@ -31,10 +31,10 @@ _SETUP = """
 import gc, os, sys, time
 gc.disable()
 from pathlib import Path
-from builder.manifest.load import load
+from builder.manifest.load import load_default
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
-manifest = load(Path("manifest.yaml"))
+manifest = load_default(Path("manifest.yaml"))
 sources = Sources.of(manifest, Path(os.environ["SGLANG_MIRROR"]), Path(sys.argv[2]), True)
 upstream = snapshot(resolve(sys.argv[1], sources))
 """
@@ -205,9 +205,9 @@ def stages(scratch: Path, mirror: Path, pin: str) -> dict[str, float]:
 
 def commit_of(pin: str) -> str:
     sys.path.insert(0, str(ROOT))
-    from builder.manifest.load import load
+    from builder.manifest.load import load_default
 
-    pins = load(ROOT / "manifest.yaml").upstream.pins
+    pins = load_default(ROOT / "manifest.yaml").upstream.pins
     commit = getattr(pins.get(pin), "commit", None)
     return commit or pin
 

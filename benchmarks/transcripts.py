@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT)]
 from builder.emit.figures import EXTENSIONS  # noqa: E402
 from builder.emit.ledger import Reason  # noqa: E402
 from builder.emit.lock import Proof  # noqa: E402
-from builder.manifest.load import load  # noqa: E402
+from builder.manifest.load import load_default  # noqa: E402
 from builder.manifest.model import Manifest, Pin  # noqa: E402
 from builder.pipeline.answers.answer import Answer, sentences  # noqa: E402
 from builder.pipeline.lockfile import every_scope  # noqa: E402
@@ -118,7 +118,7 @@ def pages(manifest: Manifest, proof: Proof) -> dict[Path, Callable[[str], str]]:
 
 def today() -> tuple[Manifest, Proof]:
     """The manifest as it stands, and the proof of its default pin. Raises KeyError where none is locked."""
-    manifest = load(ROOT / "manifest.yaml")
+    manifest = load_default(ROOT / "manifest.yaml")
     return manifest, every_scope(ROOT)["default"][_default(manifest).name]
 
 

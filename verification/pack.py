@@ -85,11 +85,11 @@ def _found(spec: str, output: subjects.Output, cache: Path) -> tuple[Upstream, M
 
     Raises BuildError when it is unavailable, ValueError when it is not the one that the output names.
     """
-    from builder.manifest.load import load
+    from builder.manifest.load import load_default
     from builder.upstream.model import Sources
     from builder.upstream.resolve import resolve
 
-    manifest = load(Path("manifest.yaml"))
+    manifest = load_default(Path("manifest.yaml"))
     mirror = os.environ.get("SGLANG_MIRROR")
     sources = Sources.of(manifest, Path(mirror) if mirror else None, cache, offline=False)
     upstream = resolve(spec, sources)

@@ -13,6 +13,7 @@ from builder.emit.lock import Lock
 from builder.emit.switch_figures import Figures
 from builder.errors import CODES
 from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
+from builder.manifest.named_scopes import choose
 from builder.manifest.scope import statements
 from builder.manifest.statements import BASE, Batch
 
@@ -224,7 +225,8 @@ class _Page:
 
 
 def _others(manifest: Manifest, measured: Figures) -> Iterator[str]:
-    """What switching off each batch gives, some pairs of them, and keeping other models."""
+    """What switching off each batch of the default scope gives, some pairs of them, and other models."""
+    manifest = choose(manifest, DEFAULT_SCOPE)
     yield "## Switching a batch off\n"
     yield _SWITCHES
     heads, *rows = switch_figures.batch_rows(manifest, measured.batches)

@@ -25,6 +25,7 @@ from builder.lift.trial import Trial, matched, trial
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
+from builder.manifest.named_scopes import choose
 from builder.manifest.statements import BASE, Span
 from builder.parallel import submit
 from builder.pipeline.overlay import overlay
@@ -343,9 +344,10 @@ def _proposed(
     written = {path: text.encode() for path, text in texts.items()}
     parts = {path: data for path, data in written.items() if is_part(path)}
     try:
-        after = parse(
+        whole = parse(
             written[manifest.file], manifest.file, {**files, **parts}, schema, scope=written.get(SCOPE)
         )
+        after = choose(whole, manifest.scope_name)
         problems = trial(new[1], after, about=versions.known(new[0], after, between)).problems
     except BuildError as error:
         problems = error.problems

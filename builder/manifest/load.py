@@ -26,8 +26,13 @@ from builder.manifest.repeated import repeated
 MAX_OVERLAY_BYTES = 16_000_000
 
 
+def load_default(path: Path) -> Manifest:
+    """The manifest at `path` in the default scope, without what other scopes add. Raises BuildError."""
+    return named_scopes.choose(load(path), DEFAULT_SCOPE)
+
+
 def load(path: Path) -> Manifest:
-    """The manifest at `path`, with overlays/ and docs/scope.yaml beside it.
+    """The manifest at `path`, with overlays/ and docs/scope.yaml beside it, in no scope yet.
 
     Marks name the file by its last component, so that nothing depends on where it lies.
     Raises BuildError with every problem there is.

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.batches import Pin
-from builder.manifest.load import load
+from builder.manifest.load import load_default
 from builder.manifest.statements import BASE
 
 ROOT = Path(__file__).parents[2]
 MIRROR = os.environ.get("SGLANG_MIRROR")
 ALL = os.environ.get("SWITCHES") == "all"
-MANIFEST = load(ROOT / "manifest.yaml")
+MANIFEST = load_default(ROOT / "manifest.yaml")
 IDS = [batch.id for batch in MANIFEST.batches if batch.id != BASE]
 #: One of each kind of relation: `needs`, `follows`, none, a statement of another batch, files given back.
 #: The pairs did not build together at first, and each batch of them did alone.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.manifest.load import load
+from builder.manifest.load import load_default
 from builder.native.units import libraries, units
 from builder.pipeline.cut import cut
 from builder.upstream.cache import default_cache
@@ -43,7 +43,7 @@ class Trees:
 
 @pytest.fixture(scope="module")
 def trees() -> Trees:
-    manifest = load(ROOT / "manifest.yaml")
+    manifest = load_default(ROOT / "manifest.yaml")
     sources = Sources.of(manifest, Path(MIRROR or ""), default_cache(), True)
     done = cut(snapshot(resolve("seed", sources)), manifest)
     both = (

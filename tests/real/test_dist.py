@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from builder.manifest.load import load
+from builder.manifest.load import load_default
 from builder.tree import SYMLINK, Snapshot
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot
@@ -58,7 +58,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     out = tmp_path_factory.mktemp("dist") / "out"
     dist(pin, out)
     sources = Sources.of(
-        load(ROOT / "manifest.yaml"), Path(MIRROR) if MIRROR else None, default_cache(), False
+        load_default(ROOT / "manifest.yaml"), Path(MIRROR) if MIRROR else None, default_cache(), False
     )
     upstream = snapshot(resolve(pin, sources))
     return Built(pin, out, upstream, json.loads((out / "build.json").read_text()))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.manifest.load import load
+from builder.manifest.load import load_default
 from builder.pipeline.prune import python_modules
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
@@ -33,7 +33,7 @@ POINTS = {
 @pytest.mark.skipif(not MIRROR, reason="SGLANG_MIRROR is not set: later points need upstream's history")
 @pytest.mark.parametrize("name", POINTS)
 def test_every_edit_equals_the_oracle_at_a_later_point(name: str) -> None:
-    manifest = load(ROOT / "manifest.yaml")
+    manifest = load_default(ROOT / "manifest.yaml")
     where = Sources.of(manifest, Path(MIRROR or ""), default_cache(), True)
     upstream = resolve(POINTS[name], where)
     modules = python_modules(upstream.tree, manifest.packages)

@@ -17,7 +17,7 @@ from builder.lift.history import between
 from builder.lift.survey import Survey, survey
 from builder.lift.trial import Trial, trial
 from builder.manifest.documents import SCOPE
-from builder.manifest.load import load, parse, read_schema
+from builder.manifest.load import load_default, parse, read_schema
 from builder.manifest.model import Manifest
 from builder.tree import Snapshot
 from builder.upstream.cache import default_cache
@@ -43,7 +43,7 @@ def upstream(commit: str) -> tuple[Upstream, Snapshot]:
 
 def without(*texts: str) -> Manifest:
     """The manifest as if nobody had written the statements of manifest.yaml that hold one of these texts."""
-    whole = load(ROOT / "manifest.yaml")
+    whole = load_default(ROOT / "manifest.yaml")
     rows: list[str] = []
     for row in whole.text.splitlines(keepends=True):
         # what was too wide for one row goes on in the next
@@ -153,7 +153,7 @@ def test_the_proposal_is_a_manifest_and_breaks_nothing(lifted: Survey) -> None:
 
 def test_the_manifest_as_it_is_lifts_to_its_pins_without_a_broken_rule() -> None:
     """Whoever wrote the rules for a named point need not be told of them again."""
-    manifest = load(ROOT / "manifest.yaml")
+    manifest = load_default(ROOT / "manifest.yaml")
     lock = json.loads((ROOT / "manifest.lock").read_text("utf-8"))["pins"]
     if lock.get("pr17353", {}).get("commit") != PR17353:
         pytest.skip("pr17353 is no proven pin yet")

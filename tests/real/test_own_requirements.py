@@ -19,13 +19,13 @@ import pytest
 
 from builder.analysis.distributions import provided_by, requirement_name
 from builder.emit.members import read_pyproject
-from builder.manifest.load import load
+from builder.manifest.load import load_default
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
 
 ROOT = Path(__file__).parents[2]
-MANIFEST = load(ROOT / "manifest.yaml")
+MANIFEST = load_default(ROOT / "manifest.yaml")
 INSTALL_S, IMPORT_S = 3600, 1800
 #: One line a module before it is imported, and one if it lacks another package: a crash shows what it was at.
 IMPORTS = """

@@ -36,7 +36,11 @@ SCOPE_PARAMS = [
 
 
 def manifest(*changes: tuple[str, str]) -> Manifest:
-    """The manifest with one piece of its text replaced by another."""
+    """The manifest in the default scope, with one piece of its text replaced by another."""
+    return choose(whole(*changes), "default")
+
+
+def whole(*changes: tuple[str, str]) -> Manifest:
     text = (ROOT / "manifest.yaml").read_text()
     for old, new in changes:
         assert text.count(old) == 1, old
@@ -177,7 +181,7 @@ def scopes_and_pins() -> list[object]:
 
 @pytest.mark.parametrize(("name", "pin"), scopes_and_pins())
 def test_a_named_scope_passes_every_gate_at_its_pins(name: str, pin: str, memory: Path) -> None:
-    wanted = choose(manifest(), name)
+    wanted = choose(whole(), name)
     done = built(pin, wanted, memory)
     scope = wanted.named_scope
     assert scope is not None

@@ -19,7 +19,7 @@ from builder.cli.cache_file import recalled
 from builder.emit.surface_json import surface_json
 from builder.errors import Problem
 from builder.gates.surface import problems
-from builder.manifest.load import load
+from builder.manifest.load import load_default
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.verify import output_world
@@ -48,7 +48,7 @@ PIN_PARAMS = [
 
 @pytest.fixture(scope="session")
 def manifest() -> Manifest:
-    return load(ROOT / "manifest.yaml")
+    return load_default(ROOT / "manifest.yaml")
 
 
 @pytest.fixture(scope="session", params=PIN_PARAMS)

@@ -10,6 +10,7 @@ import pytest
 from builder.cli.cache_file import recalled
 from builder.manifest.load import parse, read_overlays, read_schema, read_scope
 from builder.manifest.model import Manifest
+from builder.manifest.named_scopes import choose
 from builder.pipeline import build, outcome, tools
 from builder.pipeline.ranges import about
 from builder.upstream.cache import default_cache
@@ -30,7 +31,8 @@ def edited(*edits: tuple[str, str]) -> Manifest:
     overlays, others = read_overlays(ROOT)
     scope = read_scope(ROOT)
     assert isinstance(scope, bytes)
-    return parse(text.encode(), "manifest.yaml", overlays, read_schema(ROOT), others, scope)
+    whole = parse(text.encode(), "manifest.yaml", overlays, read_schema(ROOT), others, scope)
+    return choose(whole, "default")
 
 
 def files(manifest: Manifest, upstream: Upstream, cache: Path) -> tuple[str, dict[str, bytes]]:

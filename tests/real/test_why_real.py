@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.transcripts import left
-from builder.manifest.load import load
+from builder.manifest.load import load_default
 from builder.manifest.model import Manifest
 from builder.pipeline.answers import readings
 from builder.pipeline.answers.answer import sentences
@@ -144,7 +144,7 @@ QUESTIONS: list[tuple[str, str, str | None]] = [
 
 @pytest.fixture(scope="session")
 def manifest() -> Manifest:
-    return load(ROOT / "manifest.yaml")
+    return load_default(ROOT / "manifest.yaml")
 
 
 @pytest.fixture(

@@ -28,6 +28,7 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
     # a flag with its value and a method with its route are two words of a command line
     what = " ".join(words)
     request = options.ask(**shared)
+    _on_elsewhere(request, what)
     done = stages.recalled_outcome(request, options.resolve(request))
     output.stage("")
     context = Context.of(done.cut, done.after, done.figures, request.manifest)
@@ -43,3 +44,12 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
         output.data({"what": what, "answers": [record(answer) for answer in answers]})
         return
     click.echo("\n\n".join("\n".join(sentences(answer)) for answer in answers))
+
+
+def _on_elsewhere(request: options.Request, what: str) -> None:
+    """Raises BuildError C001 for a batch that is on in other scopes alone."""
+    scopes = [scope.name for scope in request.manifest.scopes.values() if what in scope.only_here]
+    if scopes and what not in [batch.id for batch in request.manifest.batches]:
+        names = " and ".join(f"`{name}`" for name in scopes)
+        message = f"The batch `{what}` is on only in the scope {names}."
+        raise fail("C001", message, hint=f"add `--scope {scopes[0]}`")

@@ -57,6 +57,22 @@ def test_an_unknown_scope_is_an_error_with_its_place_and_a_suggestion(world: Wor
     assert not (world.home / "dist").exists()
 
 
+def test_a_batch_of_one_scope_is_off_in_the_others_and_in_their_locks(world: World) -> None:
+    world.change("scopes:\n", "scopes:\n  small: {why: Less of it., with: [fancy], pins: [seed]}\n")
+    world.change("    without: [fancy]\n", "    models: [two]\n")
+    world.good("dist", "seed")
+    assert (world.home / "dist/tree" / BACK).exists()
+    done = world.run("why", "fancy", "--upstream", "seed")
+    assert codes(done.stderr) == ["C001"] and "add `--scope small`" in done.stderr
+    world.good("dist", "seed", "--scope", "small")
+    assert not (world.home / "dist/tree" / BACK).exists()
+    world.good("lock", "seed")
+    world.good("lock", "seed", "--scope", "small")
+    held = json.loads((world.home / "manifest.lock").read_bytes())
+    small, default = held["scopes"]["small"]["seed"], held["pins"]["seed"]
+    assert small["output_tree"] != default["output_tree"] and small["manifest"] != default["manifest"]
+
+
 def test_plan_and_why_answer_for_a_scope(world: World) -> None:
     record = world.run("plan", "seed", "--scope", "with-fancy", "--format", "json", "--paths")
     rows = {row["path"]: row["verdict"] for row in json.loads(record.stdout)["paths"]}

@@ -64,6 +64,7 @@ def test_a_batch_of_one_scope_is_off_in_the_others_and_in_their_locks(world: Wor
     assert (world.home / "dist/tree" / BACK).exists()
     done = world.run("why", "fancy", "--upstream", "seed")
     assert codes(done.stderr) == ["C001"] and "add `--scope small`" in done.stderr
+    assert world.good("why", "small").stdout.startswith("small is a scope with the decision fancy.")
     world.good("dist", "seed", "--scope", "small")
     assert not (world.home / "dist/tree" / BACK).exists()
     assert world.run("lock", "--offline").returncode == 6  # the pin `gone` cannot be had

@@ -52,6 +52,8 @@ def scope_answer(context: Context, what: str) -> Answer | None:
     if scope is None:
         return None
     parts = [f"without {listed(scope.without)}"] if scope.without else []
+    if scope.only_here:
+        parts.append(f"with the decision {listed(scope.only_here)}")
     parts += [f"with the models {listed(scope.models)}"] if scope.models else []
     parts += [f"whose kernel wheel is for {listed(scope.architectures)}"] if scope.architectures else []
     return Answer(

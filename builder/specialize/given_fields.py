@@ -138,17 +138,16 @@ def _is_called_with(world: SpecializerWorld, function: str, field: str) -> bool:
         isinstance(node, ast.Call)
         and names_of(node.func)[:1] == (function,)
         and any(keyword.arg == field for keyword in node.keywords)
-        for path in world.words.holders(function.encode())
-        if field.encode() in world.words.of(path)
-        for node in nodes_on(world.unit(path), function)
+        for unit in _units(world, function)
+        if field.encode() in world.words.of(unit.path)
+        for node in nodes_on(unit, function)
     )
 
 
 def _replaced(world: SpecializerWorld, cls: Class, field: str, name: str) -> Iterator[Leftover]:
     """Calls of `replace` that give a field of which no other class has one of this name."""
     uses: list[tuple[Unit, ast.AST]] = []
-    for path in world.words.holders(field.encode()):
-        unit = world.unit(path)
+    for unit in _units(world, field):
         for node in nodes_on(unit, field):
             if isinstance(node, ast.AnnAssign) and names_of(node.target)[:1] == (field,):
                 return
@@ -162,8 +161,7 @@ def _replaced(world: SpecializerWorld, cls: Class, field: str, name: str) -> Ite
 def _makes(world: SpecializerWorld, cls: Class) -> Iterator[tuple[Unit, ast.AST]]:
     """The calls and patterns that name a class, also under the name that an import or assignment gives it."""
     for called in sorted(names_given(world, cls.node.name)):
-        for path in world.words.holders(called.encode()):
-            unit = world.unit(path)
+        for unit in _units(world, called):
             evaluator = Evaluator(world, unit)
             for node in nodes_on(unit, called):
                 if isinstance(node, (ast.Call, ast.MatchClass)) and _names(evaluator, node, cls.qualified):
@@ -192,8 +190,7 @@ def _calls_of(
 ) -> Iterator[tuple[Unit, ast.AST]]:
     """The calls of a class under a name that a file gives it; an attribute may be called in any file."""
     bare = isinstance(assigned.targets[0], ast.Name) and unit.scope_of(assigned).kind != "class"
-    for path in [unit.path] if bare else world.words.holders(name.encode()):
-        at = world.unit(path)
+    for at in [unit] if bare else _units(world, name):
         for node in nodes_on(at, name):
             called = isinstance(node, ast.Call) and names_of(node.func)[:1] == (name,)
             if called and isinstance(node.func, ast.Name if bare else ast.Attribute):  # type: ignore[attr-defined]
@@ -202,8 +199,7 @@ def _calls_of(
 
 def _calls_of_result(world: SpecializerWorld, function: str) -> Iterator[tuple[Unit, ast.AST]]:
     """`args_class()(1, 2)`: the calls of what a function returns."""
-    for path in world.words.holders(function.encode()):
-        at = world.unit(path)
+    for at in _units(world, function):
         for node in nodes_on(at, function):
             made = isinstance(node, ast.Call) and isinstance(node.func, ast.Call)
             if made and names_of(node.func.func)[:1] == (function,):  # type: ignore[attr-defined]
@@ -219,9 +215,9 @@ def _called_inside(evaluator: Evaluator, call: ast.Call, qualified: str) -> Iter
         return
     called = evaluator.qualified(call.func, evaluator.unit.scope_of(call))
     module, _, name = called.rpartition(".") if isinstance(called, str) else ("", "", "")
-    if module not in evaluator.world.paths:
+    unit = next((each for each in _units(evaluator.world, name) if each.name == module), None)
+    if unit is None:
         return
-    unit = evaluator.world.unit(evaluator.world.paths[module])
     for binding in unit.scopes.root.names.get(name, ()):
         if not isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
@@ -233,6 +229,15 @@ def _called_inside(evaluator: Evaluator, call: ast.Call, qualified: str) -> Iter
                 if isinstance(node, ast.Call) and getattr(node.func, "id", None) == parameter:
                     hands_on = any(isinstance(argument, ast.Starred) for argument in node.args)
                     yield (evaluator.unit, call) if hands_on else (unit, node)
+
+
+def _units(world: SpecializerWorld, name: str) -> Iterator[Unit]:
+    """The files that hold a name, but for those that are no Python."""
+    for path in world.words.holders(name.encode()):
+        try:
+            yield world.unit(path)
+        except SyntaxError:
+            continue
 
 
 def _is_class(evaluator: Evaluator, node: ast.expr, qualified: str) -> bool:

@@ -102,11 +102,14 @@ def _reached_without_import(world: SpecializerWorld, module: str, importer: str)
 
 @question
 def attribute_taken(world: SpecializerWorld, name: str) -> bool:
-    """Does a file take an attribute of this name of what may be a module, and is no import?"""
+    """Does a file take an attribute of this name from something that may be a module?"""
     for path in sorted(world.words.holders(name.encode())):
         if name.encode() not in world.outline(path).attributes:
             continue
-        unit = world.unit(path)
+        try:
+            unit = world.unit(path)
+        except SyntaxError:
+            return True
         evaluator = Evaluator(world, unit)
         for node in nodes_on(unit, name):
             if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):

@@ -364,6 +364,8 @@ class Expressions:
         """Does the program read what an argument of the command line sets?"""
         said = [text(k.value) for k in node.keywords if k.arg == "dest"]
         flags = sorted((flag for arg in node.args if (flag := text(arg))), key=lambda flag: flag[:2] != "--")
+        if not said and not flags:
+            return False  # its name is gone, and so is the call
         name = said[0] if said else flags[0].lstrip("-").replace("-", "_")
         return name is None or self.evaluator.hinders("destination_read", name)
 

@@ -264,6 +264,10 @@ def _base_calls(cls: ast.ClassDef) -> Iterator[ast.Call]:
 
 def _fields(unit: Unit, cls: str) -> list[str]:
     """The annotated names of a class at the top of a file, in order."""
+    return unit.told(("fields", cls), lambda: _annotated(unit, cls))
+
+
+def _annotated(unit: Unit, cls: str) -> list[str]:
     for stmt in unit.module.tree.body:
         if isinstance(stmt, ast.ClassDef) and stmt.name == cls:
             return [

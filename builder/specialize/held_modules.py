@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from builder.specialize.text_index.module_bindings import Imported, imported
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
 
@@ -30,16 +31,30 @@ def holds_itself(unit: Unit) -> bool:
 
 
 def _held(world: SpecializerWorld, unit: Unit) -> Iterator[str]:
-    for scope in unit.scopes.every():
-        for name, bindings in scope.names.items():
-            for binding in bindings:
-                if binding.kind != "import" or binding.alias is None:
-                    continue
-                found = world.imported(unit, binding)
-                if not binding.alias.asname and isinstance(binding.node, ast.Import):
-                    found = name
-                if isinstance(found, str) and world.is_module(found) and _bare(unit, name):
-                    yield found
+    for what, name, is_package in unit.told(("imports bound", unit.package), lambda: _bound(unit)):
+        found = name if is_package else world.what_is(what)
+        if isinstance(found, str) and world.is_module(found) and _is_bare(unit, name):
+            yield found
+
+
+def _bound(unit: Unit) -> list[tuple[Imported, str, bool]]:
+    """What the imports of a file bind at any depth, the name, and whether that is the package of a module."""
+    found = (
+        (
+            imported(binding, unit.absolute),
+            name,
+            not binding.alias.asname and isinstance(binding.node, ast.Import),
+        )
+        for scope in unit.scopes.every()
+        for name, bindings in scope.names.items()
+        for binding in bindings
+        if binding.kind == "import" and binding.alias is not None
+    )
+    return list(dict.fromkeys(found))
+
+
+def _is_bare(unit: Unit, name: str) -> bool:
+    return unit.told(("bare", name), lambda: _bare(unit, name))
 
 
 def _bare(unit: Unit, name: str) -> bool:

@@ -59,9 +59,22 @@ def writes_of(world: SpecializerWorld, path: str) -> tuple[Write, ...]:
     if found is None:
         from builder.specialize.evaluating.evaluate import Evaluator  # it asks about writes itself
 
-        found = tuple(dict.fromkeys(Writes(unit, Evaluator(world, unit)).writes()))
+        found = ()
+        if unit.told(("reflection named",), lambda: _names_reflection(unit)):
+            found = tuple(dict.fromkeys(Writes(unit, Evaluator(world, unit)).writes()))
         unit.cache["reflected writes"] = found
     return found
+
+
+def _names_reflection(unit: Unit) -> bool:
+    """Does code, and not a comment or a method like `model.eval`, name one of the words?"""
+    words = {word.decode() for word in REFLECTION}
+    methods = words - _NAMESPACES - {"exec", "eval"}
+    return any(
+        getattr(node, "id", "") in words or getattr(node, "attr", "") in methods
+        for word in sorted(words)
+        for node in nodes_on(unit, word)
+    )
 
 
 class Writes:

@@ -303,7 +303,7 @@ class SpecializerWorld:
                 return full
             if self.is_module(full) and not any(self._is_about(full, each) for each in imports):
                 return None  # what the import binds, or the submodule of this name: whichever came last
-            found = {self._import(each) for each in imports}
+            found = {self.what_is(each) for each in imports}
             for star in bound.covered.get(name, ()):
                 if star in self.paths and self.defines(star, name):
                     found.add(self.canonical(star, name))
@@ -342,9 +342,10 @@ class SpecializerWorld:
 
     def imported(self, unit: Unit, binding: Binding) -> str | Gone | None:
         """What an import binding refers to."""
-        return self._import(imported(binding, unit.absolute))
+        return self.what_is(imported(binding, unit.absolute))
 
-    def _import(self, what: Imported) -> str | Gone | None:
+    def what_is(self, what: Imported) -> str | Gone | None:
+        """The qualified name of what is imported."""
         if not what.name:
             gone = self.module_gone(what.module)
             if gone is not None:

@@ -21,6 +21,7 @@ from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_COLLECTIONS = (ast.Dict, ast.List, ast.Set, ast.Tuple)
 #: What may stand between the words of a text that is split.
 _SEPARATORS = re.compile(r"[\s,;:|/+]+")
 
@@ -97,8 +98,25 @@ def _taken(world: SpecializerWorld, path: str, value: str, near: bool, keys: boo
         unit = world.unit(path)
     except SyntaxError:
         return True
+    if not unit.told(("text collected", value), lambda: _is_collected(unit, value)):
+        return False
     here = _Collections(Evaluator(world, unit), value, near, keys)
     return any(here.may_give(node) for node in nodes_on(unit, _word(value)))
+
+
+def _is_collected(unit: Unit, value: str) -> bool:
+    """Is a text in a collection, or one of the words of another text?"""
+    return any(
+        said is not None
+        and (
+            isinstance(unit.module.parents.get(node), _COLLECTIONS)
+            if said == value
+            else value in _SEPARATORS.split(said)
+        )
+        for node in nodes_on(unit, _word(value))
+        if isinstance(node, ast.Constant)
+        for said in [text(node)]
+    )
 
 
 class _Collections:
@@ -120,7 +138,7 @@ class _Collections:
         if said != self.value:
             split = self.near and self.keys and self.value in _SEPARATORS.split(said)
             return split and self._is_split(whole)
-        if not isinstance(whole, (ast.Dict, ast.List, ast.Set, ast.Tuple)):
+        if not isinstance(whole, _COLLECTIONS):
             return False
         scope = self.evaluator.unit.scope_of(node)
         absent = self.evaluator.item_absent(node, self._names_around(whole), scope)

@@ -1,8 +1,9 @@
 """Edits of one file, as they are remembered from earlier runs.
 
-What edits make of a file does not depend on where the manifest states them. So they are remembered with
-numbers for their places. Edits that match nothing, as those for other versions do, are remembered too; those
-with another problem are not, since its sentence may name a place.
+What edits make of a file does not depend on where the manifest states them, why, and for which versions. So
+they are remembered without that, and with numbers for their places. Edits that match nothing, as those for
+other versions do, are remembered too; those with another problem are not, since its sentence may name a
+place.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from builder.errors import Mark, Problem
-from builder.manifest.statements import AnchoredEdit, Edit, TomlEdit
+from builder.manifest.statements import ALWAYS, AnchoredEdit, Edit, TomlEdit
 from builder.memo import recall
 from builder.overlay.record import Record
 
@@ -32,9 +33,12 @@ def edit_or_recall(
 
     `kind` and `given` are all else that it depends on: see `memo.recall`.
     """
-    marks = list(dict.fromkeys(one.mark for one in edits))
+    stated = {one.mark: one for one in edits}
+    marks = list(stated)
     numbers = {mark: Mark("", number) for number, mark in enumerate(marks)}
-    numbered = [replace(one, mark=numbers[one.mark]) for one in edits]
+    numbered = [
+        replace(one, mark=numbers[one.mark], why="", span=ALWAYS, optional=_may_miss(one)) for one in edits
+    ]
 
     def make() -> Edited:
         data, problems, records = edit(numbered)
@@ -49,5 +53,14 @@ def edit_or_recall(
     return (
         data,
         [replace(one, mark=marks[one.mark.line]) for one in problems if one.mark is not None],
-        [replace(one, mark=marks[one.mark.line]) for one in records],
+        [_told(one, stated[marks[one.mark.line]]) for one in records],
     )
+
+
+def _may_miss(edit: One) -> str | None:
+    return "it may match nothing" if edit.optional else None
+
+
+def _told(record: Record, edit: One) -> Record:
+    """The record of an edit as the manifest states it."""
+    return replace(record, mark=edit.mark, why=edit.why)

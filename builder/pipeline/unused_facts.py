@@ -70,15 +70,22 @@ def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
     return names
 
 
-@remembered
 def _held(names: Sequence[str], texts: Sequence[bytes]) -> frozenset[str]:
     """Those of the names that a text holds."""
     # a name of word characters is a part of a word: the words, each once, are a tenth of the text
-    words = b"\n".join({word for text in texts for word in _WORD.findall(text)})
-    whole = b"\n".join(texts)
+    words = _words(texts)
     return frozenset(
-        name for name in names if (encoded := name.encode()) in (words if _WORD.fullmatch(encoded) else whole)
+        name
+        for name in names
+        if (encoded := name.encode()) in words
+        or (not _WORD.fullmatch(encoded) and any(encoded in text for text in texts))
     )
+
+
+@remembered
+def _words(texts: Sequence[bytes]) -> bytes:
+    """The words of the texts, each once, a line each."""
+    return b"\n".join(sorted({word for text in texts for word in _WORD.findall(text)}))
 
 
 def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:

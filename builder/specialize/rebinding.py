@@ -132,24 +132,25 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
     ):
         return False
     unit = _parsed(world, path)
-    if unit is None:
+    if unit is None or not unit.told(("name handed over", name), lambda: any(_handing(unit, name))):
         return False
     owner = Writes(unit, _evaluator(world, unit)).owner
-    for node in nodes_on(unit, name):
-        if not isinstance(node, ast.Call) or names_of(node.func)[:1] in (("getattr",), ("hasattr",)):
-            continue
-        given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if any(text(one) == name for one in given):
-            owners: tuple[str, ...] = (module, ANY)
-        elif _says_key(node, name):
-            owners = (module,)
-        else:
-            continue
+    for node, given in _handing(unit, name):
+        owners = (module, ANY) if any(text(one) == name for one in given) else (module,)
         if any(owner(one, unit.scope_of(node)) in owners for one in given if _may_be_object(one)):
             return True
         if any(text(one) == module or _is_own_name(one, unit, module) for one in given):
             return True
     return False
+
+
+def _handing(unit: Unit, name: str) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """The calls that get a name as a text, a keyword or a key, with all that they are given."""
+    for node in nodes_on(unit, name):
+        if isinstance(node, ast.Call) and names_of(node.func)[:1] not in (("getattr",), ("hasattr",)):
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            if any(text(one) == name for one in given) or _says_key(node, name):
+                yield node, given
 
 
 def _is_own_name(node: ast.expr, unit: Unit, module: str) -> bool:

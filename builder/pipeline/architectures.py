@@ -35,15 +35,20 @@ def facts_of(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Facts:
 def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> frozenset[str]:
     """The names of the architectures of the model files among `paths`, as the manifest's tables say, or as
     the files do under the adapter's `ENTRY`. Raises BuildError R009 for a table that cannot be read."""
+    chosen = set(paths)
     if manifest.roots.tables:
-        chosen = set(paths)
         return frozenset(name for name, path in rows(upstream, manifest) if path in chosen)
+    found = (_entries(upstream[path], path) for path in model_files(upstream, chosen, manifest))
+    return frozenset().union(*found)
+
+
+def model_files(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> set[str]:
+    """Those of the paths that register an architecture; the others hold what models share."""
+    if manifest.roots.tables:
+        return {path for _, path in rows(upstream, manifest)}.intersection(paths)
     folder = f"{package_folder(manifest, manifest.roots.model_package)}/"
-    found: set[str] = set()
-    for path in paths:
-        if path.startswith(folder) and path.endswith(".py") and ENTRY.encode() in upstream[path]:
-            found |= _entries(upstream[path], path)
-    return frozenset(found)
+    modules = (path for path in paths if path.startswith(folder) and path.endswith(".py"))
+    return {path for path in modules if ENTRY.encode() in upstream[path] and _entries(upstream[path], path)}
 
 
 @remembered

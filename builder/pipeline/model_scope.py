@@ -15,7 +15,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Batch, Edit, Fact, Models, Option, TomlEdit
 from builder.manifest.switches import options
 from builder.pipeline.architecture_predicates import answer, is_predicate
-from builder.pipeline.architectures import architectures
+from builder.pipeline.architectures import architectures, model_files
 from builder.pipeline.prune import Pruned
 from builder.source.parse import parse
 from builder.spelling import nearest
@@ -64,6 +64,7 @@ class _Scope:
         self.models = sorted(self._names(upstream))
         self.kept = [path for path in decided.kept if self._name(path)]
         self.staying = sorted(map(self._name, self.kept))
+        self.registered = {self._name(path) for path in model_files(upstream, self.kept, manifest)}
         self.architectures = architectures(upstream, decided.kept, manifest)
         self._answers: dict[Models, str | None] = {}
 
@@ -143,7 +144,11 @@ class _Scope:
             message = f"No model of upstream is called `{one.name}`."
             hint = nearest(one.name, self.models) or _HINT
             self.problems.append(Problem("R009", message, one.mark, hint=hint, nothing=True))
-        return next((model for model in self.staying if fnmatchcase(model, one.name)), None)
+        # a pattern stands for models, and not for the modules that they share
+        chosen = self.registered if set(one.name) & set("*?[") else self.staying
+        return next(
+            (model for model in self.staying if fnmatchcase(model, one.name) and model in chosen), None
+        )
 
     def _listed(self, one: Models) -> str | None:
         """The first architecture that stays and that upstream's list or function names; a problem for one

@@ -116,6 +116,18 @@ def test_keeping_a_model_withdraws_what_is_said_because_of_it() -> None:
     assert b"def of_two" in done("two").output["python/pkg/main.py"]
 
 
+@pytest.mark.parametrize(("kept", "stays"), [((), False), (("two",), True)])
+def test_a_pattern_of_models_stands_for_no_module_that_they_share(kept: tuple[str, ...], stays: bool) -> None:
+    files = {
+        "models/one.py": f"from pkg.models import common\n\n\n{FILES['models/one.py']}",
+        "models/common.py": "SIZE = 1\n",
+    }
+    asked = scoped(*kept, rest=HYBRID.replace("models: [two*]", 'models: ["[!o]*"]'))
+    found = cut(upstream(**files), asked).output
+    assert "python/pkg/models/common.py" in found
+    assert (b'print("configured")' in found["python/pkg/main.py"]) is stays
+
+
 def test_a_model_that_another_one_needs_is_kept_like_it() -> None:
     assert printed("two_more") == printed("two")
     assert "python/pkg/models/two.py" in done("two_more").output

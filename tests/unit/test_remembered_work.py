@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from gate_worlds import PACKAGES, package, snapshot
@@ -13,7 +14,7 @@ from memory_store import MemoryStore
 from builder import memo
 from builder.errors import Mark
 from builder.gates import names
-from builder.manifest.statements import AnchoredEdit
+from builder.manifest.statements import AnchoredEdit, Span
 from builder.overlay.anchored import edit
 from builder.overlay.recalled_edits import Edited, edit_or_recall
 from builder.pipeline.unused_facts import _unused
@@ -71,6 +72,9 @@ def test_remembered_edits_are_of_the_statements_at_hand() -> None:
     assert [record.mark.line for record in first[2]] == [5, 9]
     assert [record.mark.line for record in second[2]] == [70, 80]
     assert run([anchored(70, "one", "another reason"), anchored(80, "two")])[2][0].why == "another reason"
+    run([replace(anchored(7, "one"), optional="made for other versions", span=Span("0.5.9"))])
+    run([replace(anchored(8, "one"), optional="another reason", span=Span("0.5.12"))])
+    assert len(calls) == 2  # neither the reason nor the versions change what an edit does
 
 
 def test_edits_with_a_problem_name_the_statement_at_hand() -> None:

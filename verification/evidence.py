@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from verification.results import FAILED, NOT_RUN, PASSED, Check, passed
@@ -57,7 +58,15 @@ def statement(
         "predicateType": PREDICATE,
         "predicate": predicate,
     }
-    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
+    text = json.dumps(whole, indent=1, ensure_ascii=False)
+    return (_without_places(text) + "\n").encode()
+
+
+def _without_places(text: str) -> str:
+    """A text without the folders of the machine that made it."""
+    for folder, name in ((Path(__file__).parents[1], "<project>"), (Path.home(), "~")):
+        text = text.replace(f"{folder}/", f"{name}/")
+    return text
 
 
 def _failed(checks: Sequence[Check]) -> bool:

@@ -333,6 +333,14 @@ class TestAsking:
 
 
 class TestEvidence:
+    def test_it_holds_no_folder_of_the_machine(self) -> None:
+        lines = (f"{Path.home()}/cache/x.so", f"{Path(__file__).parents[2]}/verification/run.py")
+        check = Check("c", (Case("none", NOT_RUN, lines),))
+        said = Output("f" * 40, "a" * 40, "b" * 40, "", "")
+        whole = json.loads(statement(said, THEIRS, OURS, [check], {}, {"digest": "", "requirements": ""}))
+        told = whole["predicate"]["checks"][0]["cases"][0]["lines"]
+        assert told == ["~/cache/x.so", "<project>/verification/run.py"]
+
     def test_it_names_what_was_tested_and_what_did_not_run(self) -> None:
         check = Check(
             "c", (Case("good", PASSED), Case("bad", FAILED, ("why",)), Case("none", NOT_RUN, ("w",)))

@@ -21,6 +21,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 SILENT = frozenset({"prim.device.default", "aten.lift_fresh.default"})
 #: Addresses are kept in tensors of this type; they differ from process to process.
 ADDRESSES = torch.uint64
+#: The messages that processes send one another hold names made up at random, and are as long as these.
+MESSAGES = "/device_communicators/shm_broadcast.py:"
 #: Larger tensors are not read (bytes): they are weights at their full width.
 LARGEST = 1 << 28
 
@@ -49,7 +51,7 @@ class Trace:
         if not self.active:
             return
         site, importing = self._site()
-        if importing:  # when a module is imported for the first time is no behaviour
+        if importing or MESSAGES in site:  # when a module is imported for the first time is no behaviour
             return
         index = len(self.events)
         taken = self.describe(list(args))

@@ -213,7 +213,8 @@ def _about(said: Mapping[str, Any]) -> str:
 
 
 def _cell(text: Any) -> str:
-    return str(text).replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+    said = str(text).replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+    return said.replace("](", "]\\(")  # no link
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ def statement(
 def _without_places(text: str) -> str:
     """A text without the folders of the machine that made it."""
     for folder, name in ((Path(__file__).parents[1], "<project>"), (Path.home(), "~")):
-        text = text.replace(f"{folder}/", f"{name}/")
+        if folder != Path(folder.anchor):  # a home may be the root of the file system
+            text = text.replace(f"{folder}/", f"{name}/")
     return text
 
 

@@ -333,8 +333,9 @@ class TestAsking:
 
 
 class TestEvidence:
-    def test_it_holds_no_folder_of_the_machine(self) -> None:
-        lines = (f"{Path.home()}/cache/x.so", f"{Path(__file__).parents[2]}/verification/run.py")
+    def test_it_holds_no_folder_of_the_machine(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        lines = (f"{tmp_path}/cache/x.so", f"{Path(__file__).parents[2]}/verification/run.py")
         check = Check("c", (Case("none", NOT_RUN, lines),))
         said = Output("f" * 40, "a" * 40, "b" * 40, "", "")
         whole = json.loads(statement(said, THEIRS, OURS, [check], {}, {"digest": "", "requirements": ""}))

@@ -38,17 +38,25 @@ def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) 
     chosen = set(paths)
     if manifest.roots.tables:
         return frozenset(name for name, path in rows(upstream, manifest) if path in chosen)
-    found = (_entries(upstream[path], path) for path in model_files(upstream, chosen, manifest))
-    return frozenset().union(*found)
+    return frozenset().union(*_registered(upstream, chosen, manifest).values())
 
 
 def model_files(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> set[str]:
     """Those of the paths that register an architecture; the others hold what models share."""
     if manifest.roots.tables:
         return {path for _, path in rows(upstream, manifest)}.intersection(paths)
+    return set(_registered(upstream, paths, manifest))
+
+
+def _registered(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> dict[str, set[str]]:
+    """path -> the architectures that the model file registers, for each that registers some."""
     folder = f"{package_folder(manifest, manifest.roots.model_package)}/"
     modules = (path for path in paths if path.startswith(folder) and path.endswith(".py"))
-    return {path for path in modules if ENTRY.encode() in upstream[path] and _entries(upstream[path], path)}
+    return {
+        path: names
+        for path in modules
+        if ENTRY.encode() in upstream[path] and (names := _entries(upstream[path], path))
+    }
 
 
 @remembered

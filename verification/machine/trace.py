@@ -21,7 +21,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 SILENT = frozenset({"prim.device.default", "aten.lift_fresh.default"})
 #: Addresses are kept in tensors of this type; they differ from process to process.
 ADDRESSES = torch.uint64
-#: The messages that processes send one another hold names made up at random, and are as long as these.
+#: Messages between processes are written here. They hold random names, so that their length varies by run.
 MESSAGES = "/device_communicators/shm_broadcast.py:"
 #: Larger tensors are not read (bytes): they are weights at their full width.
 LARGEST = 1 << 28
@@ -51,7 +51,8 @@ class Trace:
         if not self.active:
             return
         site, importing = self._site()
-        if importing or MESSAGES in site:  # when a module is imported for the first time is no behaviour
+        # when a module is imported for the first time is no behaviour, nor is how long a message is
+        if importing or MESSAGES in site:
             return
         index = len(self.events)
         taken = self.describe(list(args))

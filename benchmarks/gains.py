@@ -3,9 +3,10 @@
     SGLANG_MIRROR=/path/to/sglang.git python benchmarks/gains.py release seed --python PYTHON [--path FOLDER]
 
 PYTHON is one in which both trees can be imported, with FOLDER before its packages if one is given; no GPU is
-needed. Imports take turns, upstream's tree and the output, with compiled modules; figures are medians. Both
-wheels are made by the same writer from the same kind of tree, so that their bytes compare. A summary that
-`kernel-wheel --format json` printed is taken in with --kernel. Writes docs/gains.md and docs/gains.json.
+needed. An upstream that needs another one has it with `--python PIN=PYTHON`. Imports take turns, upstream's
+tree and the output, with compiled modules; figures are medians. Both wheels are made by the same writer from
+the same kind of tree, so that their bytes compare. A summary that `kernel-wheel --format json` printed is
+taken in with --kernel; those of earlier runs stay. Writes docs/gains.md and docs/gains.json.
 """
 
 from __future__ import annotations
@@ -108,6 +109,20 @@ def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str,
     }
 
 
+def python_of(pin: str, given: Iterable[str]) -> str:
+    """The last Python that is given for an upstream, or for all of them."""
+    found = sys.executable
+    for one in given:
+        name, _, python = one.rpartition("=")
+        if name in ("", pin):
+            found = python
+    return found
+
+
+def python_version(python: str) -> str:
+    return subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.split()[-1]
+
+
 def wheel(tree: Snapshot, version: str, commit: str | None, manifest: Manifest) -> dict[str, int]:
     """The size of the wheel of one side."""
     from builder.emit.wheel import build_wheel
@@ -190,7 +205,10 @@ def main() -> int:
         "pins", nargs="*", default=["release", "release-0.5.17", "release-0.5.23"], help="upstreams"
     )
     parser.add_argument(
-        "--python", default=sys.executable, help="a Python in which both trees can be imported"
+        "--python",
+        action="append",
+        default=[],
+        help="a Python that can import both trees, or PIN=PYTHON",
     )
     parser.add_argument("--path", type=Path, action="append", default=[], help="a folder before its packages")
     parser.add_argument("--note", action="append", default=[], help="what is special about it, for the page")
@@ -200,10 +218,14 @@ def main() -> int:
     parser.add_argument("--render", action="store_true", help="keep the figures, but for those of --kernel")
     given = parser.parse_args()
     figures = given.out.with_suffix(".json")
+    before = json.loads(figures.read_bytes()) if figures.exists() else {"kernels": []}
+    more = [kernel(json.loads(path.read_bytes())) for path in given.kernel]
+    again = {one["wheel"]["name"] for one in more}
+    kernels = [one for one in before["kernels"] if one["wheel"]["name"] not in again] + more
     if not given.render:
-        version = subprocess.run([given.python, "-V"], capture_output=True, text=True, check=True).stdout
+        pythons = {pin: python_of(pin, given.python) for pin in given.pins}
         machine = {
-            "python": version.split()[-1],
+            "python": ", ".join(sorted({python_version(python) for python in pythons.values()})),
             "system": f"{platform.system()} {platform.machine()}",
             "cores": os.cpu_count(),
         }
@@ -211,14 +233,11 @@ def main() -> int:
             "runs": given.runs,
             "machine": machine,
             "notes": given.note,
-            "pins": [measure(pin, given.python, given.path, given.runs) for pin in given.pins],
-            "kernels": [kernel(json.loads(path.read_bytes())) for path in given.kernel],
+            "pins": [measure(pin, pythons[pin], given.path, given.runs) for pin in given.pins],
+            "kernels": kernels,
         }
     else:
-        record = json.loads(figures.read_bytes())
-        more = [kernel(json.loads(path.read_bytes())) for path in given.kernel]
-        again = {one["wheel"]["name"] for one in more}
-        record["kernels"] = [one for one in record["kernels"] if one["wheel"]["name"] not in again] + more
+        record = {**before, "kernels": kernels}
     figures.write_text(json.dumps(record, indent=1) + "\n")
     given.out.write_text(page(json.loads(figures.read_bytes())))
     print(given.out)

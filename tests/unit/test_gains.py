@@ -115,3 +115,10 @@ def test_a_tree_that_cannot_be_imported_stops_it_with_the_reason(tmp_path: Path)
 def test_the_page_in_docs_is_that_of_its_figures() -> None:
     figures = json.loads((ROOT / "docs/gains.json").read_bytes())
     assert (ROOT / "docs/gains.md").read_text() == gains.page(figures)
+
+
+def test_an_upstream_may_have_a_python_of_its_own() -> None:
+    given = ["/all/python", "b=/other/python"]
+    assert gains.python_of("a", given) == "/all/python"
+    assert gains.python_of("b", given) == "/other/python"
+    assert gains.python_of("a", []) == sys.executable

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -13,6 +14,7 @@ import torch
 
 from verification.parts.events import plain
 from verification.parts.registry import Found, part
+from verification.parts.versions import accepted, configured
 
 _TOKENS, _EXPERTS, _HIDDEN = 7, 24, 8
 _PADDED = 5  # the tokens from here on only pad
@@ -213,26 +215,36 @@ def _own(
 @part("replicas")
 def replicas() -> Found:
     """Where replicas of experts lie, and which of them a rank sends its tokens to."""
-    from sglang.srt.eplb import expert_location
-
     values: dict[str, Any] = {}
     generator = torch.Generator().manual_seed(3)
     for ranks in (4, 8):
-        args = SimpleNamespace(device="cuda", nnodes=2, ep_size=ranks)
-        spread = torch.stack([torch.randperm(16, generator=generator) for _ in range(3)])
-        extra = torch.randint(0, 16, (3, 8), generator=generator)
-        places = torch.cat([spread, extra], dim=1).to("cuda")
-        for rank in (None, 0, ranks - 1):
-            found = expert_location._compute_logical_to_all_physical_map(
-                server_args=args, physical_to_logical_map=places, num_logical_experts=16, ep_size=ranks,
-                moe_ep_rank=rank,
-            )  # fmt: skip
-            values[f"{ranks} ranks, all, of {rank}"] = plain(found.flatten())
-            values[f"{ranks} ranks, all, of {rank}, in order"] = found.tolist()
-        for rank in range(ranks):
-            sent = expert_location.compute_logical_to_rank_dispatch_physical_map(
-                server_args=args, logical_to_all_physical_map=found, ep_size=ranks, num_physical_experts=24,
-                ep_rank=rank,
-            )  # fmt: skip
-            values[f"{ranks} ranks, sent by {rank}"] = sent.tolist()
+        with configured(nnodes=2, ep_size=ranks, moe_a2a_backend="deepep"):
+            _placed(ranks, generator, values)
     return Found({"sent": len({str(one) for one in values.values()}) > 8}, values)
+
+
+def _placed(ranks: int, generator: torch.Generator, values: dict[str, Any]) -> None:
+    from sglang.srt.eplb import expert_location
+
+    args = SimpleNamespace(device="cuda", nnodes=2, ep_size=ranks)
+    all_of, sent_by = (
+        partial(function, **accepted(function, server_args=args))
+        for function in (
+            expert_location._compute_logical_to_all_physical_map,
+            expert_location.compute_logical_to_rank_dispatch_physical_map,
+        )
+    )
+    spread = torch.stack([torch.randperm(16, generator=generator) for _ in range(3)])
+    extra = torch.randint(0, 16, (3, 8), generator=generator)
+    places = torch.cat([spread, extra], dim=1).to("cuda")
+    for rank in (None, 0, ranks - 1):
+        found = all_of(
+            physical_to_logical_map=places, num_logical_experts=16, ep_size=ranks, moe_ep_rank=rank
+        )
+        values[f"{ranks} ranks, all, of {rank}"] = plain(found.flatten())
+        values[f"{ranks} ranks, all, of {rank}, in order"] = found.tolist()
+    for rank in range(ranks):
+        sent = sent_by(
+            logical_to_all_physical_map=found, ep_size=ranks, num_physical_experts=24, ep_rank=rank
+        )
+        values[f"{ranks} ranks, sent by {rank}"] = sent.tolist()

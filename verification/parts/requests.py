@@ -94,6 +94,31 @@ def drawn(events: Events, index: int, **given: Any) -> Any:
     return request
 
 
+def uncached(request: Any) -> int:
+    """How many tokens of a request have to be computed."""
+    if hasattr(request, "extend_input_len"):
+        return int(request.extend_input_len)
+    return len(request.full_untruncated_fill_ids) - cached(request)
+
+
+def cached(request: Any) -> int:
+    """How many tokens of a request were found in the cache."""
+    return len(request.prefix_indices) if hasattr(request, "prefix_indices") else int(request.prefix_len)
+
+
+def held(request: Any, name: str) -> Any:
+    """What a request knows of its share of the KV cache: later versions keep it in an object of its own."""
+    return getattr(request if hasattr(request, name) else request.kv, name)
+
+
+def compute_all(request: Any) -> None:
+    """All that is not cached is to be computed next: later versions have to be told."""
+    if hasattr(request, "set_extend_range"):
+        request.set_extend_range(cached(request), len(request.full_untruncated_fill_ids))
+    elif hasattr(request, "extend_end"):
+        request.extend_end = len(request.full_untruncated_fill_ids)
+
+
 def model() -> Any:
     """What a batch asks of the configuration of a model."""
     return SimpleNamespace(

@@ -226,12 +226,8 @@ def probabilities() -> Found:
             share = _share(lengths, start, start + len(piece))
             numbers = [index for index, count in enumerate(share) if count]
             counts = [share[index] for index in numbers]
-            cut = best_of_piece(
-                piece, *more, [best[index] for index in numbers], counts, *tops, cut
-            )
-            cut_too = some_of_piece(
-                piece, [some[index] for index in numbers], counts, *asked_for, cut_too
-            )
+            cut = best_of_piece(piece, *more, [best[index] for index in numbers], counts, *tops, cut)
+            cut_too = some_of_piece(piece, [some[index] for index in numbers], counts, *asked_for, cut_too)
             values[f"pieces of {size}, from {start}"] = plain([cut, cut_too, tops, asked_for])
     return Found({"pieces": len(values) > 8}, values)
 

@@ -8,7 +8,20 @@ import torch
 
 from verification.parts.events import Events, clock, plain
 from verification.parts.registry import Found, part
-from verification.parts.requests import VOCABULARY, Server, cached, compute_all, drawn, held, model, uncached
+from verification.parts.requests import (
+    VOCABULARY,
+    Server,
+    cached,
+    compute_all,
+    drawn,
+    give_back,
+    held,
+    keep,
+    lock,
+    look_whether_it_ends,
+    model,
+    uncached,
+)
 from verification.parts.versions import accepted, arguments, configured
 
 _REQUESTS, _MOST_STEPS = 24, 400
@@ -80,7 +93,7 @@ class Loop:
             left -= uncached(request) + self.server.page + cached(request)
             if left < 0:
                 break
-            self.server.cache.inc_lock_ref(request.last_node)
+            lock(self.server, request)
             compute_all(request)
             chosen.append(request)
         if not chosen:
@@ -94,7 +107,7 @@ class Loop:
         self._answer(batch)
         for request in batch.reqs:
             if not request.finished():
-                self.server.cache.cache_unfinished_req(request)
+                keep(self.server, request)
                 kept = _said(request, "prefix_indices", "prefix_len")
                 self.events.add("kept", request.rid, kept, held(request, "cache_protected_len"))
         batch.filter_batch()
@@ -121,20 +134,17 @@ class Loop:
 
     def _answer(self, batch: Any) -> None:
         """A token for each request; those that end give back what they hold."""
-        from sglang.srt.mem_cache.common import release_kv_cache
-
         tokens = [self.events.draw.randint(2, VOCABULARY - 1) for _ in batch.reqs]
         # later versions embed these next, and keep no others
         setattr(batch, "output_ids" if hasattr(batch, "output_ids") else "input_ids", torch.tensor(tokens))
         for request, token in zip(batch.reqs, tokens, strict=True):
             request.output_ids.append(token)
-            ends = request.check_finished if hasattr(request, "check_finished") else request.update_finish_state
-            ends()
+            look_whether_it_ends(request)
             stops = request.check_match_stop_str_prefix()
             why = request.finished_reason.to_json() if request.finished() else None
             self.events.add("token", request.rid, token, stops, why, request.output_ids_through_stop)
             if request.finished():
-                release_kv_cache(request, self.server.cache)
+                give_back(self.server, request)
 
     def _seen(self, name: str, batch: Any) -> None:
         """Everything that a model would be given."""
@@ -163,11 +173,14 @@ class Loop:
 
 
 def _fields(request: Any) -> dict[str, Any]:
-    """What a request knows of itself, without times and the objects that it refers to."""
+    """What a request knows of itself, without times and the objects that it refers to.
+
+    What is empty is left out: a tree may lack the fields of features that left, and nothing fills them.
+    """
     return {
         name: plain(value)
         for name, value in sorted(vars(request).items())
-        if value is None or isinstance(value, (bool, int, str, list))
+        if value and isinstance(value, (bool, int, str, list))
     }
 
 

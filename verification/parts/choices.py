@@ -14,7 +14,7 @@ import torch
 
 from verification.parts.events import plain
 from verification.parts.registry import Found, part
-from verification.parts.versions import accepted, configured
+from verification.parts.versions import accepted, alone, configured
 
 _TOKENS, _EXPERTS, _HIDDEN = 7, 24, 8
 _PADDED = 5  # the tokens from here on only pad
@@ -165,8 +165,8 @@ def choice_layer() -> Found:
     from sglang.srt.layers.moe import topk
 
     # one rank: its memory is nobody else's
-    alone = {"get_tp_group": lambda: None, "is_allocation_symmetric": lambda: False}
-    with mock.patch.multiple(topk, **alone, use_symmetric_memory=_nothing):
+    memory = {"is_allocation_symmetric": lambda: False, "use_symmetric_memory": _nothing}
+    with alone(topk, None), mock.patch.multiple(topk, **memory):
         return _layers(topk)
 
 
@@ -176,7 +176,9 @@ def _nothing(*args: Any, **named: Any) -> contextlib.AbstractContextManager[None
 
 def _layers(topk: Any) -> Found:
     values: dict[str, Any] = {}
-    common = {"top_k": 3, "layer_id": 1}
+    common: dict[str, Any] = {"top_k": 3, "layer_id": 1}
+    if hasattr(topk.TopK, "bind_runner_backend"):  # the experts decide then; there are none here
+        common["output_format"] = topk.TopKOutputFormat.STANDARD
     groups = {"use_grouped_topk": True, "num_expert_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5}
     bias = {"correction_bias": _draw(_EXPERTS, seed=11)}
     forms: dict[str, dict[str, Any]] = {
@@ -188,10 +190,14 @@ def _layers(topk: Any) -> Found:
     for name, form in forms.items():
         for way in ("forward_native", "forward_cuda"):
             torch.manual_seed(6)
-            layer = topk.TopK(**{**common, **form})
+            layer = topk.TopK(**accepted(topk.TopK, **common, **form))
             given = _given(seed=12)
             said = getattr(layer, way)(given["hidden_states"], given["gating_output"])
-            values[f"{name}, {way}"] = [plain(list(said)), said.format.name, layer.topk_config.torch_native]
+            values[f"{name}, {way}"] = [
+                plain(list(said)),
+                said.format.name,
+                getattr(layer.topk_config, "torch_native", None),
+            ]
             checker = topk.TopKOutputChecker
             values[f"{name}, {way}, kind"] = [
                 checker.format_is_standard(said), checker.format_is_triton_kernels(said),
@@ -199,7 +205,7 @@ def _layers(topk: Any) -> Found:
             ]  # fmt: skip
         empty = layer.empty_topk_output(torch.device("cuda"))
         values[f"{name}, none"] = plain(list(empty))
-    late = topk.TopK(**common, output_format=topk.TopKOutputFormat.BYPASSED)
+    late = topk.TopK(**{**common, "output_format": topk.TopKOutputFormat.BYPASSED})
     said = late.forward_cuda(hidden_states=given["hidden_states"], router_logits=given["gating_output"])
     values["late"] = [plain(list(said)), said.format.name, topk.TopKOutputChecker.format_is_bypassed(said)]
     return Found({"ways": len(values) > 20}, values)

@@ -150,7 +150,10 @@ def rows() -> Found:
         elif kind == "one" and held:
             _give_rows(pool, [held.pop()])
         elif kind == "write" and held:
-            pool.write((held[0].req_pool_idx, slice(1, 4)), torch.arange(3, dtype=torch.int32) + events.draw.randint(1, 9))
+            pool.write(
+                (held[0].req_pool_idx, slice(1, 4)),
+                torch.arange(3, dtype=torch.int32) + events.draw.randint(1, 9),
+            )
         events.add("left", pool.available_size(), pool.free_slots, pool.req_to_token)
     pool.clear()
     events.add("cleared", pool.free_slots)
@@ -158,7 +161,7 @@ def rows() -> Found:
 
 
 class Holder:
-    """A request, as far as a pool of rows asks: it knows its row. It is its own share of the KV cache, too."""
+    """A request, as far as a pool of rows asks: it knows its row, and is its own share of the KV cache."""
 
     inflight_middle_chunks = kv_committed_len = is_chunked = 0
 

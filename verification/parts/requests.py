@@ -9,6 +9,7 @@ import torch
 
 from verification.parts.events import Events
 from verification.parts.prefixes import kept
+from verification.parts.versions import accepted
 
 VOCABULARY = 40
 
@@ -117,6 +118,38 @@ def compute_all(request: Any) -> None:
         request.set_extend_range(cached(request), len(request.full_untruncated_fill_ids))
     elif hasattr(request, "extend_end"):
         request.extend_end = len(request.full_untruncated_fill_ids)
+
+
+def lock(server: Server, request: Any) -> None:
+    """What a request found in the cache may not be evicted any more."""
+    if hasattr(server.cache, "lock"):
+        request.lock = server.cache.lock(request.last_node)
+    else:
+        server.cache.inc_lock_ref(request.last_node)
+
+
+def keep(server: Server, request: Any) -> None:
+    """What a request has computed is kept in the cache; it goes on."""
+    if hasattr(server.cache, "cache_unfinished_req"):
+        server.cache.cache_unfinished_req(request)
+    else:
+        from sglang.srt.mem_cache.common import checkpoint_kv_cache
+
+        checkpoint_kv_cache(request, server.cache)
+
+
+def look_whether_it_ends(request: Any) -> None:
+    if hasattr(request, "check_finished"):
+        request.check_finished()
+    else:
+        request.update_finish_state()
+
+
+def give_back(server: Server, request: Any) -> None:
+    """A request has ended: the cache keeps what it computed, and its row is free."""
+    from sglang.srt.mem_cache.common import release_kv_cache
+
+    release_kv_cache(request, server.cache, **accepted(release_kv_cache, checkpoint=True))
 
 
 def model() -> Any:

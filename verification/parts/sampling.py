@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import torch
 
 from verification.parts.events import plain
 from verification.parts.registry import Found, part
-from verification.parts.versions import accepted, configured, first
+from verification.parts.versions import accepted, alone, configured, first
 
 _ROWS, _VOCABULARY = 6, 30
 
@@ -44,7 +43,7 @@ def sampler() -> Found:
 
     values: dict[str, Any] = {}
     with configured(sampling_backend="pytorch"):
-        with _alone(module):
+        with alone(module, SimpleNamespace(device_group=None)):
             made = module.Sampler()
         for seeded in (False, True):
             for limits in ({}, {"top_p": True}, {"top_k": True}, {"min_p": True}, {"greedy": True}):
@@ -64,23 +63,12 @@ def sampler() -> Found:
                         values[name] = [plain(tokens), _said(said)]
         for top, some in (([0] * _ROWS, [None] * _ROWS), ([2] * _ROWS, [[1, 5]] * _ROWS)):
             said = LogitsProcessorOutput(next_token_logits=_draw(2), hidden_states=None)
-            asked = accepted(
-                made.compute_logprobs_only, logits_output=said, sampling_info=_info(False), return_logprob=True,
-                top_logprobs_nums=top, token_ids_logprobs=some,
-            )  # fmt: skip
-            made.compute_logprobs_only(**asked)
+            whether = accepted(made.compute_logprobs_only, return_logprob=True)
+            made.compute_logprobs_only(
+                said, _info(False), **whether, top_logprobs_nums=top, token_ids_logprobs=some
+            )
             values[f"only probabilities, {top[0]}"] = _said(said)
     return Found({"ways": len({str(one[0]) for one in values.values()}) > 6}, values)
-
-
-def _alone(module: Any) -> Any:
-    """A context without other processes to agree with."""
-    group = SimpleNamespace(device_group=None)
-    if hasattr(module, "get_tp_group"):
-        return mock.patch.object(module, "get_tp_group", lambda: group)
-    from sglang.srt.runtime_context import ParallelContext
-
-    return mock.patch.object(ParallelContext, "tp_group", group, create=True)
 
 
 def _said(said: Any) -> list[Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
+from unittest import mock
 
 
 def first(name: str, *modules: str) -> Any:
@@ -95,3 +96,12 @@ def ranked(**values: Any) -> Iterator[None]:
 
     with get_parallel().override(**values):
         yield
+
+
+def alone(module: Any, group: Any) -> Any:
+    """A context in which `group` is the group of processes that a module of upstream asks for."""
+    if hasattr(module, "get_tp_group"):
+        return mock.patch.object(module, "get_tp_group", lambda: group)
+    from sglang.srt.runtime_context import ParallelContext
+
+    return mock.patch.object(ParallelContext, "tp_group", group, create=True)

@@ -8,6 +8,8 @@ from torch import Tensor
 from verification.kernels import registry
 from verification.machine.absent import implement
 
+_kept: list[torch.library.Library] = []  # an operator is gone when nobody holds its library
+
 
 def _silu_and_mul(x: Tensor, out: Tensor | None = None) -> Tensor:
     made = torch.empty_like(x[..., : x.shape[-1] // 2]) if out is None else out
@@ -33,6 +35,16 @@ def _topk(*, score: Tensor, topk: int, **rest: object) -> Tensor:
     return score.new_empty((len(score), topk), dtype=torch.int32)
 
 
+def _define(schema: str) -> None:
+    """Define an operator that upstream calls by torch's name of it, unless the tree's sources do."""
+    name = schema.partition("(")[0]
+    if not hasattr(torch.ops.sgl_kernel, name):
+        library = torch.library.Library("sgl_kernel", "FRAGMENT")
+        _kept.append(library)
+        library.define(schema)
+        library.impl(name, registry.REFERENCES[name], "CPU")
+
+
 def install(numbers: bool) -> None:
     """Implement what DeepSeek's paths ask; with `numbers`, also what they calculate."""
     implement("sgl_kernel.utils.is_arch_support_pdl", lambda: torch.cuda.get_device_capability()[0] >= 9)
@@ -43,3 +55,4 @@ def install(numbers: bool) -> None:
         implement("sgl_kernel.rmsnorm", _rmsnorm)
         implement("sgl_kernel.fused_add_rmsnorm", _fused_add_rmsnorm)
         implement("sgl_kernel.moe_align_block_size", registry.REFERENCES["moe_align_block_size"])
+        _define("murmur_hash32_cpu(Tensor seed, Tensor positions, Tensor columns) -> Tensor")

@@ -37,6 +37,7 @@ def install() -> None:
     _casts()
     _reductions()
     _dependent_launches()
+    _library()
 
 
 def _is_bfloat(handle: Any) -> bool:
@@ -144,3 +145,18 @@ def _dependent_launches() -> None:
     for name in ("gdc_wait", "gdc_launch_dependents"):
         if hasattr(tl.extra, "cuda"):
             setattr(tl.extra.cuda, name, lambda *args, **kwargs: None)
+
+
+def _library() -> None:
+    """CUDA's library has no code here: what kernels ask of it is calculated."""
+    if hasattr(tl.extra, "cuda"):
+        tl.extra.cuda.libdevice.round = _rounded
+
+
+def _rounded(value: Any) -> Any:
+    """To the nearest whole number, and halves away from zero."""
+    numbers = value.handle.data
+    whole = np.trunc(numbers)
+    away = np.abs(numbers - whole) >= 0.5
+    found = (whole + np.copysign(away, numbers)).astype(numbers.dtype)
+    return tl.core.tensor(_Handle(found, value.handle.dtype.scalar), value.type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from itertools import product
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from verification.models import tokenizer
 from verification.parts.events import Events, plain
 from verification.parts.registry import Found, part
 from verification.parts.requests import VOCABULARY, Letters
+from verification.parts.versions import first, takes
 
 
 def _said(function: Any, *args: Any, **named: Any) -> Any:
@@ -199,8 +201,6 @@ def positions() -> Found:
 @part("probabilities")
 def probabilities() -> Found:
     """Log-probabilities of a prompt: the best tokens, and some that are asked for, whole and in pieces."""
-    from sglang.srt.layers.utils import logprob
-
     lengths, best, some = [3, 0, 4, 2], [2, 1, 0, 3], [[1, 2], None, [0], [5, 6, 7]]
     draws = torch.Generator().manual_seed(6)
     found = torch.log_softmax(torch.randn(sum(lengths), 12, generator=draws), -1)
@@ -208,12 +208,15 @@ def probabilities() -> Found:
         top_logprobs_nums=best, token_ids_logprobs=some, extend_logprob_pruned_lens_cpu=lengths,
         temp_scaled_logprobs=True, top_p_normalized_logprobs=True,
     )  # fmt: skip
+    best_of_piece, some_of_piece = _of("get_top_logprobs_chunk"), _of("get_token_ids_logprobs_chunk")
     values = {
-        "best": plain(logprob.get_top_logprobs_prefill(found, given)),
-        "some": plain(logprob.get_token_ids_logprobs_prefill(found, given)),
-        "best of each": plain(logprob.get_top_logprobs(found[:4], best)),
-        "some of each": plain(logprob.get_token_ids_logprobs(found[:4], some)),
+        "best": plain(_of_prompt("get_top_logprobs", found, given, best)),
+        "some": plain(_of_prompt("get_token_ids_logprobs", found, given, some)),
+        "best of each": plain(_of("get_top_logprobs")(found[:4], best)),
+        "some of each": plain(_of("get_token_ids_logprobs")(found[:4], some)),
     }
+    # later versions do without what they never read of it
+    more = [given] if takes(best_of_piece, "logits_metadata") else []
     for size in (2, 4, 5):
         tops: list[Any] = [[], []]
         asked_for: list[Any] = [[], []]
@@ -223,14 +226,25 @@ def probabilities() -> Found:
             share = _share(lengths, start, start + len(piece))
             numbers = [index for index, count in enumerate(share) if count]
             counts = [share[index] for index in numbers]
-            cut = logprob.get_top_logprobs_chunk(
-                piece, given, [best[index] for index in numbers], counts, *tops, cut
-            )
-            cut_too = logprob.get_token_ids_logprobs_chunk(
-                piece, [some[index] for index in numbers], counts, *asked_for, cut_too
-            )
+            cut = best_of_piece(piece, *more, [best[index] for index in numbers], counts, *tops, cut)
+            cut_too = some_of_piece(piece, [some[index] for index in numbers], counts, *asked_for, cut_too)
             values[f"pieces of {size}, from {start}"] = plain([cut, cut_too, tops, asked_for])
     return Found({"pieces": len(values) > 8}, values)
+
+
+def _of(name: str) -> Any:
+    """A function of log-probabilities, wherever this version has it."""
+    return first(name, "sglang.srt.layers.utils.logprob", "sglang.srt.layers.logprob_processor")
+
+
+def _of_prompt(name: str, found: torch.Tensor, given: Any, asked_for: list[Any]) -> Any:
+    """What is asked for of a prompt: later versions have one function for a prompt and for what follows."""
+    with contextlib.suppress(ImportError):
+        return _of(f"{name}_prefill")(found, given)
+    from sglang.srt.layers.logprob_processor import LogprobStage
+
+    lengths = given.extend_logprob_pruned_lens_cpu
+    return _of(f"{name}_raw")(found, asked_for, LogprobStage.PREFILL, lengths)
 
 
 def _share(lengths: list[int], start: int, end: int) -> list[int]:

@@ -8,20 +8,47 @@ import torch
 
 from verification.parts.events import Events, clock, plain
 from verification.parts.registry import Found, part
-from verification.parts.requests import VOCABULARY, Server, drawn, model
+from verification.parts.requests import (
+    VOCABULARY,
+    Server,
+    cached,
+    compute_all,
+    drawn,
+    give_back,
+    held,
+    keep,
+    lock,
+    look_whether_it_ends,
+    model,
+    uncached,
+)
+from verification.parts.versions import accepted, arguments, configured
 
 _REQUESTS, _MOST_STEPS = 24, 400
+
+
+#: What a model is given, each with the names that it has had; later versions hand it the batch itself.
+_GIVEN = (
+    ("prefill_input_ids_cpu", "input_ids"), ("seq_lens",), ("seq_lens_cpu",), ("orig_seq_lens",),
+    ("out_cache_loc",), ("req_pool_indices",), ("seq_lens_sum",), ("extend_num_tokens",),
+    ("extend_seq_lens", "extend_lens"), ("extend_prefix_lens", "prefix_lens"),
+    ("extend_logprob_start_lens",), ("extend_input_logprob_token_ids",), ("top_logprobs_nums",),
+    ("token_ids_logprobs",), ("return_logprob",),
+)  # fmt: skip
+
+
+def _said(given: Any, *names: str) -> Any:
+    """The first of some fields that is there and filled."""
+    return next((found for name in names if (found := getattr(given, name, None)) is not None), None)
 
 
 class Loop:
     """Prefill, decode, retraction and the end of requests; tokens are drawn where a model would give them."""
 
     def __init__(self, size: int, page: int, seed: int) -> None:
-        from sglang.srt.server_args import get_global_server_args
-
         self.events = Events(seed)
         self.server = Server(size, page, rows=8)
-        self._args = get_global_server_args()
+        self._args = arguments()
         self._waiting = [drawn(self.events, index) for index in range(_REQUESTS)]
         self._running: Any = None
         self.retracted = 0
@@ -63,10 +90,11 @@ class Loop:
         chosen = []
         for request in self._waiting[: min(room, self.events.draw.randint(1, 3))]:
             request.init_next_round_input(self.server.cache)
-            left -= request.extend_input_len + self.server.page + len(request.prefix_indices)
+            left -= uncached(request) + self.server.page + cached(request)
             if left < 0:
                 break
-            self.server.cache.inc_lock_ref(request.last_node)
+            lock(self.server, request)
+            compute_all(request)
             chosen.append(request)
         if not chosen:
             if self._running is not None and self._running.reqs:
@@ -79,8 +107,9 @@ class Loop:
         self._answer(batch)
         for request in batch.reqs:
             if not request.finished():
-                self.server.cache.cache_unfinished_req(request)
-                self.events.add("kept", request.rid, request.prefix_indices, request.cache_protected_len)
+                keep(self.server, request)
+                kept = _said(request, "prefix_indices", "prefix_len")
+                self.events.add("kept", request.rid, kept, held(request, "cache_protected_len"))
         batch.filter_batch()
         if self._running is None or not self._running.reqs:
             self._running = batch
@@ -91,7 +120,7 @@ class Loop:
     def _decode(self) -> None:
         batch = self._running
         if not batch.check_decode_mem():
-            gone, ratio, *_ = batch.retract_decode(self._args)
+            gone, ratio, *_ = batch.retract_decode(**accepted(batch.retract_decode, server_args=self._args))
             self.retracted += len(gone)
             self._waiting = [*gone, *self._waiting]
             self.events.add("retract", [each.rid for each in gone], ratio, self.server.sizes())
@@ -105,43 +134,37 @@ class Loop:
 
     def _answer(self, batch: Any) -> None:
         """A token for each request; those that end give back what they hold."""
-        from sglang.srt.mem_cache.common import release_kv_cache
-
         tokens = [self.events.draw.randint(2, VOCABULARY - 1) for _ in batch.reqs]
-        batch.output_ids = torch.tensor(tokens)
+        # later versions embed these next, and keep no others
+        setattr(batch, "output_ids" if hasattr(batch, "output_ids") else "input_ids", torch.tensor(tokens))
         for request, token in zip(batch.reqs, tokens, strict=True):
             request.output_ids.append(token)
-            request.check_finished()
+            look_whether_it_ends(request)
             stops = request.check_match_stop_str_prefix()
             why = request.finished_reason.to_json() if request.finished() else None
             self.events.add("token", request.rid, token, stops, why, request.output_ids_through_stop)
             if request.finished():
-                release_kv_cache(request, self.server.cache)
+                give_back(self.server, request)
 
     def _seen(self, name: str, batch: Any) -> None:
         """Everything that a model would be given."""
-        given = batch.get_model_worker_batch()
+        given = batch.get_model_worker_batch() if hasattr(batch, "get_model_worker_batch") else batch
         info = batch.sampling_info
         logits = torch.zeros(len(batch.reqs), VOCABULARY)
         info.update_penalties()
         info.apply_logits_bias(logits)
         info.acc_linear_penalties = None
-        self.events.add(
-            name, [each.rid for each in batch.reqs], given.input_ids, given.seq_lens, given.seq_lens_cpu,
-            given.orig_seq_lens, given.out_cache_loc, given.req_pool_indices, given.seq_lens_sum,
-            given.extend_num_tokens, given.extend_seq_lens, given.extend_prefix_lens,
-            given.extend_logprob_start_lens, given.extend_input_logprob_token_ids, given.top_logprobs_nums,
-            given.token_ids_logprobs, given.return_logprob, str(given.forward_mode),
-        )  # fmt: skip
+        said = [_said(given, *names) for names in _GIVEN]
+        self.events.add(name, [each.rid for each in batch.reqs], *said, str(given.forward_mode))
         # penalties are added in the order of a set, which is another each time
         self.events.add("sampling", *_sampling(info), logits.round(decimals=4))
         for request in batch.reqs:
-            row = self.server.rows.req_to_token[request.req_pool_idx, : request.seqlen]
-            self.events.add("row", request.rid, request.cached_tokens, request.kv_committed_len, row)
+            row = self.server.rows.req_to_token[held(request, "req_pool_idx"), : request.seqlen]
+            self.events.add("row", request.rid, request.cached_tokens, held(request, "kv_committed_len"), row)
 
     def _state(self, name: str, batch: Any) -> None:
         told = [[each.rid, each.seqlen, each.decode_batch_idx, each.is_retracted] for each in batch.reqs]
-        self.events.add(name, told, batch.return_logprob, batch.has_stream, str(batch))
+        self.events.add(name, told, batch.return_logprob, _said(batch, "has_stream"), str(batch))
         if batch.reqs:
             self.events.add(
                 "lists", batch.seq_lens, batch.top_logprobs_nums, batch.token_ids_logprobs,
@@ -150,11 +173,14 @@ class Loop:
 
 
 def _fields(request: Any) -> dict[str, Any]:
-    """What a request knows of itself, without times and the objects that it refers to."""
+    """What a request knows of itself, without times and the objects that it refers to.
+
+    What is empty is left out: a tree may lack the fields of features that left, and nothing fills them.
+    """
     return {
         name: plain(value)
         for name, value in sorted(vars(request).items())
-        if value is None or isinstance(value, (bool, int, str, list))
+        if value and isinstance(value, (bool, int, str, list))
     }
 
 
@@ -167,15 +193,10 @@ def _sampling(info: Any) -> list[Any]:
 
 
 def _loops(size: int, page: int) -> Found:
-    from sglang.srt.server_args import get_global_server_args
-
     facts: dict[str, Any] = {}
     values: dict[str, Any] = {}
-    args = get_global_server_args()
-    before = args.page_size
-    args.page_size = page
     retracted = 0
-    try:
+    with configured(page_size=page):
         for seed in range(3):
             with clock():
                 loop = Loop(size, page, seed)
@@ -183,8 +204,6 @@ def _loops(size: int, page: int) -> Found:
             retracted += loop.retracted
             facts[f"nothing is lost, seed {seed}"] = loop.nothing_is_lost
             values[f"events, seed {seed}"] = loop.events.all
-    finally:
-        args.page_size = before
     return Found({**facts, "some had to wait": retracted > 0}, values)
 
 

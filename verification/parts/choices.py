@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -13,6 +14,7 @@ import torch
 
 from verification.parts.events import plain
 from verification.parts.registry import Found, part
+from verification.parts.versions import accepted, alone, configured
 
 _TOKENS, _EXPERTS, _HIDDEN = 7, 24, 8
 _PADDED = 5  # the tokens from here on only pad
@@ -163,8 +165,8 @@ def choice_layer() -> Found:
     from sglang.srt.layers.moe import topk
 
     # one rank: its memory is nobody else's
-    alone = {"get_tp_group": lambda: None, "is_allocation_symmetric": lambda: False}
-    with mock.patch.multiple(topk, **alone, use_symmetric_memory=_nothing):
+    memory = {"is_allocation_symmetric": lambda: False, "use_symmetric_memory": _nothing}
+    with alone(topk, None), mock.patch.multiple(topk, **memory):
         return _layers(topk)
 
 
@@ -174,7 +176,9 @@ def _nothing(*args: Any, **named: Any) -> contextlib.AbstractContextManager[None
 
 def _layers(topk: Any) -> Found:
     values: dict[str, Any] = {}
-    common = {"top_k": 3, "layer_id": 1}
+    common: dict[str, Any] = {"top_k": 3, "layer_id": 1}
+    if hasattr(topk.TopK, "bind_runner_backend"):  # the experts decide then; there are none here
+        common["output_format"] = topk.TopKOutputFormat.STANDARD
     groups = {"use_grouped_topk": True, "num_expert_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5}
     bias = {"correction_bias": _draw(_EXPERTS, seed=11)}
     forms: dict[str, dict[str, Any]] = {
@@ -186,10 +190,14 @@ def _layers(topk: Any) -> Found:
     for name, form in forms.items():
         for way in ("forward_native", "forward_cuda"):
             torch.manual_seed(6)
-            layer = topk.TopK(**{**common, **form})
+            layer = topk.TopK(**accepted(topk.TopK, **common, **form))
             given = _given(seed=12)
             said = getattr(layer, way)(given["hidden_states"], given["gating_output"])
-            values[f"{name}, {way}"] = [plain(list(said)), said.format.name, layer.topk_config.torch_native]
+            values[f"{name}, {way}"] = [
+                plain(list(said)),
+                said.format.name,
+                getattr(layer.topk_config, "torch_native", None),
+            ]
             checker = topk.TopKOutputChecker
             values[f"{name}, {way}, kind"] = [
                 checker.format_is_standard(said), checker.format_is_triton_kernels(said),
@@ -197,7 +205,7 @@ def _layers(topk: Any) -> Found:
             ]  # fmt: skip
         empty = layer.empty_topk_output(torch.device("cuda"))
         values[f"{name}, none"] = plain(list(empty))
-    late = topk.TopK(**common, output_format=topk.TopKOutputFormat.BYPASSED)
+    late = topk.TopK(**{**common, "output_format": topk.TopKOutputFormat.BYPASSED})
     said = late.forward_cuda(hidden_states=given["hidden_states"], router_logits=given["gating_output"])
     values["late"] = [plain(list(said)), said.format.name, topk.TopKOutputChecker.format_is_bypassed(said)]
     return Found({"ways": len(values) > 20}, values)
@@ -213,26 +221,36 @@ def _own(
 @part("replicas")
 def replicas() -> Found:
     """Where replicas of experts lie, and which of them a rank sends its tokens to."""
-    from sglang.srt.eplb import expert_location
-
     values: dict[str, Any] = {}
     generator = torch.Generator().manual_seed(3)
     for ranks in (4, 8):
-        args = SimpleNamespace(device="cuda", nnodes=2, ep_size=ranks)
-        spread = torch.stack([torch.randperm(16, generator=generator) for _ in range(3)])
-        extra = torch.randint(0, 16, (3, 8), generator=generator)
-        places = torch.cat([spread, extra], dim=1).to("cuda")
-        for rank in (None, 0, ranks - 1):
-            found = expert_location._compute_logical_to_all_physical_map(
-                server_args=args, physical_to_logical_map=places, num_logical_experts=16, ep_size=ranks,
-                moe_ep_rank=rank,
-            )  # fmt: skip
-            values[f"{ranks} ranks, all, of {rank}"] = plain(found.flatten())
-            values[f"{ranks} ranks, all, of {rank}, in order"] = found.tolist()
-        for rank in range(ranks):
-            sent = expert_location.compute_logical_to_rank_dispatch_physical_map(
-                server_args=args, logical_to_all_physical_map=found, ep_size=ranks, num_physical_experts=24,
-                ep_rank=rank,
-            )  # fmt: skip
-            values[f"{ranks} ranks, sent by {rank}"] = sent.tolist()
+        with configured(nnodes=2, ep_size=ranks, moe_a2a_backend="deepep"):
+            _placed(ranks, generator, values)
     return Found({"sent": len({str(one) for one in values.values()}) > 8}, values)
+
+
+def _placed(ranks: int, generator: torch.Generator, values: dict[str, Any]) -> None:
+    from sglang.srt.eplb import expert_location
+
+    args = SimpleNamespace(device="cuda", nnodes=2, ep_size=ranks)
+    all_of, sent_by = (
+        partial(function, **accepted(function, server_args=args))
+        for function in (
+            expert_location._compute_logical_to_all_physical_map,
+            expert_location.compute_logical_to_rank_dispatch_physical_map,
+        )
+    )
+    spread = torch.stack([torch.randperm(16, generator=generator) for _ in range(3)])
+    extra = torch.randint(0, 16, (3, 8), generator=generator)
+    places = torch.cat([spread, extra], dim=1).to("cuda")
+    for rank in (None, 0, ranks - 1):
+        found = all_of(
+            physical_to_logical_map=places, num_logical_experts=16, ep_size=ranks, moe_ep_rank=rank
+        )
+        values[f"{ranks} ranks, all, of {rank}"] = plain(found.flatten())
+        values[f"{ranks} ranks, all, of {rank}, in order"] = found.tolist()
+    for rank in range(ranks):
+        sent = sent_by(
+            logical_to_all_physical_map=found, ep_size=ranks, num_physical_experts=24, ep_rank=rank
+        )
+        values[f"{ranks} ranks, sent by {rank}"] = sent.tolist()

@@ -8,6 +8,7 @@ import torch
 
 from verification.parts.events import Events
 from verification.parts.registry import Found, part
+from verification.parts.versions import takes
 
 _SIZE = 64
 _OPERATIONS = 120
@@ -138,23 +139,59 @@ def rows() -> Found:
 
     events = Events(7)
     pool = ReqToTokenPool(size=6, max_context_len=8, device="cuda", enable_memory_saver=False)
-    held: list[int] = []
+    held: list[Holder] = []
     for _ in range(60):
         kind = events.draw.choice(("take", "give", "one", "write"))
         if kind == "take":
-            taken = pool.alloc(events.draw.randint(1, 3))
-            held += taken or []
-            events.add("take", taken)
+            held += _rows_of(pool, events.draw.randint(1, 3))
+            events.add("take", [each.req_pool_idx for each in held])
         elif kind == "give" and len(held) > 1:
-            pool.free([held.pop(0), held.pop()])
+            _give_rows(pool, [held.pop(0), held.pop()])
         elif kind == "one" and held:
-            pool.free(held.pop())
+            _give_rows(pool, [held.pop()])
         elif kind == "write" and held:
-            pool.write((held[0], slice(1, 4)), torch.arange(3, dtype=torch.int32) + events.draw.randint(1, 9))
+            pool.write(
+                (held[0].req_pool_idx, slice(1, 4)),
+                torch.arange(3, dtype=torch.int32) + events.draw.randint(1, 9),
+            )
         events.add("left", pool.available_size(), pool.free_slots, pool.req_to_token)
     pool.clear()
     events.add("cleared", pool.free_slots)
     return Found({"all come back": pool.available_size() == 6}, {"events": events.all})
+
+
+class Holder:
+    """A request, as far as a pool of rows asks: it knows its row, and is its own share of the KV cache."""
+
+    inflight_middle_chunks = kv_committed_len = is_chunked = 0
+
+    def __init__(self, row: int | None = None) -> None:
+        self.req_pool_idx = row
+
+    @property
+    def kv(self) -> Holder:
+        return self
+
+    @property
+    def holds_kv(self) -> bool:
+        return self.req_pool_idx is not None
+
+
+def _rows_of(pool: Any, count: int) -> list[Holder]:
+    """Requests with a row each; none where there are too few. Later versions want the requests themselves."""
+    if not takes(pool.alloc, "reqs"):
+        return [Holder(row) for row in pool.alloc(count) or []]
+    asking = [Holder() for _ in range(count)]
+    return asking if pool.alloc(asking) is not None else []
+
+
+def _give_rows(pool: Any, holders: list[Holder]) -> None:
+    if takes(pool.free, "req"):
+        for holder in holders:
+            pool.free(holder)
+    else:
+        rows = [holder.req_pool_idx for holder in holders]
+        pool.free(rows if len(rows) > 1 else rows[0])
 
 
 @part("cache-latent")

@@ -9,6 +9,7 @@ import torch
 
 from verification.parts.events import Events
 from verification.parts.prefixes import kept
+from verification.parts.versions import accepted
 
 VOCABULARY = 40
 
@@ -92,6 +93,63 @@ def drawn(events: Events, index: int, **given: Any) -> Any:
     request.logprob_start_len = draw.choice((-1, 0, 3)) if request.return_logprob else -1
     request.time_stats.wait_queue_entry_time = float(draw.randint(1, 9))
     return request
+
+
+def uncached(request: Any) -> int:
+    """How many tokens of a request have to be computed."""
+    if hasattr(request, "extend_input_len"):
+        return int(request.extend_input_len)
+    return len(request.full_untruncated_fill_ids) - cached(request)
+
+
+def cached(request: Any) -> int:
+    """How many tokens of a request were found in the cache."""
+    return len(request.prefix_indices) if hasattr(request, "prefix_indices") else int(request.prefix_len)
+
+
+def held(request: Any, name: str) -> Any:
+    """What a request knows of its share of the KV cache: later versions keep it in an object of its own."""
+    return getattr(request if hasattr(request, name) else request.kv, name)
+
+
+def compute_all(request: Any) -> None:
+    """All that is not cached is to be computed next: later versions have to be told."""
+    if hasattr(request, "set_extend_range"):
+        request.set_extend_range(cached(request), len(request.full_untruncated_fill_ids))
+    elif hasattr(request, "extend_end"):
+        request.extend_end = len(request.full_untruncated_fill_ids)
+
+
+def lock(server: Server, request: Any) -> None:
+    """What a request found in the cache may not be evicted any more."""
+    if hasattr(server.cache, "lock"):
+        request.lock = server.cache.lock(request.last_node)
+    else:
+        server.cache.inc_lock_ref(request.last_node)
+
+
+def keep(server: Server, request: Any) -> None:
+    """What a request has computed is kept in the cache; it goes on."""
+    if hasattr(server.cache, "cache_unfinished_req"):
+        server.cache.cache_unfinished_req(request)
+    else:
+        from sglang.srt.mem_cache.common import checkpoint_kv_cache
+
+        checkpoint_kv_cache(request, server.cache)
+
+
+def look_whether_it_ends(request: Any) -> None:
+    if hasattr(request, "check_finished"):
+        request.check_finished()
+    else:
+        request.update_finish_state()
+
+
+def give_back(server: Server, request: Any) -> None:
+    """A request has ended: the cache keeps what it computed, and its row is free."""
+    from sglang.srt.mem_cache.common import release_kv_cache
+
+    release_kv_cache(request, server.cache, **accepted(release_kv_cache, checkpoint=True))
 
 
 def model() -> Any:

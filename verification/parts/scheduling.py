@@ -9,7 +9,8 @@ from typing import Any
 from verification.parts.events import Events, clock
 from verification.parts.prefixes import called, key
 from verification.parts.registry import Found, part
-from verification.parts.requests import Server, drawn
+from verification.parts.requests import Server, cached, drawn, uncached
+from verification.parts.versions import configured, ranked, takes
 
 ORDERS = ("lpm", "dfs-weight", "fcfs", "lof", "random", "routing-key")
 _BUDGETS = 60  # draws of a batch's limits
@@ -46,7 +47,7 @@ def queue() -> Found:
                     random.seed(length)
                     said = policy.calc_priority(waiting, running)
                     for request in waiting:
-                        events.add(request.rid, len(request.prefix_indices))
+                        events.add(request.rid, cached(request))
                     events.add("computed", said, policy.policy)
                 values[f"{order}, {priorities=}, {low=}, {off=}, {length}"] = events.all
     try:
@@ -63,7 +64,7 @@ class Running:
     def __init__(self, requests: list[Any], events: Events) -> None:
         self.reqs, self._events = requests, events
 
-    def release_req(self, index: int, left: int, args: Any) -> None:
+    def release_req(self, index: int, left: int, args: Any = None) -> None:
         self._events.add("released", self.reqs[index].rid, left)
 
     def filter_batch(self, keep_indices: list[int]) -> None:
@@ -81,7 +82,8 @@ def _state(adder: Any) -> list[Any]:
 
 
 def _request(request: Any) -> list[Any]:
-    return [request.rid, request.extend_input_len, len(request.fill_ids), len(request.prefix_indices)]
+    filled = request.fill_ids if hasattr(request, "fill_ids") else request.full_untruncated_fill_ids
+    return [request.rid, uncached(request), len(filled), cached(request)]
 
 
 def _batch(events: Events, off: bool) -> None:
@@ -116,7 +118,15 @@ def _batch(events: Events, off: bool) -> None:
         said = adder.add_one_req(request, False, align)
         events.add("add", _request(request), said, _state(adder), server.sizes())
         if said.name != "CONTINUE" and adder.running_batch is not None:
-            events.add("preempt", adder.preempt_to_schedule(request, args), _state(adder))
+            events.add("preempt", _preempted(adder, request, args), _state(adder))
+
+
+def _preempted(adder: Any, request: Any, args: Any) -> bool:
+    """Later versions ask their context which priority goes first."""
+    if takes(adder.preempt_to_schedule, "server_args"):
+        return bool(adder.preempt_to_schedule(request, args))
+    with configured(schedule_low_priority_values_first=args.schedule_low_priority_values_first):
+        return bool(adder.preempt_to_schedule(request))
 
 
 @part("budget")
@@ -134,7 +144,7 @@ def budget_without_cache() -> Found:
 def _budget(off: bool) -> Found:
     all_of_them = Events(3)
     for number in range(_BUDGETS):
-        with clock():
+        with clock(), ranked(attn_cp_size=1):
             events = Events(number)
             _batch(events, off)
         all_of_them.all += [[number, *event] for event in events.all]

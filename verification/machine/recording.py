@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from verification.machine import stores
 from verification.machine.fake import FakeDevice
 from verification.machine.trace import SILENT, TRACE
 
@@ -76,7 +77,7 @@ def capture_launches(device: FakeDevice | None, run: bool) -> None:
                 "triton", _kernel(self).__name__, args, {**kwargs, "grid": _grid(self, grid, args, kwargs)}
             )
             if device is not None:
-                device.written((args, kwargs))
+                device.written(stores.written(_kernel(self), args, kwargs))
             if not run:
                 return None
             # trials of a tuner are no behaviour

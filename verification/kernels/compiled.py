@@ -24,10 +24,8 @@ def _per_tensor_quant(name: str) -> Callable[..., None]:
 
 
 def _store_cache(name: str) -> Callable[..., None]:
-    def store(
-        k: Tensor, v: Tensor, k_cache: Tensor, v_cache: Tensor, places: Tensor, *limits: int
-    ) -> None:
-        # into how many parts, how many places, and the place to skip: versions give the first, the last two or all
+    def store(k: Tensor, v: Tensor, k_cache: Tensor, v_cache: Tensor, places: Tensor, *limits: int) -> None:
+        # how many parts, how many places, the place to skip: versions give the first, the last two or all
         written = places != (limits[-1] if len(limits) > 1 else -1)
         k_cache[places[written]] = k[written]
         v_cache[places[written]] = v[written]

@@ -20,14 +20,17 @@ _WRAPPERS = (
     "flashinfer.BatchMLAPagedAttentionWrapper",
     "flashinfer.mla.BatchMLAPagedAttentionWrapper",
 )
+_BUFFERS = ("qo_indptr", "kv_indptr", "kv_indices", "kv_len_arr")
 _RUNS = ("run", "forward", "forward_return_lse", "run_return_lse")
 
 
 class _Wrapper:
     """One of flashinfer's attention wrappers: every method call is an event."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, given: dict[str, Any] | None = None) -> None:
         self._name = name
+        # where graphs are captured, the wrapper keeps these, and upstream writes to them itself
+        self.__dict__.update({f"_{key}_buf": it for key, it in (given or {}).items() if key in _BUFFERS})
 
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
@@ -55,7 +58,7 @@ class _Wrapper:
 
 
 def _wrapper(name: str) -> Any:
-    return lambda *args, **kwargs: _Wrapper(name)
+    return lambda *args, **kwargs: _Wrapper(name, kwargs)
 
 
 def _layernorm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
@@ -128,6 +131,7 @@ def install(numbers: bool) -> None:
     implement("flashinfer.norm.layernorm", _layernorm)
     implement("flashinfer.decode.trtllm_batch_decode_with_kv_cache_mla", _decode)
     implement("flashinfer.prefill.trtllm_ragged_attention_deepseek", _ragged)
+    implement("flashinfer.nvfp4_block_scale_interleave", lambda scales: scales.new_empty(scales.numel()))
     implement("flashinfer.fp4_quantize", _fp4_quantize)
     for name in ("_maybe_get_cached_w3_w1_permute_indices", "get_w2_permute_indices_with_cache"):
         implement(f"flashinfer.fused_moe.core.{name}", _rows)

@@ -51,8 +51,9 @@ def accepts(accept: Callable[..., None]) -> None:
     """Let `accept` stand for what verifies drafts, where only shapes exist."""
 
     def verify(
-        *, predicts: Tensor, accept_index: Tensor, accept_token_num: Tensor, candidates: Tensor, **rest: object
-    ) -> None:
+        *, predicts: Tensor, accept_index: Tensor, accept_token_num: Tensor, candidates: Tensor,
+        **rest: object,
+    ) -> None:  # fmt: skip
         accept(predicts, accept_index, accept_token_num, candidates)
 
     for name in ("verify_tree_greedy", "tree_speculative_sampling_target_only"):

@@ -186,9 +186,9 @@ class FakeDevice:
 
 def _mutated(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arguments that an operation writes to."""
-    known = {**dict(zip((each.name for each in operation._schema.arguments), args, strict=False)), **kwargs}
-    writes = {each.name for each in operation._schema.arguments if each.alias_info and each.alias_info.is_write}
-    return [value for name, value in known.items() if name in writes]
+    stated = operation._schema.arguments
+    known = {**dict(zip((each.name for each in stated), args, strict=False)), **kwargs}
+    return [known[each.name] for each in stated if each.is_write and each.name in known]
 
 
 def _on_cpu(value: Any) -> Any:

@@ -21,8 +21,12 @@ def written(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     names = _names(kernel.src) if isinstance(getattr(kernel, "src", None), str) else None
     if names is None:
         return args, kwargs
-    known = {**dict(zip(kernel.arg_names, args, strict=False)), **kwargs}
-    return [value for name, value in known.items() if name in names]
+    return [value for name, value in named(kernel, args, kwargs).items() if name in names]
+
+
+def named(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """A kernel's arguments by name."""
+    return {**dict(zip(getattr(kernel, "arg_names", []), args, strict=False)), **kwargs}
 
 
 @functools.cache
@@ -53,8 +57,8 @@ def _assignments(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, ast.AST]]
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             yield from ((target, node.value) for target in node.targets)
-        elif isinstance(node, ast.AugAssign | ast.NamedExpr) or (isinstance(node, ast.AnnAssign) and node.value):
-            yield node.target, node.value  # type: ignore[misc]
+        elif isinstance(node, ast.AugAssign | ast.NamedExpr | ast.AnnAssign) and node.value is not None:
+            yield node.target, node.value
         elif isinstance(node, ast.For):
             yield node.target, node.iter
 

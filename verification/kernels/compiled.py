@@ -18,16 +18,15 @@ _LARGEST = 448.0  # of float8_e4m3fn
 
 
 def _per_tensor_quant(name: str) -> Callable[..., None]:
-    # whether the scale is given is an argument of the template
-    static = name.endswith("true")
+    # whether the scale is given is an argument of the template, which a digest of the sources may follow
+    static = "true" in name.split("_")
     return lambda x, out, scale: quantization.per_tensor_quant(x, out, scale, static)
 
 
 def _store_cache(name: str) -> Callable[..., None]:
-    def store(
-        k: Tensor, v: Tensor, k_cache: Tensor, v_cache: Tensor, places: Tensor, size: int, skipped: int = -1
-    ) -> None:
-        written = places != skipped
+    def store(k: Tensor, v: Tensor, k_cache: Tensor, v_cache: Tensor, places: Tensor, *limits: int) -> None:
+        # how many parts, how many places, the place to skip: versions give the first, the last two or all
+        written = places != (limits[-1] if len(limits) > 1 else -1)
         k_cache[places[written]] = k[written]
         v_cache[places[written]] = v[written]
 
@@ -90,7 +89,7 @@ def _run(name: str) -> Callable[..., None]:
 def _per_token_group_quant(name: str) -> Callable[..., None]:
     # input, output, group, powers of two, rows first, aligned, with the activation, PDL, layout
     kinds, _, rest = name.partition("per_token_group_quant_")[2].partition("_t_fp8_e4m3_t_")
-    group, powers, _, _, activates, *_, layout = rest.split("_")
+    group, powers, _, _, activates, _, layout, *_ = rest.split("_")
 
     def quantize(x: Tensor, out: Tensor, scales: Tensor) -> None:
         if not kinds or layout != "flat" or "true" in (powers, activates):

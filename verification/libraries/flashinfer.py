@@ -20,14 +20,17 @@ _WRAPPERS = (
     "flashinfer.BatchMLAPagedAttentionWrapper",
     "flashinfer.mla.BatchMLAPagedAttentionWrapper",
 )
+_BUFFERS = ("qo_indptr", "kv_indptr", "kv_indices", "kv_len_arr")
 _RUNS = ("run", "forward", "forward_return_lse", "run_return_lse")
 
 
 class _Wrapper:
     """One of flashinfer's attention wrappers: every method call is an event."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, given: dict[str, Any] | None = None) -> None:
         self._name = name
+        # where graphs are captured, the wrapper keeps these, and upstream writes to them itself
+        self.__dict__.update({f"_{key}_buf": it for key, it in (given or {}).items() if key in _BUFFERS})
 
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
@@ -55,7 +58,7 @@ class _Wrapper:
 
 
 def _wrapper(name: str) -> Any:
-    return lambda *args, **kwargs: _Wrapper(name)
+    return lambda *args, **kwargs: _Wrapper(name, kwargs)
 
 
 def _layernorm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
@@ -76,6 +79,20 @@ def _ragged(**named: Any) -> Any:
 def _mm_fp4(a: Tensor, b: Tensor, *rest: Any, **named: Any) -> Tensor:
     out: Tensor | None = named.get("out")
     return out if out is not None else a.new_empty((a.shape[0], b.shape[1]), dtype=torch.bfloat16)
+
+
+def _fp4_quantize(*, input: Tensor, sf_vec_size: int, is_sf_swizzled_layout: bool, **rest: Any) -> Any:
+    width, rows = input.shape[-1], input.numel() // input.shape[-1]
+    scales = (rows, width // sf_vec_size)
+    if is_sf_swizzled_layout:
+        scales = (-(-rows // 128) * 128, -(-scales[1] // 4) * 4)
+    packed = input.new_empty((*input.shape[:-1], width // 2), dtype=torch.uint8)
+    return packed, input.new_empty(scales, dtype=torch.uint8)
+
+
+def _rows(cache: Any, weight: Tensor, *rest: Any, **named: Any) -> Tensor:
+    """An order of the rows of a weight."""
+    return torch.arange(weight.shape[0], device=weight.device)
 
 
 def _gate(
@@ -107,12 +124,17 @@ def install(numbers: bool) -> None:
         implement("flashinfer.sampling.top_k_top_p_sampling_from_probs", _sample)
         implement("flashinfer.fused_moe.fused_topk_deepseek", _gate)
     implement("flashinfer.utils.get_device_sm_count", lambda device: 132)
+    implement("flashinfer.utils.get_compute_capability", lambda device: torch.cuda.get_device_capability())
     implement("flashinfer.utils.get_trtllm_gen_multi_ctas_kv_counter_bytes", lambda *sizes: 1024)
     for name in _WRAPPERS:
         implement(name, _wrapper(name))
     implement("flashinfer.norm.layernorm", _layernorm)
     implement("flashinfer.decode.trtllm_batch_decode_with_kv_cache_mla", _decode)
     implement("flashinfer.prefill.trtllm_ragged_attention_deepseek", _ragged)
+    implement("flashinfer.nvfp4_block_scale_interleave", lambda scales: scales.new_empty(scales.numel()))
+    implement("flashinfer.fp4_quantize", _fp4_quantize)
+    for name in ("_maybe_get_cached_w3_w1_permute_indices", "get_w2_permute_indices_with_cache"):
+        implement(f"flashinfer.fused_moe.core.{name}", _rows)
     implement("flashinfer.mm_fp4", _mm_fp4)
     implement("flashinfer.gemm.mm_fp4", _mm_fp4)
     for name in ("flashinfer.cutlass_fused_moe", "flashinfer.fused_moe.cutlass_fused_moe"):

@@ -25,6 +25,8 @@ LARGEST = 1 << 18
 #: Numbers made from nothing are kept up to this size (elements); weights are larger.
 LARGEST_NEW_FLOAT = 1 << 16
 _RANDOM = ("rand", "normal", "multinomial", "bernoulli", "exponential", "dropout", "set_.")
+_MANY_COPIES = "aten._foreach_copy_.default"
+_BROADCAST = "c10d.broadcast_.default"
 _COMPARISONS = ("aten.allclose.default", "aten.equal.default")
 
 
@@ -80,6 +82,10 @@ class FakeDevice:
         if name in _COMPARISONS:
             self.unknown.append((name, (), ""))
             return True
+        if name == _MANY_COPIES:  # what is unknown of one says nothing of the others
+            for target, source in zip(*args[:2], strict=True):
+                self.run(torch.ops.aten.copy_.default, (target, source), {})
+            return None
         try:
             with self.mode:
                 result = operation(*args, **kwargs)
@@ -132,9 +138,11 @@ class FakeDevice:
     def _shadowed(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         name = str(operation)
         results = [leaf for leaf in _pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+        if name == _BROADCAST and args[2] == 0:  # what this rank sends stays as it is
+            return result
         if not self._computable(name, args, kwargs, results):
             if operation._schema.is_mutable:
-                self.written((args, kwargs))
+                self.written(_mutated(operation, args, kwargs))
             return result
 
         def number(value: Any) -> Any:
@@ -147,7 +155,7 @@ class FakeDevice:
             real = operation(*positional, **named)
         except Exception:  # the CPU lacks this operation for these types
             if operation._schema.is_mutable:
-                self.written((args, kwargs))
+                self.written(_mutated(operation, args, kwargs))
             return result
         numbers = [leaf for leaf in _pytree.tree_leaves(real) if isinstance(leaf, torch.Tensor)]
         if "empty" in name:
@@ -174,6 +182,13 @@ class FakeDevice:
         return bool(taken) or not any(
             each.is_floating_point() and each.numel() > LARGEST_NEW_FLOAT for each in results
         )
+
+
+def _mutated(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments that an operation writes to."""
+    stated = operation._schema.arguments
+    known = {**dict(zip((each.name for each in stated), args, strict=False)), **kwargs}
+    return [known[each.name] for each in stated if each.is_write and each.name in known]
 
 
 def _on_cpu(value: Any) -> Any:

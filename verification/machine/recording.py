@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from verification.kernels.lengths import LENGTHS
+from verification.machine import stores
 from verification.machine.fake import FakeDevice
 from verification.machine.trace import SILENT, TRACE
 
@@ -76,7 +78,7 @@ def capture_launches(device: FakeDevice | None, run: bool) -> None:
                 "triton", _kernel(self).__name__, args, {**kwargs, "grid": _grid(self, grid, args, kwargs)}
             )
             if device is not None:
-                device.written((args, kwargs))
+                _forget(device, _kernel(self), args, kwargs)
             if not run:
                 return None
             # trials of a tuner are no behaviour
@@ -122,10 +124,17 @@ def _kernel(launched: Any) -> Any:
     return launched
 
 
+def _forget(device: FakeDevice, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """What a kernel writes is not known any more, but for lengths that it makes of known ones."""
+    make = LENGTHS.get(kernel.__name__)
+    if make is None or not make(device, stores.named(kernel, args, kwargs)):
+        device.written(stores.written(kernel, args, kwargs))
+
+
 def _grid(launched: Any, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not callable(grid):
         return grid
-    known = {**dict(zip(getattr(_kernel(launched), "arg_names", []), args, strict=False)), **kwargs}
+    known = stores.named(_kernel(launched), args, kwargs)
     try:
         return grid(known)
     except KeyError as missing:  # decided by autotuning, on a GPU

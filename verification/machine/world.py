@@ -111,13 +111,14 @@ def enter(request: Request, modules: tuple[str, ...] = _MODULES) -> World:
 
 def _fake() -> FakeDevice:
     from verification.kernels.speculation import accept_one
-    from verification.libraries import tvm_ffi
+    from verification.libraries import sgl_kernel, tvm_ffi
     from verification.machine.fake import FakeDevice
 
     device = FakeDevice()
     for name in ("verify_tree_greedy", "tree_speculative_sampling_target_only"):
         device.stand_ins[f"sgl_kernel.{name}.default"] = accept_one
         tvm_ffi.STAND_INS[name] = functools.partial(accept_one, device)
+    sgl_kernel.accepts(functools.partial(accept_one, device))
     return device
 
 

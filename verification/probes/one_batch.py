@@ -13,6 +13,8 @@ from typing import Any
 from verification.probes import server_args
 
 _PLACES = ("sglang.benchmark.one_batch", "sglang.bench_one_batch")
+#: What the benchmark calls before it starts, where it has no function for that.
+_INITIALIZES = ("initialize_moe_config", "initialize_fp8_gemm_config", "initialize_fp4_gemm_config")
 _RUNNER = "_TorchBenchRunner"
 
 
@@ -34,6 +36,9 @@ def start(module: ModuleType, args: Any, ports: Any) -> Any:
     server_args.publish(args)
     if hasattr(module, "_init_process_global_configs"):
         module._init_process_global_configs()
+    else:
+        for name in _INITIALIZES:
+            getattr(module, name)(args)
     module.get_tokenizer = lambda *args, **kwargs: None
     return module.load_model(args, ports, 0, 0)[0]
 

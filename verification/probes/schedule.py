@@ -10,6 +10,11 @@ from typing import Any
 
 _MOST_BATCHES = 200
 _SHARED_PREFIX = 5  # tokens
+#: The first rank of each kind, by the names that versions give it; later ones publish them instead.
+_RANKS: dict[str, int | None] = {
+    "gpu_id": 0, "tp_rank": 0, "moe_ep_rank": 0, "pp_rank": 0, "attn_cp_rank": 0, "moe_dp_rank": 0,
+    "dp_rank": None,
+}  # fmt: skip
 
 
 def run(args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool) -> dict[str, Any]:
@@ -52,13 +57,18 @@ def _scheduler(args: Any, ports: Any, sent: list[Any]) -> Any:
     def send(channel: object, output: Any, *rest: Any, **named: Any) -> None:
         sent.append(output)
 
-    if "gpu_id" not in inspect.signature(module.Scheduler).parameters:  # later versions: a rank is published
+    asked = inspect.signature(module.Scheduler).parameters
+    ranks = {name: rank for name, rank in _RANKS.items() if name in asked}  # later versions: none
+    if not hasattr(module, "SenderWrapper"):  # its channels are made elsewhere, and hold the sockets
         from sglang.srt.managers.scheduler_components import ipc_channels
 
         ipc_channels.SenderWrapper.send_output = send
         server_args.publish(args)
-        return module.Scheduler(args, ports)
-    scheduler = module.Scheduler(args, ports, 0, 0, 0, 0, None)
+        scheduler = module.Scheduler(args, ports, **ranks)
+        if not hasattr(scheduler, "schedule_stream"):  # made by the loop, which does not run here
+            scheduler.schedule_stream = scheduler.device_module.Stream(priority=0)
+        return scheduler
+    scheduler = module.Scheduler(args, ports, **ranks)
     channel = types.SimpleNamespace(send_output=functools.partial(send, None))
     scheduler.send_to_detokenizer = scheduler.send_to_tokenizer = channel
     return scheduler

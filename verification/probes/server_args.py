@@ -57,6 +57,8 @@ def publish(args: Any) -> None:
     if importlib.util.find_spec("sglang.srt.runtime_context") is None:
         return
     context = importlib.import_module("sglang.srt.runtime_context")
-    if hasattr(context, "SpawnRanks"):
+    ranks = {}
+    if hasattr(context, "SpawnRanks"):  # later versions: with the ranks, which the scheduler is not given
         rank = context.spawn_world_rank(args, tp_rank=0, pp_rank=0)
-        context.publish(args, role="scheduler", ranks=context.SpawnRanks(world_rank=rank, gpu_id=0))
+        ranks["ranks"] = context.SpawnRanks(world_rank=rank, gpu_id=0)
+    context.publish(args, role="scheduler", **ranks)

@@ -119,7 +119,7 @@ def _one(
     if name == "forward":
         return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
     if name == "mutants":
-        return mutants.check(asker, ours, plan.mutants, plan.seed, plan.configurations)
+        return mutants.check(asker, ours, plan.mutants, plan.seed)
     if name.startswith("imports"):
         return imports.check(asker, upstream, ours, fresh=name == "imports-fresh")
     stated = declared.read(ours.folder.parent)

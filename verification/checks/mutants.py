@@ -12,7 +12,7 @@ import yaml
 
 from verification import corpus, mutants
 from verification.checks import arguments
-from verification.matrix import NUMBERS, Configuration
+from verification.matrix import CONFIGURATIONS, NUMBERS, Configuration
 from verification.mutants import Mutant
 from verification.probe_runner import ProbeRunner
 from verification.results import NOT_RUN, PASSED, Case, Check
@@ -21,10 +21,12 @@ from verification.subjects import Subject
 #: At least so much of those that ran is killed.
 SHARE = 0.8
 REASONS = Path(__file__).parents[1] / "survivors.yaml"
-_EVERY = 2  # each second launch command is tried
 _PACKAGE = "python/sglang/srt/"
 _NAMED = ("parts", "arguments")  # whose trials have names of their own
 _WORLD = {"mode": NUMBERS, "capability": [9, 0], "devices": 1}
+_DRAWN = ("v3-numbers",)  # forward passes whose lines are mutated, besides those of parts and arguments
+#: Those that only try what the others let pass: drafts, and production layouts over eight GPUs.
+_TRIED = ("v3-numbers-nextn", "v3-sm90-default", "v3-sm90-deepep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +49,20 @@ def survivors(file: Path = REASONS) -> tuple[Survivor, ...]:
     return tuple(Survivor(**one) for one in yaml.safe_load(file.read_text("utf-8")) or ())
 
 
-def check(
-    asker: ProbeRunner, ours: Subject, count: int, seed: int, configurations: Iterable[Configuration]
-) -> Check:
-    """Draw mutants of lines that parts, launch commands or quick forward passes with numbers execute.
+def check(asker: ProbeRunner, ours: Subject, count: int, seed: int) -> Check:
+    """Draw mutants of lines that parts, launch commands or a forward pass with numbers execute.
 
-    Each is tried on the cheapest of them first.
+    Each is tried on the cheapest of them first, and what no other check kills on larger forward passes.
     """
-    numbered = [one for one in configurations if one.quick and one.mode == NUMBERS]
-    worlds = {"parts": _WORLD, "arguments": _launched(), **{one.name: _asked(one) for one in numbered}}
+    passes = {one.name: _asked(one) for one in CONFIGURATIONS if one.name in {*_DRAWN, *_TRIED}}
+    worlds = {"parts": _WORLD, "arguments": _launched()} | {name: passes[name] for name in (*_DRAWN, *_TRIED)}
     lines: dict[str, Mapping[str, Any]] = {}
     for name, asked in worlds.items():
         said = asker.ask("mutants", ours, f"mutants-{name}-lines", {**asked, "record": True})
         if said.values is None:
             return Check("mutants", (), (f"{name} broke off", *said.lines))
         lines[name] = said.values["lines"]
-    chosen = draw(ours, lines, count, seed)
+    chosen = draw(ours, {name: found for name, found in lines.items() if name not in _TRIED}, count, seed)
     answers: dict[str, dict[str, Any]] = {}
     left = chosen
     for name, asked in worlds.items():
@@ -75,8 +75,8 @@ def check(
 
 
 def _launched() -> dict[str, Any]:
-    """Some of the launch commands, on one machine."""
-    commands = [one for one in corpus.read() if not one.refused and "sm90" in one.machines][::_EVERY]
+    """The launch commands that one machine takes."""
+    commands = [one for one in corpus.read() if not one.refused and "sm90" in one.machines]
     asked = arguments.question(commands, "sm90", None)
     return {"mode": NUMBERS, "arguments": asked}
 

@@ -45,6 +45,7 @@ def asked() -> Found:
         {"custom_logit_processor": "p", "extra_key": "k"}, {"priority": 2, "stream": True},
         {"session_params": {"id": "s"}}, {"session_params": 3},
         {"return_logprob": [True, False], "sampling_params": {"n": 2}},
+        {"lora_path": "l"}, {"lora_path": ["l", "m"]}, {"lora_path": "l", "sampling_params": {"n": 2}},
     )  # fmt: skip
     values: dict[str, Any] = {}
     number = iter(range(10**6))

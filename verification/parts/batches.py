@@ -63,7 +63,7 @@ class Loop:
                 self._decode()
             elif not self._waiting:
                 break
-            self.events.add("sizes", self.server.sizes())
+            self.events.add("sizes", self.server.sizes(), self.server.nodes())
         free = self.server.sizes()
         self.events.add("end", free)
 
@@ -180,7 +180,7 @@ def _fields(request: Any) -> dict[str, Any]:
     return {
         name: plain(value)
         for name, value in sorted(vars(request).items())
-        if value and isinstance(value, (bool, int, str, list))
+        if isinstance(value, (bool, int, str, list)) and value
     }
 
 

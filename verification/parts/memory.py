@@ -230,4 +230,8 @@ def cache_latent() -> Found:
     back = all(torch.equal(a[1:9], b[1:9]) for a, b in zip(before, pool.kv_buffer, strict=True))
     events.add("described", pool.get_kv_size_bytes(), [len(one) for one in pool.get_contiguous_buf_infos()])
     events.add("sizes", pool.get_contiguous_buf_infos()[1:])
-    return Found({"what is stored is read": all(same), "and comes back": back}, {"events": events.all})
+    told = [one.data_ptr() for one in pool.kv_buffer] == pool.data_ptrs.tolist()
+    return Found(
+        {"what is stored is read": all(same), "and comes back": back, "addresses are of the buffers": told},
+        {"events": events.all},
+    )

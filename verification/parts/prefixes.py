@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -16,6 +16,15 @@ from verification.parts.registry import Found, part
 POLICIES = ("lru", "lfu", "fifo", "mru", "filo", "priority")
 _TOKENS = 3  # different ones: prefixes are shared often
 _OPERATIONS = 160
+
+
+def nodes(cache: Any) -> Iterator[tuple[int, Any]]:
+    """Every node of a cache from the root on, each with its depth; children come in their order."""
+    stack = [(0, cache.root_node)]
+    while stack:
+        depth, node = stack.pop()
+        yield depth, node
+        stack += [(depth + 1, child) for child in reversed(node.children.values())]
 
 
 class Slots:
@@ -90,15 +99,13 @@ class Cache:
 
     def nodes(self) -> list[Any]:
         """Every node from the root on, with its children in their order."""
-        found, stack = [], [(self.made.root_node, 0)]
-        while stack:
-            node, depth = stack.pop()
-            found.append([
+        return [
+            [
                 depth, list(node.key.token_ids), plain(node.value), node.lock_ref, node.priority,
                 node.last_access_time, node.creation_time, plain(getattr(node, "hash_value", None)),
-            ])  # fmt: skip
-            stack += [(child, depth + 1) for child in reversed(node.children.values())]
-        return found
+            ]
+            for depth, node in nodes(self.made)
+        ]  # fmt: skip
 
     def slots(self, said: Any) -> Any:
         """The slots of what was found; later versions leave them to the node."""

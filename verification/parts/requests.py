@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from verification.parts.events import Events
-from verification.parts.prefixes import kept
+from verification.parts.prefixes import kept, nodes
 from verification.parts.versions import accepted
 
 VOCABULARY = 40
@@ -58,6 +58,10 @@ class Server:
             self.slots.available_size(), self.cache.evictable_size(), self.cache.protected_size(),
             self.rows.available_size(),
         ]  # fmt: skip
+
+    def nodes(self) -> list[list[int]]:
+        """Depth, priority and locks of each node of the cache."""
+        return [[depth, node.priority, node.lock_ref] for depth, node in nodes(self.cache)]
 
 
 def drawn(events: Events, index: int, **given: Any) -> Any:

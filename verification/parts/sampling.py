@@ -61,7 +61,9 @@ def sampler() -> Found:
                             values[name] = str(error)
                             continue
                         values[name] = [plain(tokens), _said(said)]
-        for top, some in (([0] * _ROWS, [None] * _ROWS), ([2] * _ROWS, [[1, 5]] * _ROWS)):
+        for top, some in (
+            ([0] * _ROWS, [None] * _ROWS), ([1] * _ROWS, [None] * _ROWS), ([2] * _ROWS, [[1, 5]] * _ROWS),
+        ):  # fmt: skip
             said = LogitsProcessorOutput(next_token_logits=_draw(2), hidden_states=None)
             whether = accepted(made.compute_logprobs_only, return_logprob=True)
             made.compute_logprobs_only(

@@ -25,8 +25,8 @@ _PACKAGE = "python/sglang/srt/"
 _NAMED = ("parts", "arguments")  # whose trials have names of their own
 _WORLD = {"mode": NUMBERS, "capability": [9, 0], "devices": 1}
 _DRAWN = ("v3-numbers",)  # forward passes whose lines are mutated, besides those of parts and arguments
-#: Those that only try what the others let pass: drafts, and production layouts over eight GPUs.
-_TRIED = ("v3-numbers-nextn", "v3-sm90-default", "v3-sm90-deepep")
+#: Those that only try what the others let pass: a scheduler, and production layouts over eight GPUs.
+_TRIED = ("v3-numbers-requests", "v3-sm90-default", "v3-sm90-deepep")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from typing import Any
 
 import torch
@@ -90,6 +91,25 @@ def _fp4_quantize(*, input: Tensor, sf_vec_size: int, is_sf_swizzled_layout: boo
     return packed, input.new_empty(scales, dtype=torch.uint8)
 
 
+def _fp4_experts(
+    *, hidden_states: Tensor, top_k: int, output: Tensor | None = None, **rest: Any
+) -> tuple[Tensor, ...]:
+    if output is not None:
+        return (output,)
+    rows, width = hidden_states.shape[0], 2 * hidden_states.shape[-1]
+    return (
+        hidden_states.new_empty((rows * top_k, width), dtype=torch.bfloat16),
+        hidden_states.new_empty((rows, top_k), dtype=torch.bfloat16),
+        hidden_states.new_empty(rows * top_k, dtype=torch.int32),
+    )
+
+
+def _activation(number: Any) -> Any:
+    """The activation whose number is given: the number is a name as well, below that of the activation."""
+    activations = importlib.import_module("flashinfer.fused_moe.core").ActivationType
+    return getattr(activations, number._stands_for.split(".")[-2])
+
+
 def _rows(cache: Any, weight: Tensor, *rest: Any, **named: Any) -> Tensor:
     """An order of the rows of a weight."""
     return torch.arange(weight.shape[0], device=weight.device)
@@ -135,6 +155,8 @@ def install(numbers: bool) -> None:
     implement("flashinfer.fp4_quantize", _fp4_quantize)
     for name in ("_maybe_get_cached_w3_w1_permute_indices", "get_w2_permute_indices_with_cache"):
         implement(f"flashinfer.fused_moe.core.{name}", _rows)
+    implement("flashinfer.fused_moe.core.ActivationType", _activation)
+    implement("flashinfer.fused_moe.trtllm_fp4_block_scale_moe", _fp4_experts)
     implement("flashinfer.mm_fp4", _mm_fp4)
     implement("flashinfer.gemm.mm_fp4", _mm_fp4)
     for name in ("flashinfer.cutlass_fused_moe", "flashinfer.fused_moe.cutlass_fused_moe"):

@@ -14,10 +14,10 @@ from builder.graph.modules import (
     Dynamic,
     Import,
     ImportKind,
-    Reference,
     Summary,
 )
 from builder.graph.names import absolute, imported_module
+from builder.graph.strings import mentions, references, words
 from builder.source.fields import nodes
 from builder.source.parse import parse
 
@@ -27,7 +27,6 @@ _IMPORTER_TEXTS = tuple(name.encode() for name in sorted(_IMPORTERS))
 _GLOBALS_WRITTEN = re.compile(
     rb"globals\(\)\s*(?:\[[^\]\n]*\]\s*=[^=]|\.update\b|\.setdefault\b)|sys\.modules\[__name__\]\s*="
 )
-_RELATIVE = re.compile(rb"[\"'](\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)[\"']")
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Try: tuple[type[ast.stmt], ...] = (ast.Try, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
 _Loop = (ast.For, ast.AsyncFor, ast.While)
@@ -40,7 +39,7 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
         tree = parse(data, path).tree
     except SyntaxError as error:
         said = (error.lineno or 0, error.msg or "invalid syntax")
-        return Summary(path, module, package, mentions=tuple(_words(data, tops)), error=said)
+        return Summary(path, module, package, mentions=tuple(words(data, tops)), error=said)
     walk = _Walk(module, package)
     walk.suite(tree.body, "eager", False, "")
     dynamic: tuple[Dynamic, ...] = ()
@@ -58,8 +57,8 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
         stores=frozenset(walk.stores),
         exports=tuple(walk.exports) if walk.exports is not None and walk.exports_constant else None,
         dynamic=dynamic,
-        references=tuple(_references(data, tops)),
-        mentions=tuple(_mentions(data, tree, tops, walk.parent if module else "")),
+        references=tuple(references(data, tree, module, walk.parent, tops)),
+        mentions=tuple(mentions(data, tree, tops, walk.parent if module else "")),
         program=b"__main__" in data and any(map(_is_main, tree.body)),
         open="__getattr__" in walk.names
         or ((b"globals()" in data or b"sys.modules[" in data) and _GLOBALS_WRITTEN.search(data) is not None),
@@ -336,48 +335,6 @@ def _part(part: ast.expr, values: Mapping[str, tuple[str, ...]]) -> tuple[str, .
     plain = isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None
     name = part.value.id if plain and isinstance(part.value, ast.Name) else ""  # type: ignore[attr-defined]
     return values.get(name, ("*",))
-
-
-def _references(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:
-    if not tops:
-        return
-    names = b"|".join(re.escape(t.encode()) for t in tops)
-    line, seen = 1, 0
-    for match in re.finditer(rb"[\"']((?:" + names + rb")(?:\.[A-Za-z_]\w*)+)(?::\w+)?[\"']", data):
-        line += data.count(b"\n", seen, match.start())
-        seen = match.start()
-        yield Reference(match[1].decode(), line)
-
-
-def _mentions(data: bytes, tree: ast.Module, tops: tuple[str, ...], parent: str) -> Iterator[Reference]:
-    """Names of the packages' modules in strings: alone, in a command (`python -m a.b`), in a sentence, or
-    relative to the package of the file (`".b"`)."""
-    if not tops:
-        return
-    names = "|".join(map(re.escape, tops))
-    # most lines that name a package import it: only the others can hold it in a string
-    if re.search(rf"(?m)^(?!\s*(?:from|import)\s)[^#\n]*\b(?:{names})\.".encode(), data):
-        dotted = re.compile(rf"(?<![\w./-])(?:{names})(?:\.[A-Za-z_]\w*)+")
-        for node in nodes(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                for found in dotted.findall(node.value):
-                    yield Reference(found, node.lineno)
-    if parent:
-        for match in _RELATIVE.finditer(data):
-            line = data.count(b"\n", 0, match.start()) + 1
-            yield Reference(absolute("." + match[1].decode().lstrip("."), parent), line)
-
-
-def _words(data: bytes, tops: tuple[str, ...]) -> Iterator[Reference]:
-    """Every word of an unparsable file that may name a module, because the file may import it."""
-    if not tops:
-        return
-    names = b"|".join(re.escape(t.encode()) for t in tops)
-    for number, line in enumerate(data.splitlines(), 1):
-        for match in re.finditer(rb"\b(?:" + names + rb")(?:\.[A-Za-z_]\w*)+", line):
-            yield Reference(match[0].decode(), number)
-            for name in re.findall(rb"[A-Za-z_]\w*", line[match.end() :]):
-                yield Reference(f"{match[0].decode()}.{name.decode()}", number)
 
 
 def _is_main(node: ast.stmt) -> bool:

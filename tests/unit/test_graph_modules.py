@@ -209,6 +209,29 @@ def test_strings_that_name_modules_are_references() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('_PACKAGE = "pkg.kernels"\nregister(target=f"{_PACKAGE}.gemm:run")\n', ["pkg.kernels.gemm"]),
+        ('_PACKAGE: str = "pkg.kernels"\nx = _PACKAGE + ".gemm" + ":run"\n', ["pkg.kernels.gemm"]),
+        ('_TOP = "pkg"\nx = f"{_TOP}.a.{kind}"\n', []),  # what is not known is no name
+        ('_TOP = "pkg"\n_TOP = other()\nx = f"{_TOP}.a"\n', []),  # bound twice
+        ('_TOP = "pkg"\ndef f(_TOP):\n    return f"{_TOP}.a"\n', []),
+        ('x = f"{__package__}.gemm:run"\n', ["pkg.sub.gemm"]),
+        ('x = f"{__name__}.part"\n', ["pkg.sub.mod.part"]),
+        ('_TOP = "pkg"\nx = f"{_TOP!r}.a"\n', []),
+    ],
+)
+def test_strings_put_together_from_constants_of_the_file_are_references(text: str, names: list[str]) -> None:
+    composed = [r.name for r in scan(text).references if r.name != "pkg.kernels"]
+    assert composed == names
+
+
+def test_a_constant_that_names_a_package_is_a_reference_before_what_it_is_part_of() -> None:
+    found = scan('_PACKAGE = "pkg.kernels"\nregister(target=f"{_PACKAGE}.gemm:run")\n')
+    assert [(r.name, r.line) for r in found.references] == [("pkg.kernels", 1), ("pkg.kernels.gemm", 2)]
+
+
+@pytest.mark.parametrize(
     ("text", "is_open"),
     [
         ("def __getattr__(name): ...", True),

@@ -205,7 +205,21 @@ class TestCheck:
         assert checks.judged(chosen, {"parts": answers}, ()).verdict == PASSED
         answers[chosen[0].name] = alive
         check = checks.judged(chosen, {"parts": answers}, ())
-        assert (check.verdict, check.lines) == (FAILED, ("3 of 5 mutants are killed, less than 80%",))
+        assert (check.verdict, check.lines) == (FAILED, ("3 of 5 mutants are killed: less than 80%",))
+
+    def test_one_that_nothing_can_tell_apart_does_not_count(self) -> None:
+        one, other, last = mutants.drawn(
+            {"python/sglang/srt/a.py": TEXT}, {"python/sglang/srt/a.py": EVERY}, 3, 0
+        )
+        dead = {"killed by": "p", "how": {"differs": [], "error": ""}}
+        answers = {one.name: dead, other.name: {"survived": ["p"]}, last.name: {"survived": ["p"]}}
+        reasons = [checks.Survivor("a.py", each.function, "*", "the same", True) for each in (other, last)]
+        check = checks.judged([one, other, last], {"parts": answers}, reasons)
+        assert check.verdict == PASSED
+        assert "is equivalent: the same" in str(check.cases)
+        assert checks.judged([one, other, last], {"parts": answers}, ()).lines == (
+            "1 of 3 mutants are killed: less than 80%",
+        )
 
     def test_reasons_of_this_repository_name_a_file_and_say_why(self) -> None:
         assert all(one.path.endswith(".py") and one.why for one in checks.survivors())

@@ -25,18 +25,24 @@ _PACKAGE = "python/sglang/srt/"
 _NAMED = ("parts", "arguments")  # whose trials have names of their own
 _WORLD = {"mode": NUMBERS, "capability": [9, 0], "devices": 1}
 _DRAWN = ("v3-numbers",)  # forward passes whose lines are mutated, besides those of parts and arguments
-#: Those that only try what the others let pass: a scheduler, and production layouts over eight GPUs.
-_TRIED = ("v3-numbers-requests", "v3-sm90-default", "v3-sm90-deepep")
+#: Those that only try what the others let pass: layouts over eight GPUs, FP8, a scheduler, and drafts.
+_TRIED = (
+    "v3-sm90-default", "v3-sm90-deepep", "v3-numbers-fp8-triton", "v3-numbers-requests", "v3-numbers-nextn"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Survivor:
-    """Why no check has to tell a mutant from the tree: `function` is a pattern, `before` what was edited."""
+    """Why no check has to tell a mutant from the tree: `function` is a pattern, `before` what was edited.
+
+    `equivalent`: nothing can tell them apart, so that the mutant does not count.
+    """
 
     path: str
     function: str
     before: str
     why: str
+    equivalent: bool = False
 
     def covers(self, one: Mutant) -> bool:
         edited = " ".join(one.before.split())
@@ -116,11 +122,11 @@ def judged(
     """A mutant that is killed passes. One that survives, or is like the tree, has not run; too many fail."""
     cases = [_case(one, answers, stated) for one in chosen]
     killed = sum(case.verdict == PASSED for case in cases)
-    tried = sum(bool(case.figures.get("tried")) for case in cases)
-    lines: tuple[str, ...] = ()
-    if tried and killed < SHARE * tried:
-        lines = (f"{killed} of {tried} mutants are killed, less than {SHARE:.0%}",)
-    return Check("mutants", tuple(cases), lines)
+    same = sum(bool(case.figures.get("equivalent")) for case in cases)
+    count = sum(bool(case.figures.get("tried")) for case in cases) - same
+    said = f"{killed} of {count} mutants are killed{f', and {same} are equivalent' if same else ''}"
+    few = bool(count) and killed < SHARE * count
+    return Check("mutants", tuple(cases), (f"{said}: less than {SHARE:.0%}",) if few else ())
 
 
 def _case(one: Mutant, answers: Mapping[str, Mapping[str, Any]], stated: Sequence[Survivor]) -> Case:
@@ -137,9 +143,13 @@ def _case(one: Mutant, answers: Mapping[str, Mapping[str, Any]], stated: Sequenc
             ran += said["survived"] if world == "parts" else [world]
     if not ran:
         return Case(name, NOT_RUN, (f"{one.shown}: no live function has this code",), about)
-    why = next((each.why for each in stated if each.covers(one)), "nobody has looked at it")
-    line = f"{one.shown} in {one.function}: survives {', '.join(ran)}: {why}"
-    return Case(name, NOT_RUN, (line,), {**about, "tried": True, "survived": ran})
+    reason = next((each for each in stated if each.covers(one)), None)
+    why = reason.why if reason else "nobody has looked at it"
+    same = bool(reason and reason.equivalent)
+    line = (
+        f"{one.shown} in {one.function}: {'is equivalent' if same else 'survives ' + ', '.join(ran)}: {why}"
+    )
+    return Case(name, NOT_RUN, (line,), {**about, "tried": True, "survived": ran, "equivalent": same})
 
 
 def _how(said: Mapping[str, Any]) -> str:

@@ -84,7 +84,7 @@ def limits() -> Found:
         "min_new_tokens": (-1, 0, 128, 129), "max_new_tokens": (None, -1, 0, 1),
         "logit_bias": (None, {"0": 1.0}, {str(VOCABULARY - 1): 1.0}, {str(VOCABULARY): 1.0}, {"-1": 1.0}),
         "stop": (None, "abc", ["a", "bcde"], []), "stop_token_ids": (None, [1, 1, 2]),
-        "stop_regex": (None, "a+b", ["a{2,5}", "(ab|cde)?f", "[a-z]", "x*", "^a.$"]),
+        "stop_regex": (None, "", "a+b", ["a{2,5}", "(ab|cde)?f", "[a-z]", "x*", "^a.$"]),
         "json_schema": (None, "{}"), "ignore_eos": (True,), "skip_special_tokens": (False,),
     }  # fmt: skip
     values: dict[str, Any] = {}

@@ -74,7 +74,7 @@ def tokens() -> Found:
         },
         {
             "ids": list(encoded.values()), "chat": list(chat), "class": type(made).__name__,
-            "stops": sorted(getattr(made, "additional_stop_token_ids", None) or ()),
+            "stops": sorted(getattr(made, "additional_stop_token_ids", ["nobody looked for any"]) or ()),
         },
     )  # fmt: skip
 

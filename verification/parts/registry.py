@@ -36,6 +36,7 @@ def load() -> None:
         batches,
         choices,
         configs,
+        kernel_targets,
         memory,
         prefixes,
         quantization,
@@ -46,5 +47,5 @@ def load() -> None:
         text,
     )
 
-    assert asked and batches and choices and configs and memory and prefixes and quantization
-    assert routing and sampling and scheduling and streams and text
+    assert asked and batches and choices and configs and kernel_targets and memory and prefixes
+    assert quantization and routing and sampling and scheduling and streams and text

@@ -104,7 +104,8 @@ class ProbeRunner:
         if done.returncode == 0 and said.exists():
             return Answer(json.loads(said.read_text()), seconds=spent)
         text = log.read_text(errors="replace").replace(str(subject.folder), "<tree>").rstrip()
-        text = text.replace(str(self.python.parents[1]), "<environment>")
+        for folder, name in ((self.python.parents[1], "<environment>"), (_ROOT.parent, "<harness>")):
+            text = text.replace(str(folder), name)
         return Answer(None, tuple(text.splitlines()[-_LINES:]), spent)
 
     def _environment(self, subject: Subject) -> dict[str, str]:

@@ -300,7 +300,7 @@ class TestAsking:
         count, program = tmp_path / "count", tmp_path / "python"
         program.write_text(
             f'#!/bin/sh\necho x >> {count}\nwhile [ "$1" != --out ]; do shift; done\n'
-            f'[ -e {tmp_path}/broken ] && {{ echo "Boom in $PWD/x.py"; exit 3; }}\n'
+            f'[ -e {tmp_path}/broken ] && {{ echo "Boom in $PWD/x"; exit 3; }}\n'
             f"""echo "{{\\"count\\": $(wc -l < {count})}}" > "$2"\n"""
         )
         program.chmod(0o755)
@@ -327,7 +327,7 @@ class TestAsking:
     ) -> None:
         (tmp_path / "broken").touch()
         answer = asker.ask("p", THEIRS, "n", {})
-        assert (answer.values, answer.lines) == (None, ("Boom in <harness>/x.py",))
+        assert (answer.values, answer.lines) == (None, ("Boom in <harness>/x",))
         (tmp_path / "broken").unlink()
         assert asker.ask("p", THEIRS, "n", {}).values == {"count": 2}  # a failure is not kept
 

@@ -105,7 +105,9 @@ def _fp4_experts(
 
 
 def _activation(number: Any) -> Any:
-    """The activation whose number is given: the number is a name as well, below that of the activation."""
+    """The activation whose number is given: the number may be a name, below that of the activation."""
+    if isinstance(number, int):
+        return number
     activations = importlib.import_module("flashinfer.fused_moe.core").ActivationType
     return getattr(activations, number._stands_for.split(".")[-2])
 

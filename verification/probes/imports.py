@@ -11,6 +11,7 @@ import json
 import os
 import select
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -54,7 +55,8 @@ def _attempt(name: str, tree: str) -> list[str]:
     except BaseException as error:
         frames = traceback.extract_tb(error.__traceback__)
         places = [f"{f.filename[len(tree) + 1 :]}:{f.lineno}" for f in frames if f.filename.startswith(tree)]
-        message = f"{type(error).__name__}: {error}".replace(tree, "<tree>")
+        message = f"{type(error).__name__}: {error}"
+        message = message.replace(tree, "<tree>").replace(sys.prefix, "<environment>")
         return ["fail", message[:300], places[-1] if places else ""]
 
 

@@ -157,7 +157,8 @@ class Unused:
         return False
 
     def locals(self, unit: Unit) -> list[ast.stmt]:
-        """Assignments of a constant to a local that nobody reads, though upstream's function did."""
+        """Assignments of a constant, or of a list of constants, to a local that nobody reads, though
+        upstream's function did."""
         key = f"unread locals {unit.version}"
         found: list[ast.stmt] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
         if found is None:
@@ -341,15 +342,15 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def constants(
     body: Iterable[ast.stmt], function: Function | None
-) -> Iterator[tuple[Function, ast.Assign, str]]:
-    """(function, statement, name) of every `name = <constant>` in a function, or `name = other and False`,
-    which is what a folded condition leaves."""
+) -> Iterator[tuple[Function, ast.stmt, str]]:
+    """(function, statement, name) of every `name = <constant>` in a function, of every `name = [<constants>]`
+    and the like, and of every `name = other and False`, which is what a folded condition leaves."""
     for stmt in body:
-        if isinstance(stmt, ast.Assign):
-            target, single = stmt.targets[0], len(stmt.targets) == 1
-            constant = single and isinstance(target, ast.Name) and _is_decided(stmt.value)
-            if function is not None and constant:
-                yield function, stmt, target.id  # type: ignore[attr-defined]
+        if isinstance(stmt, (ast.Assign, ast.AnnAssign)):
+            targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
+            decided = stmt.value is not None and _is_decided(stmt.value)
+            if function is not None and decided and len(targets) == 1 and isinstance(targets[0], ast.Name):
+                yield function, stmt, targets[0].id
         elif isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from constants(stmt.body, stmt)
         elif isinstance(stmt, ast.ClassDef):
@@ -360,7 +361,14 @@ def constants(
 
 
 def _is_decided(value: ast.expr) -> bool:
-    """Is it a constant, or a condition of names and of a constant that decides it?"""
+    """Is it a constant, a list, tuple, set or dict of such, or a condition of names and of a constant that
+    decides it?"""
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return all(map(_is_decided, value.elts))
+    if isinstance(value, ast.Set):  # the members must have a hash
+        return all(isinstance(member, ast.Constant) for member in value.elts)
+    if isinstance(value, ast.Dict):
+        return all(isinstance(key, ast.Constant) for key in value.keys) and all(map(_is_decided, value.values))
     if not isinstance(value, ast.BoolOp):
         return isinstance(value, ast.Constant)
     stop = isinstance(value.op, ast.Or)

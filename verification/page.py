@@ -30,6 +30,9 @@ _NOTES = {
     "that is no worse than upstream's worst.",
     "throughput": "Both servers under the same load: medians, and the ratio of ours to upstream's. A median "
     "passes that is no worse than upstream's worst.",
+    "defaults": "What the default backends of attention cost at full width, and others that are kept: "
+    "medians, and how many times upstream's default. These are told, not judged. A chunk of sparse attention "
+    "passes when it gives what its halves give.",
     "sizes": "What is shipped. One writer makes both wheels; the kernels' are the published one and ours.",
 }  # fmt: skip
 

@@ -33,17 +33,17 @@ def main() -> None:
 
     imported = time.perf_counter()
     engine = sglang.Engine(
-        **named({**_DEFAULTS, "model_path": asked["model"], **asked["arguments"]}, _fields())
+        **named({**_DEFAULTS, "model_path": asked["model"], **asked["arguments"]}, fields())
     )
     ready = time.perf_counter()
     prompts = models.prompts(asked["prompts"], asked["long"])
     rounds = []
     for _ in range(_ROUNDS):
-        _flush(engine)
+        flush(engine)
         alone = [_said(_generate(engine, input_ids=prompt)) for prompt in prompts]
-        _flush(engine)
+        flush(engine)
         structured = [_said(_generate(engine, _structured(), prompt=_ASKED))] if asked["structured"] else []
-        _flush(engine)
+        flush(engine)
         together = [_said(each) for each in _generate(engine, input_ids=prompts)]
         rounds.append({"alone": alone, "structured": structured, "together": together})
     done = time.perf_counter()
@@ -53,7 +53,7 @@ def main() -> None:
     answer = {
         "rounds": rounds,
         "digest": hashlib.sha256(json.dumps(first).encode()).hexdigest(),
-        "arguments": _arguments(info),
+        "arguments": arguments(info),
         "acceptance": states[0].get("avg_spec_accept_length"),
         "seconds": {
             "import": round(imported - start, 2), "start": round(ready - imported, 2),
@@ -78,7 +78,7 @@ _RENAMED = {
 _OWN = frozenset(("port", "nccl_port", "model_path", "tokenizer_path", "served_model_name"))
 
 
-def _fields() -> frozenset[str]:
+def fields() -> frozenset[str]:
     """The fields of this tree's ServerArgs."""
     from sglang.srt.server_args import ServerArgs
 
@@ -90,11 +90,11 @@ def named(arguments: Mapping[str, Any], fields: Set[str]) -> dict[str, Any]:
     return {name if name in fields else _RENAMED.get(name, name): value for name, value in arguments.items()}
 
 
-def _arguments(info: Mapping[str, Any]) -> dict[str, Any]:
+def arguments(info: Mapping[str, Any]) -> dict[str, Any]:
     """What the engine made of its arguments: the fields of ServerArgs that hold one plain value."""
     return {
         name: info[name]
-        for name in sorted(_fields() - _OWN)
+        for name in sorted(fields() - _OWN)
         if name in info and isinstance(info[name], (str, int, float, type(None)))
     }
 
@@ -107,7 +107,7 @@ def _structured() -> dict[str, Any]:
     return {**_SAMPLING, "ignore_eos": False, "max_new_tokens": 64, "json_schema": json.dumps(_SCHEMA)}
 
 
-def _flush(engine: Any) -> None:
+def flush(engine: Any) -> None:
     """Empty the radix cache, so that each round meets the same one. Raises RuntimeError when it does not."""
     for _ in range(100):
         if engine.flush_cache().success:

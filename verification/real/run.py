@@ -2,18 +2,16 @@
 
 Stages: `engines` (tokens and log-probabilities), `server` (replies over HTTP), `pair` (prefill and decode
 on two GPUs), `gains` (the time and memory of a start), `throughput` (of servers that are up), `sizes` (of
-what is shipped; no GPU is needed). The evidence of each call is a file of its own; `verification.page` joins
-them.
+what is shipped; no GPU is needed), `defaults` (what the default backends of attention cost). The evidence of
+each call is a file of its own; `verification.page` joins them.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -26,12 +24,12 @@ from typing import Any
 
 from verification import gpu, probe_runner
 from verification.evidence import statement
-from verification.real import compare, gains, models, pair, server
+from verification.real import compare, defaults, gains, models, pair, process, server
 from verification.real.matrix import CONFIGURATIONS, V3, Configuration
 from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 
-STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes")
+STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes", "defaults")
 _PROMPTS = 64
 _EACH = 280  # seconds for one engine
 
@@ -108,6 +106,12 @@ def main() -> None:
                 places, work, pairs, max(1, given.jobs // 2), deadline, lambda c: keep([*checks, c])
             )
             checks.append(done)
+        elif stage == "defaults":
+            measured = defaults.cases(
+                places, work, given.only, given.times, deadline,
+                lambda known: keep([*checks, Check("defaults", tuple(known))]),
+            )  # fmt: skip
+            checks.append(Check(stage, tuple(measured)))
         elif stage == "sizes":
             checks.append(Check(stage, tuple(gains.sizes(places, _packed(given.pack).get("sizes", {})))))
         elif stage == "throughput":
@@ -162,32 +166,14 @@ def _engine(
     place: Place, configuration: Configuration, model: Path, work: Path, again: bool
 ) -> dict[str, Any]:
     folder = work / "engines" / configuration.name / (f"{place.role}-again" if again else place.role)
-    folder.mkdir(parents=True, exist_ok=True)
-    question, answer, log = folder / "question.json", folder / "answer.json", folder / "log.txt"
     more: dict[str, Any] = {"port": server.free_port()}  # data parallelism counts its ports from it
     more |= configuration.upstream if place.role == "upstream" else {}
-    asked = {
+    question = {
         "model": str(model.resolve()), "arguments": {**configuration.arguments, **more},
         "prompts": _PROMPTS, "long": configuration.long, "structured": configuration.structured,
     }  # fmt: skip
-    question.write_text(json.dumps(asked))
-    answer.unlink(missing_ok=True)
-    command = place.command("verification.real.engine", str(question.resolve()), str(answer.resolve()))
     place = replace(place, more={**place.more, **configuration.environment})
-    with log.open("wb") as lines:
-        process = subprocess.Popen(
-            command, cwd=place.work, env=place.environment(), stdin=subprocess.DEVNULL, stdout=lines,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_EACH)
-        with contextlib.suppress(ProcessLookupError):  # an engine has processes of its own
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    if answer.exists():
-        found: dict[str, Any] = json.loads(answer.read_text())
-        return found
-    return {"error": log.read_text(errors="replace").replace(str(place.tree), "<tree>").splitlines()[-12:]}
+    return process.ask(place, "verification.real.engine", question, folder, _EACH)
 
 
 def _engines(

@@ -20,7 +20,7 @@ _DEFAULTS: dict[str, Any] = {
     "max_running_requests": 256, "cuda_graph_bs": [1, 8, 64, 256], "disable_piecewise_cuda_graph": True,
     "log_level": "warning", "grammar_backend": "none", "load_format": "dummy", "skip_tokenizer_init": True,
 }  # fmt: skip
-_FEW, _STEPS = 8, 64  # tokens of the short answer, and how many more the long one has
+_FEW, _STEPS = 8, 192  # tokens of the short answer, and how many more the long one has
 _TOKENS = 1000  # prompts are of the first tokens of the vocabulary
 
 

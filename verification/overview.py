@@ -1,8 +1,8 @@
 """docs/verification/README.md: what was compared, where, and of which tree, from the evidence beside it.
 
-`python -m verification.overview` writes it. A page belongs to the evidence whose tree, harness and command
-it states; its name begins with where it ran and has the day. What lies in the folder `superseded` was
-compared again later.
+`python -m verification.overview` writes it. A page belongs to the evidence whose tree, harness, requirements
+and command it states; its name begins with where it ran and has the day. What lies in the folder
+`superseded` was compared again later.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def _run(file: str, said: Mapping[str, Any], pages: Mapping[str, str]) -> Run:
     about = said["predicate"]
     digests = {one["name"]: next(iter(one["digest"].values())) for one in about["configuration"]}
     tree = said["subject"][0]["digest"]["gitTree"]
-    stated = (tree, digests["harness"], about["machine"].get("command", ""))
+    # what the harness asks for tells a CPU, where a run states no command, from a GPU
+    stated = (tree, digests["harness"], digests["requirements.txt"], about["machine"].get("command", ""))
     of = [name for name, text in pages.items() if all(one in text for one in stated)]
     if len(of) != 1:
         raise ValueError(f"{file}: one page must be made from it, found {', '.join(of) or 'none'}")

@@ -121,13 +121,13 @@ def _check(check: Mapping[str, Any], depth: int) -> Iterator[str]:
         yield ""
     for line in check.get("lines", ()):
         yield f"- **{_cell(line)}**"
-    rows = [case for case in check["cases"] if case["verdict"] != "passed" or _told(check["name"], case)]
+    rows = [case for case in check["cases"] if case["verdict"] != "passed" or told(check["name"], case)]
     if rows:
         yield "| case | verdict | |"
         yield "| --- | --- | --- |"
         for case in rows:
             said = (
-                _told(check["name"], case)
+                told(check["name"], case)
                 if case["verdict"] == "passed"
                 else " / ".join(case.get("lines", ()))
             )
@@ -135,7 +135,7 @@ def _check(check: Mapping[str, Any], depth: int) -> Iterator[str]:
         yield ""
 
 
-def _told(check: str, case: Mapping[str, Any]) -> str:
+def told(check: str, case: Mapping[str, Any]) -> str:
     """What is worth a row of a case that passed."""
     figures = case.get("figures", {})
     if check == "forward" and "events" in figures:
@@ -149,7 +149,7 @@ def _told(check: str, case: Mapping[str, Any]) -> str:
             f"{side} {', '.join(f'{count} {how}' for how, count in figures[side].items())}"
             for side in ("upstream", "ours")
         )
-    if check in ("mutations", "mutants"):
+    if check in ("mutations", "mutants", "defaults"):
         return " / ".join(case.get("lines", ()))
     if check == "engines" and "alone" in figures:
         return f"{figures['prompts']} prompts, digest {figures['digest'][:16]}{_bounded(figures)}"

@@ -13,10 +13,12 @@ from collections.abc import Iterator, Sequence
 from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any, ClassVar
+from xml.etree import ElementTree
 
 import pytest
 
-from verification.real import compare, engine, pair, server
+from verification import page, plot
+from verification.real import compare, defaults, engine, pair, server
 from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED, Case
 
@@ -310,3 +312,48 @@ class TestServers:
                 assert not server._listens(child.pid, port)
             finally:
                 child.communicate(b"\n")
+
+
+class TestDefaults:
+    @staticmethod
+    def measured(decode: float, backend: str) -> dict[str, Any]:
+        each = [[8, 4096, [decode, decode * 1.1, decode * 0.9]]]
+        return {"decode": each, "prefill": [], "arguments": {"attention_backend": backend}}
+
+    def test_each_size_says_the_medians_and_how_many_times_upstream_s(self) -> None:
+        upstream, ours, triton = defaults.CHOICES[:3]
+        found = defaults.compared([
+            (upstream, self.measured(2.0, "fa3")), (ours, self.measured(2.5, "flashinfer")),
+            (triton, {"error": ["no such backend"]}),
+        ])  # fmt: skip
+        assert [(case.name, case.verdict) for case in found] == [
+            ("v3 engines", NOT_RUN), ("v3 decode 8 x 4096", PASSED),
+        ]  # fmt: skip
+        assert "no such backend" in found[0].lines[0]
+        assert found[1].lines == ("upstream fa3 2 ms a step", "ours flashinfer 2.5 ms a step, 1.250 times")
+
+    def test_a_slower_default_is_told_and_drawn(self) -> None:
+        upstream, ours = defaults.CHOICES[:2]
+        found = defaults.compared([
+            (upstream, self.measured(2.0, "fa3")), (ours, self.measured(2.5, "flashinfer")),
+        ])  # fmt: skip
+        case = {
+            "name": found[0].name,
+            "verdict": PASSED,
+            "lines": found[0].lines,
+            "figures": found[0].figures,
+        }
+        said = {"predicate": {"checks": [{"name": "defaults", "cases": [case]}]}}
+        rows = plot.rows_of(said)
+        assert rows == [("v3 decode 8 x 4096", found[0].figures)]
+        drawn = plot.drawn(rows)
+        assert ElementTree.fromstring(drawn).tag.endswith("svg")
+        assert ">1.25<" in drawn
+        assert "1.250 times" in "".join(page.told("defaults", case))
+
+    def test_a_chunk_fails_when_ours_does_not_give_what_its_halves_give(self) -> None:
+        answers = {"upstream": {"error": ["CUDA error"]}, "ours": {"equal": True}}
+        assert defaults.chunk(34816, answers).verdict == PASSED
+        assert "CUDA error" in defaults.chunk(34816, answers).lines[0]
+        assert defaults.chunk(34816, {**answers, "ours": {"equal": False}}).verdict == FAILED
+        assert defaults.chunk(34816, {**answers, "ours": {"error": []}}).verdict == FAILED

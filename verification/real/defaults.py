@@ -21,6 +21,7 @@ _DECODE = ((1, 4096), (1, 16384), (1, 65536), (8, 4096), (8, 16384), (64, 2048),
 _PREFILL = ((1, 4096), (8, 16384), (32, 4096))
 #: Tokens of one chunk: up to 2^31 numbers of a result, at 128 heads of 512, and beyond.
 _CHUNKS = (32768, 34816, 65536)
+_CHUNK = "chunk of {} tokens, tilelang, 128 heads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def cases(
             continue
         answer = _measured(choice, of[choice.role], work, times, deadline)
         answers.setdefault((choice.architecture, choice.quantization), []).append((choice, answer))
-        found = [case for each in answers.values() for case in _compared(each)]
+        found = [case for each in answers.values() for case in compared(each)]
         keep(found)
     if not only or "chunks" in only:
         for tokens in _CHUNKS:
@@ -89,7 +90,7 @@ def _model(choice: Choice, work: Path) -> Path:
     return folder
 
 
-def _compared(answers: Sequence[tuple[Choice, Mapping[str, Any]]]) -> list[Case]:
+def compared(answers: Sequence[tuple[Choice, Mapping[str, Any]]]) -> list[Case]:
     """One case for each size: the medians, and each ratio to upstream's default."""
     model = answers[0][0].name
     measured = [(choice, answer) for choice, answer in answers if "error" not in answer]
@@ -135,15 +136,19 @@ def _backend(arguments: Mapping[str, Any]) -> str:
 
 
 def _chunk(of: Mapping[str, Place], tokens: int, work: Path, deadline: float) -> Case:
-    """Ours must give for a chunk what it gives for the chunk's halves; what upstream does is told."""
-    name, answers = f"chunk of {tokens} tokens, tilelang, 128 heads", {}
     if time.monotonic() > deadline:
-        return Case(name, NOT_RUN, ("there was no time left",))
+        return Case(_CHUNK.format(tokens), NOT_RUN, ("there was no time left",))
+    answers = {}
     for role, place in of.items():
         folder = work / "defaults" / f"chunk-{tokens}-{role}"
         answers[role] = process.ask(place, "verification.real.chunks", {"tokens": tokens}, folder, _EACH)
+    return chunk(tokens, answers)
+
+
+def chunk(tokens: int, answers: Mapping[str, Mapping[str, Any]]) -> Case:
+    """Ours must give for a chunk what it gives for the chunk's halves; what upstream does is told."""
     told = [f"{role}: {_chunked(answer)}" for role, answer in answers.items()]
-    return Case(name, PASSED if answers["ours"].get("equal") else FAILED, tuple(told))
+    return Case(_CHUNK.format(tokens), PASSED if answers["ours"].get("equal") else FAILED, tuple(told))
 
 
 def _chunked(answer: Mapping[str, Any]) -> str:

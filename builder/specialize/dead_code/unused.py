@@ -368,7 +368,8 @@ def _is_decided(value: ast.expr) -> bool:
     if isinstance(value, ast.Set):  # the members must have a hash
         return all(isinstance(member, ast.Constant) for member in value.elts)
     if isinstance(value, ast.Dict):
-        return all(isinstance(key, ast.Constant) for key in value.keys) and all(map(_is_decided, value.values))
+        constant = all(isinstance(key, ast.Constant) for key in value.keys)
+        return constant and all(map(_is_decided, value.values))
     if not isinstance(value, ast.BoolOp):
         return isinstance(value, ast.Constant)
     stop = isinstance(value.op, ast.Or)

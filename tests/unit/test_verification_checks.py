@@ -38,10 +38,16 @@ class TestParts:
         assert parts.case("config-v3", bad, bad).verdict == FAILED
 
     def test_an_error_in_both_trees_has_not_run_and_one_of_ours_fails(self) -> None:
-        error, said = {"error": "E: x", "place": ""}, part({})
+        error, said = {"error": "E: x", "place": "python/a.py:1"}, part({})
         assert parts.case("p", error, error).verdict == NOT_RUN
         assert parts.case("p", said, error).verdict == FAILED
         assert parts.case("p", error, said).verdict == FAILED
+
+    def test_an_error_that_no_code_of_a_tree_takes_part_in_is_a_fault_of_the_part(self) -> None:
+        error = {"error": "AttributeError: x", "place": ""}
+        assert parts.case("p", error, error).verdict == FAILED
+        absent = {"error": "ImportError: cannot import name 'x'", "place": ""}
+        assert parts.case("p", absent, absent).verdict == NOT_RUN
 
 
 class TestSuite:

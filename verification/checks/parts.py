@@ -16,6 +16,8 @@ _MODELS = {"v3": (3, 58, 61), "v3-nvfp4": (3, 58, 61), "v3-draft": (3, 58, 61), 
 _WIDTH = 200  # characters of a value that are shown
 _CALL = {"name": "weather", "arguments": {"city": "Paris"}, "streamed arguments": {"city": "Paris"}}
 _THOUGHTS = {"thoughts": "First this, then that.", "answer": "The answer is 4."}
+#: What a part that asks for what a version does not have ends with.
+_ABSENT = ("ImportError", "ModuleNotFoundError")
 #: Facts that hold in any tree which works, by part. A fact that is true or false must be true besides.
 EXPECTED: dict[str, dict[str, Any]] = {
     **{
@@ -55,6 +57,8 @@ def case(name: str, theirs: Mapping[str, Any] | None, mine: Mapping[str, Any] | 
     if "error" in theirs:
         same = theirs["error"] == mine.get("error")
         lines = (f"upstream: {_error(theirs)}", *(() if same else (f"ours: {_error(mine)}",)))
+        if same and not theirs["place"] and not theirs["error"].startswith(_ABSENT):
+            return Case(name, FAILED, (*lines, "no code of a tree was running: this part itself is wrong"))
         return Case(name, NOT_RUN if same else FAILED, lines)
     if "error" in mine:
         return Case(name, FAILED, ("upstream gives an answer", f"ours: {_error(mine)}"))

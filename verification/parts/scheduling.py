@@ -109,6 +109,8 @@ def _batch(events: Events, off: bool) -> None:
     if chunk is not None and draw.random() < 0.4:
         begun = drawn(events, 50)
         begun.init_next_round_input(server.cache)
+        if draw.random() < 0.4:  # its last chunk is as long as there is room
+            adder.rem_chunk_tokens = uncached(begun)
         left = adder.add_chunked_req(begun)
         events.add("begun", _request(begun), getattr(left, "rid", None), _state(adder))
     align = draw.choice((None, None, 8))

@@ -95,7 +95,12 @@ def _run(file: str, said: Mapping[str, Any], pages: Mapping[str, str]) -> Run:
     digests = {one["name"]: next(iter(one["digest"].values())) for one in about["configuration"]}
     tree = said["subject"][0]["digest"]["gitTree"]
     # what the harness asks for tells a CPU, where a run states no command, from a GPU
-    stated = (tree, digests["harness"], digests["requirements.txt"], about["machine"].get("command", ""))
+    stated = (
+        tree,
+        digests["harness"],
+        digests.get("requirements.txt", ""),
+        about["machine"].get("command", ""),
+    )
     of = [name for name, text in pages.items() if all(one in text for one in stated)]
     if len(of) != 1:
         raise ValueError(f"{file}: one page must be made from it, found {', '.join(of) or 'none'}")

@@ -113,6 +113,16 @@ class TestOverview:
         rows = [line for line in (table + old).splitlines() if line.startswith("|")]
         assert {line.count("|") for line in rows} == {8}
 
+    def test_one_tree_on_a_cpu_and_on_a_gpu_has_two_pages(self, tmp_path: Path) -> None:
+        for where, wanted in (("cpu", "1" * 64), ("gpu", "2" * 64)):
+            said = evidence_of("a" * 40, "h" * 64)
+            digest = {"name": "requirements.txt", "digest": {"sha256": wanted}}
+            said["predicate"]["configuration"].append(digest)
+            (tmp_path / f"{where}-1.json").write_text(json.dumps(said))
+            (tmp_path / f"{where}-2026-01-02.md").write_text(f"{'a' * 40} {'h' * 64} {wanted}")
+        table = overview.overview(tmp_path, frozenset())
+        assert table.count("(cpu-2026-01-02.md)") == table.count("(gpu-2026-01-02.md)") == 1
+
     def test_evidence_without_a_page_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "x.json").write_text(json.dumps(evidence_of("a" * 40, "h" * 64)))
         with pytest.raises(ValueError, match=r"x\.json: one page must be made from it, found none"):

@@ -332,6 +332,14 @@ class TestDefaults:
         assert "no such backend" in found[0].lines[0]
         assert found[1].lines == ("upstream fa3 2 ms a step", "ours flashinfer 2.5 ms a step, 1.250 times")
 
+    def test_without_upstream_s_default_nothing_is_compared(self) -> None:
+        upstream, ours, triton = defaults.CHOICES[:3]
+        found = defaults.compared([
+            (upstream, {"error": ["out of memory"]}), (ours, self.measured(2.5, "flashinfer")),
+            (triton, self.measured(5.0, "triton")),
+        ])  # fmt: skip
+        assert [(case.name, case.verdict) for case in found] == [("v3 engines", NOT_RUN)]
+
     def test_a_slower_default_is_told_and_drawn(self) -> None:
         upstream, ours = defaults.CHOICES[:2]
         found = defaults.compared([

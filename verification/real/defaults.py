@@ -100,6 +100,8 @@ def compared(answers: Sequence[tuple[Choice, Mapping[str, Any]]]) -> list[Case]:
         if "error" in answer
     ]
     found = [Case(f"{model} engines", NOT_RUN, tuple(lines))] if lines else []
+    if not measured or measured[0][0].role != "upstream":
+        return found  # a ratio would be to something else
     for kind, unit in (("decode", "ms a step"), ("prefill", "ms")):
         sizes = [tuple(row[:2]) for _, answer in measured[:1] for row in answer[kind]]
         for count, length in sizes:

@@ -43,7 +43,10 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("/tmp/verification-real"), help="logs and models")
     parser.add_argument("--stage", nargs="+", choices=STAGES, default=STAGES)
     parser.add_argument(
-        "--only", nargs="*", default=(), help="configurations, and pairs, whose name starts so"
+        "--only",
+        nargs="*",
+        default=(),
+        help="configurations, and pairs, whose name starts so; of `defaults`, those with just this name",
     )
     parser.add_argument("--gpus", type=int, help="how many GPUs to use; by default those that there are")
     parser.add_argument("--jobs", type=int, default=4, help="engines at a time")

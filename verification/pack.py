@@ -1,6 +1,6 @@
 """Packs what a machine with a GPU needs of two trees: `python -m verification.pack --out dist --to DIR`.
 
-An output, the upstream that it was made from and, if asked, both kernel wheels.
+An output, the upstream that it was made from and, if asked, the wheels of both and their kernel wheels.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from verification import subjects
 
 if TYPE_CHECKING:
+    from builder.emit.wheel import Wheel
     from builder.manifest.model import Manifest
     from builder.upstream.model import Upstream
 
@@ -41,20 +42,35 @@ def main() -> None:
     parser.add_argument(
         "--without", action="append", default=[], help="a file of kernel wheels that stays here"
     )
+    parser.add_argument(
+        "--wheels", action="store_true", help="the wheels of both trees go too, for the stage `installed`"
+    )
     given = parser.parse_args()
     try:
-        make(given.out, given.to, given.upstream, given.upstream_tree, given.kernel, given.without)
+        make(
+            given.out,
+            given.to,
+            given.upstream,
+            given.upstream_tree,
+            given.kernel,
+            given.without,
+            given.wheels,
+        )
     except (BuildError, OSError, KeyError, ValueError) as error:
         sys.exit(f"error: {error}")
 
 
 def make(
-    out: Path, to: Path, upstream: str, tree: Path | None, kernel: Path | None, leave: Sequence[str]
-) -> None:
+    out: Path, to: Path, upstream: str, tree: Path | None, kernel: Path | None, leave: Sequence[str],
+    both: bool = False,
+) -> None:  # fmt: skip
     """Write the packs of an output. Raises BuildError, OSError, KeyError or ValueError."""
     from builder.upstream.cache import default_cache
 
+    if both and tree is not None:
+        raise ValueError("upstream's wheel is made from upstream: leave out --upstream-tree")
     output = subjects.output(out)
+    whole: list[tuple[str, bytes]] = []
     cache = Path(os.environ.get("BUILDER_CACHE") or default_cache())
     wheels = kernels(kernel, origin(out), cache) if kernel else ()
     said: dict[str, Any] = {"output": asdict(output), "packs": {}, "sizes": kernel_sizes(wheels)}
@@ -62,11 +78,14 @@ def make(
         found, manifest = _found(upstream or output.upstream, output, cache)
         tree = subjects.upstream(found.tree, found.blobs.read, cache / "verification").folder
         if output.wheel:
-            ours = (out / output.wheel).stat().st_size
-            said["sizes"]["the wheel"] = [_wheel_bytes(found, manifest), ours]
+            theirs = _wheel(found, manifest)
+            mine = (out / output.wheel).read_bytes()
+            said["sizes"]["the wheel"] = [len(theirs.data), len(mine)]
+            whole = [(theirs.name, theirs.data), (output.wheel, mine)]
     folders, packs = (tree, out / "tree"), said["packs"]
     to.mkdir(parents=True, exist_ok=True)
-    for stale in ("subjects.json", *(f"kernel-{name}.whl" for name in NAMES)):  # of an earlier pack
+    kinds = ("kernel", "wheel")
+    for stale in ("subjects.json", *(f"{kind}-{name}.whl" for kind in kinds for name in NAMES)):
         (to / stale).unlink(missing_ok=True)
     for name, folder in zip(NAMES, folders, strict=True):
         data = pack(folder)
@@ -77,6 +96,10 @@ def make(
         packs[f"kernel-{name}"] = wheel.name
         packs[f"kernel-{name} sha256"] = hashlib.sha256(wheel.read_bytes()).hexdigest()
         packs[f"kernel-{name} without"] = " ".join(left_out)
+    for name, (filename, data) in zip(NAMES, whole if both else (), strict=False):
+        (to / f"wheel-{name}.whl").write_bytes(data)
+        packs[f"wheel-{name}"] = filename
+        packs[f"wheel-{name} sha256"] = hashlib.sha256(data).hexdigest()
     (to / "subjects.json").write_text(json.dumps(said, indent=1) + "\n")  # last: it makes a pack of them
 
 
@@ -98,14 +121,14 @@ def _found(spec: str, output: subjects.Output, cache: Path) -> tuple[Upstream, M
     return upstream, manifest
 
 
-def _wheel_bytes(upstream: Upstream, manifest: Manifest) -> int:
-    """How large upstream's wheel is, made by the writer that makes ours."""
+def _wheel(upstream: Upstream, manifest: Manifest) -> Wheel:
+    """Upstream's wheel, made by the writer that makes ours."""
     from builder.emit.wheel import build_wheel
     from builder.pipeline.build import version_of
     from builder.upstream.model import snapshot
 
     version, project = version_of(upstream, manifest), manifest.upstream.project
-    return len(build_wheel(snapshot(upstream), version, upstream.commit, project=project).data)
+    return build_wheel(snapshot(upstream), version, upstream.commit, project=project)
 
 
 def kernel_sizes(wheels: Sequence[Path]) -> dict[str, list[int]]:

@@ -28,9 +28,21 @@ class Place:
     work: Path
     left_out: tuple[str, ...] = ()  # modules of the kernel package that were too large to bring
     more: Mapping[str, str] = field(default_factory=dict)  # variables
+    python: str = sys.executable
+    alone: bool = False  # the tree is installed for that Python: nothing else is put on its path
 
     def environment(self) -> dict[str, str]:
         """The variables of a process that imports this tree, and nothing of another."""
+        always = {
+            "HF_HUB_OFFLINE": "1",
+            "TRANSFORMERS_OFFLINE": "1",
+            "TOKENIZERS_PARALLELISM": "false",
+            "PYTHONPYCACHEPREFIX": str(self.work / "bytecode"),
+            "SGLANG_JIT_DEEPGEMM_PRECOMPILE": "0",
+            **self.more,
+        }
+        if self.alone:
+            return {**{k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, **always}
         paths = [str(_HERE / "site"), str(self.tree / "python")]
         paths += [str(self.kernel)] if self.kernel else []
         given = os.environ.get("PYTHONPATH", "")
@@ -40,17 +52,12 @@ class Place:
             "PYTHONPATH": os.pathsep.join(paths),
             "VERIFICATION_ABSENT": " ".join((*absent(), *self.left_out)),
             "VERIFICATION_ROOT": str(_HERE.parents[1]),
-            "HF_HUB_OFFLINE": "1",
-            "TRANSFORMERS_OFFLINE": "1",
-            "TOKENIZERS_PARALLELISM": "false",
-            "PYTHONPYCACHEPREFIX": str(self.work / "bytecode"),
-            "SGLANG_JIT_DEEPGEMM_PRECOMPILE": "0",
-            **self.more,
+            **always,
         }
 
     def command(self, module: str, *words: str) -> Sequence[str]:
         """Run a module."""
-        return [sys.executable, "-m", module, *words]
+        return [self.python, "-m", module, *words]
 
 
 def absent() -> list[str]:

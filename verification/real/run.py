@@ -24,12 +24,12 @@ from typing import Any
 
 from verification import gpu, probe_runner
 from verification.evidence import statement
-from verification.real import compare, defaults, gains, models, pair, process, server
+from verification.real import compare, defaults, gains, installed, models, pair, process, server
 from verification.real.matrix import CONFIGURATIONS, V3, Configuration
 from verification.real.place import Place, absent
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 
-STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes", "defaults")
+STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes", "defaults", "installed")
 _PROMPTS = 64
 _EACH = 280  # seconds for one engine
 
@@ -115,6 +115,8 @@ def main() -> None:
                 lambda known: keep([*checks, Check("defaults", tuple(known))]),
             )  # fmt: skip
             checks.append(Check(stage, tuple(measured)))
+        elif stage == "installed":
+            checks.append(_installed(given.pack, work))
         elif stage == "sizes":
             checks.append(Check(stage, tuple(gains.sizes(places, _packed(given.pack).get("sizes", {})))))
         elif stage == "throughput":
@@ -238,19 +240,17 @@ def _model(work: Path, architecture: str = V3) -> Path:
 
 def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
     """The same corpus against upstream, ours, and upstream again; then upstream's bench_serving as client."""
-    upstream, ours = places
-    model, told, benched = _model(work), [], []
+    benched: list[dict[str, Any]] = []
+
+    def bench(running: server.Server, model: Path) -> None:
+        if len(benched) < len(places) and time.monotonic() < deadline:
+            out = work / f"bench-{running.place.role}.jsonl"
+            benched.append(server.bench(running, places[0], model, out))
+
     try:
-        for place, again in ((upstream, ""), (ours, ""), (upstream, "-again")):
-            log = work / "servers" / f"{place.role}{again}.txt"
-            with server.running(place, model, _TRITON, log) as running:
-                told.append(server.answers(running))
-                if not again and time.monotonic() < deadline:
-                    out = work / f"bench-{place.role}.jsonl"
-                    benched.append(server.bench(running, upstream, model, out))
+        cases = _replies(places, work, "servers", bench)
     except RuntimeError as error:
         return Check("server", (), tuple(str(error).splitlines()))
-    cases = compare.replies(told[0], told[2], told[1])
     counts = [
         {key: each.get(key) for key in ("completed", "total_output_tokens", "error")} for each in benched
     ]
@@ -258,6 +258,37 @@ def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
     lines = () if same else (f"upstream {counts[:1]}, ours {counts[1:]}",)
     cases.append(Case("bench_serving", PASSED if same else FAILED, lines, {"upstream and ours": benched}))
     return Check("server", tuple(cases))
+
+
+def _replies(
+    places: Sequence[Place], work: Path, logs: str,
+    meanwhile: Callable[[server.Server, Path], None] = lambda running, model: None,
+) -> list[Case]:  # fmt: skip
+    """Ours is compared with what upstream says twice. Raises RuntimeError for a server that ends."""
+    upstream, ours = places
+    model, told = _model(work), []
+    for place, again in ((upstream, ""), (ours, ""), (upstream, "-again")):
+        with server.running(place, model, _TRITON, work / logs / f"{place.role}{again}.txt") as running:
+            told.append(server.answers(running))
+            meanwhile(running, model)
+    return compare.replies(told[0], told[2], told[1])
+
+
+def _installed(pack: Path, work: Path) -> Check:
+    """Both wheels in environments of their own: what they require and lack, and what their servers reply."""
+    try:
+        upstream, ours = (installed.place(pack, role, work) for role in ("upstream", "ours"))
+    except (KeyError, OSError, subprocess.CalledProcessError) as error:
+        said = getattr(error, "stderr", None) or f"the pack has no such wheel: {error}"
+        return Check("installed", (Case("installed", NOT_RUN, tuple(said.splitlines()[-4:])),))
+    cases = [installed.requirements(installed.unmet(upstream), installed.unmet(ours))]
+    try:
+        cases += _replies((upstream, ours), work, "installed")
+    except RuntimeError as error:
+        lines = tuple(str(error).splitlines())
+        verdict = NOT_RUN if lines[0].startswith("the server of upstream") else FAILED
+        cases.append(Case("installed, server", verdict, lines))
+    return Check("installed", tuple(cases))
 
 
 def _pairs(

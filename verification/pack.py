@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import sys
 import tarfile
 import zipfile
@@ -194,15 +195,22 @@ def pack(folder: Path) -> bytes:
 
 
 def without(wheel: Path, to: Path, patterns: Sequence[str]) -> list[str]:
-    """Copy a wheel without the files that a pattern fits (some machines take no large ones); their names."""
-    left_out = []
-    with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as target:
-        for item in source.infolist():
-            if any(fnmatch.fnmatch(item.filename, pattern) for pattern in patterns):
-                left_out.append(item.filename)
-            else:
-                target.writestr(item, source.read(item), zipfile.ZIP_DEFLATED, 9)
-    return left_out
+    """Copy a wheel without the files that a pattern fits (some machines take no large ones); their names.
+
+    Where no pattern fits, the copy is the wheel byte for byte.
+    """
+    with zipfile.ZipFile(wheel) as source:
+        left_out = [
+            name for name in source.namelist() if any(fnmatch.fnmatch(name, each) for each in patterns)
+        ]
+        if left_out:
+            with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as target:
+                for item in source.infolist():
+                    if item.filename not in left_out:
+                        target.writestr(item, source.read(item), zipfile.ZIP_DEFLATED, 9)
+            return left_out
+    shutil.copyfile(wheel, to)
+    return []
 
 
 if __name__ == "__main__":

@@ -50,6 +50,17 @@ class TestPacks:
         (tmp_path / "build.json").write_text(json.dumps({"upstream": said}))
         assert pack.origin(tmp_path) == "c1"
 
+    def test_a_wheel_is_copied_byte_for_byte_unless_a_file_stays_here(self, tmp_path: Path) -> None:
+        wheel, to = tmp_path / "k-1.whl", tmp_path / "kernel-ours.whl"
+        with zipfile.ZipFile(wheel, "w", zipfile.ZIP_STORED) as packed:
+            packed.writestr("k/large.so", b"0" * 1000)
+            packed.writestr("k/a.py", "a = 1\n")
+        assert pack.without(wheel, to, ["*/small.so"]) == []
+        assert to.read_bytes() == wheel.read_bytes()
+        assert pack.without(wheel, to, ["*.so"]) == ["k/large.so"]
+        with zipfile.ZipFile(to) as packed:
+            assert packed.namelist() == ["k/a.py"]
+
     def test_sizes_are_of_whole_wheels_and_of_what_they_install(self, tmp_path: Path) -> None:
         wheels = []
         for name, size in (("one", 3000), ("two", 2000)):

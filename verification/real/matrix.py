@@ -12,7 +12,8 @@ _NEXTN = {
     "speculative_num_draft_tokens": 3,
 }  # fmt: skip
 _TILELANG = {"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"}
-SPARSE = {"SGLANG_NSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD": "0"}
+#: The variable's name up to 0.5.13, and since.
+SPARSE = {f"SGLANG_{name}_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD": "0" for name in ("NSA", "DSA")}
 _NO_OVERLAP = {"disable_overlap_schedule": True}
 _NO_GRAPH = {"disable_cuda_graph": True}
 _TRITON, _FLASHINFER = {"attention_backend": "triton"}, {"attention_backend": "flashinfer"}

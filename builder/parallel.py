@@ -1,7 +1,8 @@
-"""Runs work in a forked child process, which pickles the result and sends it back.
+"""Runs work in a forked child process, which leaves its pickled result in a file that both have open.
 
 The result never depends on the child: without `fork`, or if the child dies, this process does the work. What
-the child remembered comes back with its result.
+the child remembered comes back with its result. Through a pipe, a child that is done would keep its memory
+until somebody reads.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import tempfile
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
 from builder import memo, progress
 
@@ -31,51 +33,60 @@ class Future(Generic[T]):
             self._start()
 
     def _start(self) -> None:
-        reading, writing = os.pipe()
+        told = _file()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns when other threads exist
             child = os.fork()
         if child == 0:
             status = 1
             try:
-                os.close(reading)
                 progress.silence()
                 before = set(memo.added())
                 value = self._work()
                 remembered = {key: data for key, data in memo.added().items() if key not in before}
-                with os.fdopen(writing, "wb") as pipe:
-                    pipe.write(pickle.dumps((value, remembered), pickle.HIGHEST_PROTOCOL))
+                pickle.dump((value, remembered), told, pickle.HIGHEST_PROTOCOL)
+                told.flush()
                 status = 0
             except BaseException:  # the parent does the work again, and raises it there
                 pass
             finally:
                 os._exit(status)  # no exit handlers, no flushing of the parent's buffers
-        os.close(writing)
-        self._child, self._reading, self._pending = child, reading, True
-        self._unused = weakref.finalize(self, _end, child, reading)
+        self._child, self._told, self._pending = child, told, True
+        self._unused = weakref.finalize(self, _end, child, told)
 
     def result(self) -> T:
         """The value; waits for the child. Raises whatever the work raises."""
         if self._pending:
             self._pending = False
             self._unused.detach()
-            with os.fdopen(self._reading, "rb") as pipe:
-                data = pipe.read()
-            _, status = os.waitpid(self._child, 0)
-            # a child killed for lack of memory costs time, but does not fail the build
-            if status == 0:
-                self._value, remembered = pickle.loads(data)
-                memo.add(remembered)
-            else:
-                self._value = self._work()
+            self._value = self._waited()
         elif self._value is None:
             self._value = self._work()
         return self._value
 
+    def _waited(self) -> T:
+        _, status = os.waitpid(self._child, 0)
+        with self._told as told:
+            if status == 0:
+                told.seek(0)
+                value: T
+                value, remembered = pickle.load(told)
+                memo.add(remembered)
+                return value
+        # a child killed for lack of memory costs time, but does not fail the build
+        return self._work()
 
-def _end(child: int, reading: int) -> None:
+
+def _file() -> IO[bytes]:
+    """A file without a name: in memory where the system has such, else in the folder for temporary files."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("result"), "w+b")
+    return tempfile.TemporaryFile()
+
+
+def _end(child: int, told: IO[bytes]) -> None:
     """Kill and reap the child when its result is abandoned, for example after an error."""
-    os.close(reading)
+    told.close()
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 

@@ -33,6 +33,8 @@ _NOTES = {
     "defaults": "What the default backends of attention cost at full width, and others that are kept: "
     "medians, and how many times upstream's default. These are told, not judged. A chunk of sparse attention "
     "passes when it gives what its halves give.",
+    "installed": "Both wheels, and their kernel wheels, in environments of their own, without a stand-in for "
+    "any package: what they require and lack there, and what their servers reply.",
     "sizes": "What is shipped. One writer makes both wheels; the kernels' are the published one and ours.",
 }  # fmt: skip
 

@@ -41,6 +41,16 @@ def test_what_the_work_raises_is_raised_where_it_is_asked_for() -> None:
         asked.result()
 
 
+def test_a_child_that_is_done_ends_before_its_large_result_is_asked_for() -> None:
+    asked = submit(lambda: bytes(1 << 20))
+    waited = os.WEXITED | os.WNOWAIT | os.WNOHANG
+    until = time.monotonic() + 20
+    while not (ended := os.waitid(os.P_PID, asked._child, waited)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert ended and ended.si_status == 0
+    assert asked.result() == bytes(1 << 20)
+
+
 def test_a_child_that_dies_costs_time_and_not_the_value() -> None:
     parent = os.getpid()
 

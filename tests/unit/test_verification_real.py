@@ -53,6 +53,16 @@ class TestRealKernels:
         assert case.verdict == FAILED
         assert "logprobs" in case.lines[0]
 
+    def test_what_kernels_give_that_ours_does_not_have_is_told_and_arguments_are_judged(self) -> None:
+        upstream, other = answer([(1, -1.0)]), answer([(1, -1.5)])
+        case = compare.engines("e", [upstream], [other], 1, "upstream has a kernel")
+        assert case.verdict == NOT_RUN
+        assert case.lines[0] == "upstream has a kernel" and "logprobs" in case.lines[1]
+        assert compare.engines("e", [upstream], [upstream], 1, "upstream has a kernel").verdict == PASSED
+        changed = {**other, "arguments": {"tp_size": 2}}
+        asked = {**upstream, "arguments": {"tp_size": 1}}
+        assert compare.engines("e", [asked], [changed], 1, "upstream has a kernel").verdict == FAILED
+
     def test_it_is_seen_in_any_round_of_ours(self) -> None:
         upstream = answer([(1, -1.0)], [(1, -1.0)])
         assert compare.engines("e", [upstream], [answer([(1, -1.0)], [(2, -1.0)])], 1).verdict == FAILED
@@ -192,6 +202,13 @@ class TestRealKernels:
         assert compare.completed([good, good], [good]).verdict == FAILED
         assert compare.completed([good], [{**good, "completed": 7}]).verdict == FAILED
         assert compare.completed([{"error": ["boom"]}], [{"error": ["boom"]}]).verdict == FAILED
+
+    def test_a_load_that_only_one_server_had_compares_nothing(self) -> None:
+        good = {"completed": 8, "total_output_tokens": 40}
+        assert compare.benched([good, good]).verdict == PASSED
+        assert compare.benched([good, {**good, "completed": 7}]).verdict == FAILED
+        assert compare.benched([{"error": ["boom"]}] * 2).verdict == FAILED
+        assert compare.benched([good]).verdict == NOT_RUN
 
     def test_every_request_of_the_corpus_has_a_name_of_its_own(self) -> None:
         names = [name for name, _, _ in server.corpus()]

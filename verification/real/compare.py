@@ -22,8 +22,9 @@ KNOWN = "ours as in one of upstream's"
 
 
 def engines(
-    name: str, theirs: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]], prompts: int
-) -> Case:
+    name: str, theirs: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]], prompts: int,
+    others: str = "",
+) -> Case:  # fmt: skip
     """Compare engines' answers, output by output, over every round of every process.
 
     An output of ours that is, bit for bit, one that upstream gave is no difference. Where upstream repeats
@@ -34,6 +35,8 @@ def engines(
     Where that is more than rounding it bounds nothing: how far a few runs happen to lie apart says little
     of one more. Ours fails there when it is twice as far, and passes only if each of its outputs is one
     that upstream gave. A variant that upstream does repeat has to show the rest.
+
+    `others` says which of upstream's kernels ours does not have: what they give is told, not judged.
     """
     crashes = [answer["error"] for answer in theirs if "error" in answer]
     ours = [answer["error"] for answer in mine if "error" in answer]
@@ -42,7 +45,8 @@ def engines(
         return Case(name, NOT_RUN, ("upstream cannot run it here", *crashes[0][-4:], also))
     if ours:
         return Case(name, FAILED, ("upstream runs it, ours fails", *ours[0]))
-    lines = _differing(theirs[0]["arguments"], mine[0]["arguments"])
+    arguments = _differing(theirs[0]["arguments"], mine[0]["arguments"])
+    lines = list(arguments)
     parts: dict[str, Any] = {}
     runs = {part: (_runs(theirs, part), _runs(mine, part)) for part in _PARTS}
     apart = max(_spread(upstream) for upstream, _ in runs.values())
@@ -61,6 +65,8 @@ def engines(
         "seconds": {side: [answer["seconds"] for answer in answers]
                     for side, answers in (("upstream", theirs), ("ours", mine))},
     }  # fmt: skip
+    if others and lines and not arguments:
+        return Case(name, NOT_RUN, (others, *lines), figures)
     known = all(one.get(KNOWN) == one.get("outputs") for one in parts.values())
     if apart > _ROUNDING and not lines and not known:
         said = f"upstream's own runs differ by {apart:.3g}, more than rounding: nothing follows for ours"
@@ -202,6 +208,19 @@ def gain(
     worse = two > worst * (1 + allowed) if smaller_is_better else two < worst * (1 - allowed)
     lines = (f"median {two} of ours, upstream's worst is {worst}",) if worse else ()
     return Case(f"gain {name}", FAILED if worse else PASSED, lines, figures)
+
+
+def benched(answers: Sequence[Mapping[str, Any]]) -> Case:
+    """Did the same load, upstream's first, end with as many requests and tokens?"""
+    name, figures = "bench_serving", {"upstream and ours": list(answers)}
+    counts = [
+        {key: each.get(key) for key in ("completed", "total_output_tokens", "error")} for each in answers
+    ]
+    if len(counts) < 2:
+        return Case(name, NOT_RUN, ("there was no time left",), figures)
+    if counts[0] == counts[1] and not counts[0]["error"]:
+        return Case(name, PASSED, (), figures)
+    return Case(name, FAILED, (f"upstream {counts[0]}, ours {counts[1]}",), figures)
 
 
 def completed(theirs: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]]) -> Case:

@@ -75,7 +75,9 @@ _RENAMED = {
     "nsa_prefill_backend": "dsa_prefill_backend", "nsa_decode_backend": "dsa_decode_backend",
 }  # fmt: skip
 #: What every engine has for itself, and where this machine has the model.
-_OWN = frozenset(("port", "nccl_port", "model_path", "tokenizer_path", "served_model_name"))
+_OWN = frozenset(
+    ("port", "nccl_port", "model_path", "tokenizer_path", "served_model_name", "speculative_draft_model_path")
+)
 
 
 def fields() -> frozenset[str]:

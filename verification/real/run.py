@@ -27,7 +27,7 @@ from verification.evidence import statement
 from verification.real import compare, defaults, gains, installed, models, pair, process, server
 from verification.real.matrix import CONFIGURATIONS, V3, Configuration
 from verification.real.place import Place, absent
-from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
+from verification.results import FAILED, NOT_RUN, Case, Check
 
 STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes", "defaults", "installed")
 _PROMPTS = 64
@@ -212,7 +212,9 @@ def _engines(
                 mine = three.submit(_engine, ours, configuration, model, work, False)
                 second = three.submit(_engine, upstream, configuration, model, work, True)
             answers = (first.result(), second.result()), (mine.result(),)
-            case = compare.engines(configuration.name, *answers, _PROMPTS + configuration.long)
+            case = compare.engines(
+                configuration.name, *answers, _PROMPTS + configuration.long, configuration.others
+            )  # fmt: skip
         print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:500]}", flush=True)
         found[case.name] = case
         keep(Check("engines", tuple(found[each.name] for each in configurations if each.name in found)))
@@ -251,12 +253,7 @@ def _server(places: Sequence[Place], work: Path, deadline: float) -> Check:
         cases = _replies(places, work, "servers", bench)
     except RuntimeError as error:
         return Check("server", (), tuple(str(error).splitlines()))
-    counts = [
-        {key: each.get(key) for key in ("completed", "total_output_tokens", "error")} for each in benched
-    ]
-    same = len(counts) == 2 and counts[0] == counts[1] and not counts[0]["error"]
-    lines = () if same else (f"upstream {counts[:1]}, ours {counts[1:]}",)
-    cases.append(Case("bench_serving", PASSED if same else FAILED, lines, {"upstream and ours": benched}))
+    cases.append(compare.benched(benched))
     return Check("server", tuple(cases))
 
 

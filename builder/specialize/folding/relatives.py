@@ -6,11 +6,13 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from builder.source.fields import nodes
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.class_uses import is_named
+from builder.specialize.folding.relations import UNKNOWN, Relations, relations
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
@@ -25,10 +27,10 @@ def may_share_objects(world: SpecializerWorld, one: str, other: str) -> bool:
         return True
     heirs: set[str] = set()
     for name in (one, other):
-        heirs |= _closure(name, lambda name: {*_other_names(world, name), *_heirs(world, name)})
+        heirs |= _closure(name, partial(_kin, world))
     for heir in sorted(heirs):
-        lineage = _closure(heir, lambda name: {*_other_names(world, name), *_bases_of(world, name)})
-        if {one, other} <= lineage or _UNKNOWN in lineage or any(n.endswith("Meta") for n in lineage):
+        lineage = _closure(heir, partial(_lineage_names, world))
+        if {one, other} <= lineage or UNKNOWN in lineage or any(n.endswith("Meta") for n in lineage):
             return True
     return False
 
@@ -64,7 +66,7 @@ class _Family:
 
 def _families(world: SpecializerWorld, cls: str) -> Iterator[_Family]:
     """One for each class of this last name, and for each heir of one."""
-    heirs = _closure(cls, lambda name: {*_other_names(world, name), *_heirs(world, name)})
+    heirs = _closure(cls, partial(_kin, world))
     unseen = world.ask("inherits_unseen")
     set_from_outside = any(_sets_look_up(world, name) for name in _LOOKED_UP)
     for unit, node in (each for heir in sorted(heirs) for each in _classes(world, heir)):
@@ -214,7 +216,7 @@ def lends_methods(world: SpecializerWorld, cls: str) -> bool:
 
 
 def _lends(world: SpecializerWorld, cls: str) -> bool:
-    heirs = _closure(cls, lambda name: {*_other_names(world, name), *_heirs(world, name)})
+    heirs = _closure(cls, partial(_kin, world))
     methods = {name for _, node in _classes(world, cls) for name in _bound_to_self(node)}
     for heir in sorted(heirs) if methods else ():
         for path in sorted(world.words.holders(heir.encode())):
@@ -312,8 +314,6 @@ _ASKS = frozenset(
 _ABOUT_FUNCTIONS = frozenset(["__name__", "__qualname__", "__module__", "__doc__"])
 #: Metaclasses that give a class no methods of their own choice.
 _METACLASSES = frozenset(["abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"])
-#: Stands for a base that the text does not name, and for `type`, whose instances are classes.
-_UNKNOWN = "type"
 
 
 def _closure(name: str, further: Callable[[str], set[str]]) -> set[str]:
@@ -325,60 +325,16 @@ def _closure(name: str, further: Callable[[str], set[str]]) -> set[str]:
     return found
 
 
-def _other_names(world: SpecializerWorld, name: str) -> Iterator[str]:
-    """The names that an import or an assignment gives to what has this one, or the reverse."""
-    for node in _nodes(world, name):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                last = alias.name.rpartition(".")[2]
-                both = {last, alias.asname or last}
-                if name in both:
-                    yield from both
-        elif isinstance(node, ast.Assign):
-            sides = [*node.targets, node.value]
-            if all(isinstance(side, (ast.Name, ast.Attribute)) for side in sides):
-                yield from (names_of(side)[0] for side in sides)
-
-
-def _heirs(world: SpecializerWorld, name: str) -> Iterator[str]:
-    """The classes with a base of this last name."""
-    for node in _nodes(world, name):
-        if isinstance(node, ast.ClassDef) and name in _bases(node):
-            yield node.name
-
-
-def _bases_of(world: SpecializerWorld, name: str) -> Iterator[str]:
-    """The last names of the bases of each class that has this last name."""
-    for node in _nodes(world, name):
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            yield from _bases(node)
-        elif (
-            isinstance(node, ast.Assign)
-            and not isinstance(node.value, (ast.Name, ast.Attribute))
-            and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
-        ):
-            yield _UNKNOWN
-
-
-def _bases(cls: ast.ClassDef) -> Iterator[str]:
-    """The last names in the bases of a class."""
-    for base in cls.bases:
-        for node in ast.walk(base):
-            if isinstance(node, (ast.Name, ast.Attribute)):
-                yield names_of(node)[0]
-            elif isinstance(node, ast.Call):
-                yield _UNKNOWN
-
-
-def _nodes(world: SpecializerWorld, name: str) -> Iterator[ast.AST]:
-    """The imports, assignments and classes in whose lines a name stands."""
+def _related(world: SpecializerWorld, name: str) -> Iterator[Relations]:
     for path in sorted(world.words.holders(name.encode())):
-        unit = world.unit(path)
-        seen: set[ast.AST] = set()
-        for node in nodes_on(unit, name):
-            at: ast.AST | None = node
-            while at is not None and not isinstance(at, ast.stmt):
-                at = unit.module.parents.get(at)
-            if at is not None and at not in seen:
-                seen.add(at)
-                yield at
+        yield relations(world.unit(path), name)
+
+
+def _kin(world: SpecializerWorld, name: str) -> set[str]:
+    """The other names of what has this one, and the classes with a base of this last name."""
+    return {each for said in _related(world, name) for each in (*said.others, *said.heirs)}
+
+
+def _lineage_names(world: SpecializerWorld, name: str) -> set[str]:
+    """The other names of what has this one, and the bases of each class that has it."""
+    return {each for said in _related(world, name) for each in (*said.others, *said.bases)}

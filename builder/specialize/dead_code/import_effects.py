@@ -92,10 +92,15 @@ def _reached_without_import(world: SpecializerWorld, module: str, importer: str)
         inside = path == world.paths.get(package) or _takes_all(world, path, package)
         if inside and _reads_as_global(world.unit(path), last):
             return True
-        if _imports_package(outline, module) and (own or not _imports_at_the_top(outline, module)):
-            if last.encode() in outline.quoted and world.words.of(path).keys() & _BY_TEXT:
+        quoted, attribute = last.encode() in outline.quoted, last.encode() in outline.attributes
+        if (
+            (quoted or attribute)
+            and _imports_package(outline, module)
+            and (own or not _imports_at_the_top(outline, module))
+        ):
+            if quoted and world.words.of(path).keys() & _BY_TEXT:
                 return True
-            if last.encode() in outline.attributes and _reads_attribute(world, path, module):
+            if attribute and _reads_attribute(world, path, module):
                 return True
     return False
 

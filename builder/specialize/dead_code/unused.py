@@ -405,17 +405,8 @@ def _may_ask_for(data: bytes, outline: Outline, name: bytes) -> bool:
     """Is a name an attribute of something in a file, or a text such as "name" or "package.module:name"?"""
     if name in outline.attributes or name in outline.quoted:
         return True
-    return any(_ends_a_path(data, name + quote) for quote in (b'"', b"'"))
-
-
-def _ends_a_path(data: bytes, name: bytes) -> bool:
-    """Does a text follow a point or a colon?"""
-    at = data.find(name)
-    while at >= 0:
-        if data[max(0, at - 1) : at] in (b".", b":"):
-            return True
-        at = data.find(name, at + 1)
-    return False
+    ends = (mark + name + quote for mark in (b".", b":") for quote in (b'"', b"'"))
+    return any(end in data for end in ends)
 
 
 def _asks_itself(world: SpecializerWorld, unit: Unit, name: str) -> bool:

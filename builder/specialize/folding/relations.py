@@ -32,9 +32,16 @@ def relations(unit: Unit, name: str) -> Relations:
 
     It is found out for all names at once, except in a file of which something is about to leave.
     """
-    if unit.leaving or unit.hidden or not name.isascii():
-        return _of(name, _statements_with(unit, name))
-    return unit.told(("relations",), lambda: _all(unit)).get(name, _NONE)
+    state = len(unit.leaving), len(unit.hidden)
+    if not any(state) and name.isascii():
+        return unit.told(("relations",), lambda: _all(unit)).get(name, _NONE)
+    known: tuple[tuple[int, int], dict[str, Relations]] | None
+    known = unit.cache.get("relations")  # type: ignore[assignment]
+    if known is None or known[0] != state:
+        known = unit.cache["relations"] = state, {}
+    if name not in known[1]:
+        known[1][name] = _of(name, _statements_with(unit, name))
+    return known[1][name]
 
 
 _NONE = Relations()

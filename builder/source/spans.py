@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+_MARGIN = re.compile(rb"[ \t\f]*")
 _WORD = re.compile(rb"[A-Za-z_0-9\x80-\xff]")
 #: Start, end and new text; DEDENT as text takes the span off a line's indentation.
 Span = tuple[int, int, bytes]
@@ -25,7 +26,10 @@ def apply_spans(data: bytes, spans: Iterable[Span]) -> bytes:
             dedents[key] = dedents.get(key, 0) + end - start
         else:
             edits.append((start, end, text))
-    edits += [(start, start + amount, b"") for (start, _), amount in dedents.items()]
+    for (start, _), amount in dedents.items():
+        # a continuation may be indented by less than what its statement moves, suite by suite
+        blank = _MARGIN.match(data, start)
+        edits.append((start, min(start + amount, blank.end() if blank else start), b""))
     edits.sort(key=lambda s: (s[0], s[0] != s[1], -s[1], s[2] != b""))  # insertions first, outer before inner
     out: list[bytes] = []
     last = b""

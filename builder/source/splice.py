@@ -435,12 +435,27 @@ class _Splicer:
     def replace(self) -> None:
         """The replacements; one that is replaced in its turn is not written first."""
         parts = {by for by in self.replaced.values() if not isinstance(by, str)}
-        for node, by in self.replaced.items():
-            if node in parts:
-                continue
-            while not isinstance(by, str) and by in self.replaced:
-                by = self.replaced[by]
-            self.spans.extend(replace_spans(self.module, Replace(node, by)))
+        for node in self.replaced:
+            if node not in parts and not self.leaves_with_another(node):
+                self.spans.extend(replace_spans(self.module, Replace(node, self.replacement(node))))
+
+    def replacement(self, node: ast.expr) -> ast.expr | str:
+        """What is left of a replaced expression, its part replaced in its turn."""
+        by = self.replaced[node]
+        while not isinstance(by, str) and by in self.replaced:
+            by = self.replaced[by]
+        return by
+
+    def leaves_with_another(self, node: ast.expr) -> bool:
+        """Is this within a replaced expression, and in no part that is left of it?"""
+        chain: set[ast.AST] = {node}
+        at = self.module.parents.get(node)
+        while isinstance(at, _IN_EXPRESSIONS):
+            if at in self.replaced and self.replacement(at) not in chain:
+                return True
+            chain.add(at)
+            at = self.module.parents.get(at)
+        return False
 
     # -- spans --------------------------------------------------------------------------------
 
@@ -454,6 +469,10 @@ class _Splicer:
 
     def apply(self) -> bytes:
         return apply_spans(self.module.data, self.spans)
+
+
+#: What can stand between an expression and one around it.
+_IN_EXPRESSIONS = (ast.expr, ast.comprehension, ast.keyword, ast.arguments, ast.arg, ast.Slice)
 
 
 def _indented(source: str, indent: bytes) -> list[bytes]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_ops import random_ops
 from random_source import Text
@@ -33,6 +33,8 @@ def sample(seed: int) -> tuple[Module, list[Op]]:
 
 
 @given(st.integers(0, 2**32))
+@example(4219295)  # a part of a replaced expression begins where that begins
+@example(4209190960)  # a continuation is indented by less than what two suites around it move
 @settings(max_examples=100_000 if LONG else 400)
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 def test_the_text_after_any_operations_parses_to_the_tree_after_them(seed: int) -> None:

@@ -79,9 +79,10 @@ class Future(Generic[T]):
 
 def _file() -> IO[bytes]:
     """A file without a name: in memory where the system has such, else in the folder for temporary files."""
-    if hasattr(os, "memfd_create"):
+    try:
         return os.fdopen(os.memfd_create("result"), "w+b")
-    return tempfile.TemporaryFile()
+    except (AttributeError, OSError):  # another system, or one that forbids it
+        return tempfile.TemporaryFile()
 
 
 def _end(child: int, told: IO[bytes]) -> None:

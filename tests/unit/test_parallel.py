@@ -51,6 +51,11 @@ def test_a_child_that_is_done_ends_before_its_large_result_is_asked_for() -> Non
     assert asked.result() == bytes(1 << 20)
 
 
+def test_the_result_waits_in_a_file_where_memory_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    assert submit(lambda: [os.getpid()]).result() != [os.getpid()]
+
+
 def test_a_child_that_dies_costs_time_and_not_the_value() -> None:
     parent = os.getpid()
 

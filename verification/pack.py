@@ -63,12 +63,12 @@ def main() -> None:
 
 def make(
     out: Path, to: Path, upstream: str, tree: Path | None, kernel: Path | None, leave: Sequence[str],
-    both: bool = False,
+    with_wheels: bool = False,
 ) -> None:  # fmt: skip
     """Write the packs of an output. Raises BuildError, OSError, KeyError or ValueError."""
     from builder.upstream.cache import default_cache
 
-    if both and tree is not None:
+    if with_wheels and tree is not None:
         raise ValueError("upstream's wheel is made from upstream: leave out --upstream-tree")
     output = subjects.output(out)
     whole: list[tuple[str, bytes]] = []
@@ -79,10 +79,9 @@ def make(
         found, manifest = _found(upstream or output.upstream, output, cache)
         tree = subjects.upstream(found.tree, found.blobs.read, cache / "verification").folder
         if output.wheel:
-            theirs = _wheel(found, manifest)
-            mine = (out / output.wheel).read_bytes()
-            said["sizes"]["the wheel"] = [len(theirs.data), len(mine)]
-            whole = [(theirs.name, theirs.data), (output.wheel, mine)]
+            theirs, mine = _wheel(found, manifest), out / output.wheel
+            said["sizes"]["the wheel"] = [len(theirs.data), mine.stat().st_size]
+            whole = [(theirs.name, theirs.data), (mine.name, mine.read_bytes())] if with_wheels else []
     folders, packs = (tree, out / "tree"), said["packs"]
     to.mkdir(parents=True, exist_ok=True)
     kinds = ("kernel", "wheel")
@@ -97,7 +96,7 @@ def make(
         packs[f"kernel-{name}"] = wheel.name
         packs[f"kernel-{name} sha256"] = hashlib.sha256(wheel.read_bytes()).hexdigest()
         packs[f"kernel-{name} without"] = " ".join(left_out)
-    for name, (filename, data) in zip(NAMES, whole if both else (), strict=False):
+    for name, (filename, data) in zip(NAMES, whole, strict=False):
         (to / f"wheel-{name}.whl").write_bytes(data)
         packs[f"wheel-{name}"] = filename
         packs[f"wheel-{name} sha256"] = hashlib.sha256(data).hexdigest()

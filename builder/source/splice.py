@@ -472,7 +472,7 @@ class _Splicer:
 
 
 #: What can stand between an expression and one around it.
-_IN_EXPRESSIONS = (ast.expr, ast.comprehension, ast.keyword, ast.arguments, ast.arg, ast.Slice)
+_IN_EXPRESSIONS = (ast.expr, ast.comprehension, ast.keyword, ast.arguments, ast.arg)
 
 
 def _indented(source: str, indent: bytes) -> list[bytes]:

@@ -61,6 +61,11 @@ class TestPacks:
         with zipfile.ZipFile(to) as packed:
             assert packed.namelist() == ["k/a.py"]
 
+    def test_upstreams_wheel_needs_upstream_itself(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="--upstream-tree"):
+            pack.make(tmp_path, tmp_path / "to", "", tmp_path, None, (), with_wheels=True)
+        assert not (tmp_path / "to").exists()
+
     def test_sizes_are_of_whole_wheels_and_of_what_they_install(self, tmp_path: Path) -> None:
         wheels = []
         for name, size in (("one", 3000), ("two", 2000)):

@@ -7,6 +7,7 @@ import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from verification.results import FAILED, NOT_RUN, PASSED, Case
@@ -23,7 +24,7 @@ KNOWN = "ours as in one of upstream's"
 
 def engines(
     name: str, theirs: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]], prompts: int,
-    others: str = "",
+    other_kernels: str = "",
 ) -> Case:  # fmt: skip
     """Compare engines' answers, output by output, over every round of every process.
 
@@ -36,7 +37,7 @@ def engines(
     of one more. Ours fails there when it is twice as far, and passes only if each of its outputs is one
     that upstream gave. A variant that upstream does repeat has to show the rest.
 
-    `others` says which of upstream's kernels ours does not have: what they give is told, not judged.
+    `other_kernels` says which of upstream's kernels ours does not have: what they give is told, not judged.
     """
     crashes = [answer["error"] for answer in theirs if "error" in answer]
     ours = [answer["error"] for answer in mine if "error" in answer]
@@ -65,8 +66,8 @@ def engines(
         "seconds": {side: [answer["seconds"] for answer in answers]
                     for side, answers in (("upstream", theirs), ("ours", mine))},
     }  # fmt: skip
-    if others and lines and not arguments:
-        return Case(name, NOT_RUN, (others, *lines), figures)
+    if other_kernels and lines and not arguments:
+        return Case(name, NOT_RUN, (other_kernels, *lines), figures)
     known = all(one.get(KNOWN) == one.get("outputs") for one in parts.values())
     if apart > _ROUNDING and not lines and not known:
         said = f"upstream's own runs differ by {apart:.3g}, more than rounding: nothing follows for ours"
@@ -213,14 +214,9 @@ def gain(
 def benched(answers: Sequence[Mapping[str, Any]]) -> Case:
     """Did the same load, upstream's first, end with as many requests and tokens?"""
     name, figures = "bench_serving", {"upstream and ours": list(answers)}
-    counts = [
-        {key: each.get(key) for key in ("completed", "total_output_tokens", "error")} for each in answers
-    ]
-    if len(counts) < 2:
+    if len(answers) < 2:
         return Case(name, NOT_RUN, ("there was no time left",), figures)
-    if counts[0] == counts[1] and not counts[0]["error"]:
-        return Case(name, PASSED, (), figures)
-    return Case(name, FAILED, (f"upstream {counts[0]}, ours {counts[1]}",), figures)
+    return replace(completed(answers[:1], answers[1:]), name=name, figures=figures)
 
 
 def completed(theirs: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]]) -> Case:

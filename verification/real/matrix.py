@@ -12,7 +12,7 @@ _NEXTN = {
     "speculative_num_draft_tokens": 3,
 }  # fmt: skip
 _TILELANG = {"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"}
-#: The variable's name up to 0.5.13, and since.
+#: The variable's name before 0.5.13, and since: versions that know both overwrite the first at their start.
 SPARSE = {f"SGLANG_{name}_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD": "0" for name in ("NSA", "DSA")}
 _DENSE = "upstream computes short prefills densely with FlashAttention 3, ours sparsely"
 _NO_OVERLAP = {"disable_overlap_schedule": True}
@@ -33,7 +33,7 @@ class Configuration:
     gpus: int = 1
     structured: bool = True
     long: int = 0  # prompts longer than what sparse attention selects
-    others: str = ""  # which of upstream's kernels ours does not have, whatever the arguments are
+    other_kernels: str = ""  # which of upstream's kernels ours does not have, whatever the arguments are
 
 
 CONFIGURATIONS = (
@@ -52,7 +52,7 @@ CONFIGURATIONS = (
     Configuration("v3-nextn-flashinfer", arguments={**_FLASHINFER, **_NEXTN}, structured=False),
     Configuration("v3-nextn-triton", arguments={**_TRITON, **_NEXTN}, structured=False),
     # Short prefills are computed densely by default. 0 has both trees compute all of them sparsely.
-    Configuration("v32", V32, upstream=_TILELANG, long=4, others=_DENSE),
+    Configuration("v32", V32, upstream=_TILELANG, long=4, other_kernels=_DENSE),
     Configuration("v32-sparse", V32, upstream=_TILELANG, environment=SPARSE),
     Configuration("v32-sparse-long", V32, upstream=_TILELANG, environment=SPARSE, long=4),
     Configuration("v3-two-gpus", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),

@@ -213,7 +213,7 @@ def _engines(
                 second = three.submit(_engine, upstream, configuration, model, work, True)
             answers = (first.result(), second.result()), (mine.result(),)
             case = compare.engines(
-                configuration.name, *answers, _PROMPTS + configuration.long, configuration.others
+                configuration.name, *answers, _PROMPTS + configuration.long, configuration.other_kernels
             )  # fmt: skip
         print(f"{case.verdict:8} {case.name} {' | '.join(case.lines)[:500]}", flush=True)
         found[case.name] = case

@@ -87,12 +87,12 @@ def _reached_without_import(world: SpecializerWorld, module: str, importer: str)
     for path in sorted(world.words.holding([last.encode()])):
         own = path == world.paths.get(importer)
         data, outline = world.files[path], world.outline(path)
-        if last.encode() in outline.quoted and not own and b"sys.modules" in data:
+        quoted, attribute = last.encode() in outline.quoted, last.encode() in outline.attributes
+        if quoted and not own and b"sys.modules" in data:
             return True
         inside = path == world.paths.get(package) or _takes_all(world, path, package)
         if inside and _reads_as_global(world.unit(path), last):
             return True
-        quoted, attribute = last.encode() in outline.quoted, last.encode() in outline.attributes
         if (
             (quoted or attribute)
             and _imports_package(outline, module)

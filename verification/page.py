@@ -19,6 +19,8 @@ _NOTES = {
     "imports": "Every module of the emitted tree is imported in both trees.",
     "imports-fresh": "The same, each module in a process that has imported nothing else of the tree.",
     "forward": "Prefill and decode: the same operations on the same data; the same logits, tokens, KV cache.",
+    "servers": "Servers as a user starts them, on the CPU with real numbers: the same requests get the same "
+    "replies. Upstream is asked again where a reply differs; what it does not repeat has not run.",
     "suite": "Upstream's own tests, run from the pin against both trees: the same verdict test by test.",
     "mutations": "The emitted tree is broken on purpose; a mutation passes when another check catches it.",
     "mutants": "Lines that the checks execute are edited at random; a mutant passes when a check kills it. "

@@ -10,10 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import fail
-from verification import corpus, coverage, declared, environment, matrix, mutation, probe_runner, suite
+from verification import (
+    corpus,
+    coverage,
+    declared,
+    environment,
+    matrix,
+    mutation,
+    probe_runner,
+    servers,
+    suite,
+)
 from verification.checks import arguments, forward, imports, launch, mutants, mutations, parts
+from verification.checks import servers as started
 from verification.checks import suite as suites
 from verification.results import FAILED, PASSED, Case, Check
+from verification.servers import Server
 from verification.subjects import Output, Subject
 
 CHECKS = (
@@ -23,6 +35,7 @@ CHECKS = (
     "launch",
     "imports",
     "forward",
+    "servers",
     "suite",
     "imports-fresh",
     "mutations",
@@ -39,6 +52,7 @@ class Plan:
 
     checks: tuple[str, ...]
     configurations: tuple[matrix.Configuration, ...]
+    servers: tuple[Server, ...]
     jobs: int
     cache: Path
     work: Path | None  # where logs stay; None: a folder that is removed
@@ -52,9 +66,14 @@ def left_out(plan: Plan) -> dict[str, str]:
     """What the plan does not run, with the reason."""
     found = {name: "slow; by name only" if name in SLOW else "not asked for" for name in CHECKS}
     found = {name: why for name, why in found.items() if name not in plan.checks}
-    missing = len(matrix.CONFIGURATIONS) - len(plan.configurations)
-    if "forward" in plan.checks and missing:
-        found["forward: configurations"] = f"{missing} of {len(matrix.CONFIGURATIONS)} not asked for"
+    sets = (
+        ("forward", "configurations", plan.configurations, matrix.CONFIGURATIONS),
+        ("servers", "servers", plan.servers, servers.read()),
+    )
+    for name, what, asked, every in sets:
+        missing = len(every) - len(asked)
+        if name in plan.checks and missing:
+            found[f"{name}: {what}"] = f"{missing} of {len(every)} not asked for"
     return found
 
 
@@ -118,6 +137,8 @@ def _one(
         return parts.check(asker, upstream, ours)
     if name == "forward":
         return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
+    if name == "servers":
+        return started.check(asker, upstream, ours, plan.servers, plan.jobs)
     if name == "mutants":
         return mutants.check(asker, ours, plan.mutants, plan.seed)
     if name.startswith("imports"):

@@ -33,8 +33,11 @@ _SHOWN = 12  # lines of a failed check, for people
     "--check", "checks", multiple=True, metavar="NAME", help="Only this check; an unknown name lists all."
 )
 @click.option(
-    "--only", multiple=True, metavar="NAME", help="Only forward passes whose names start with this."
-)
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Only forward passes and servers whose names start with this.",
+)  # fmt: skip
 @click.option("--quick", is_flag=True, help="Run only a small set of forward passes.")
 @click.option(
     "--upstream-tree", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
@@ -78,7 +81,7 @@ def command(
     request = options.ask(**shared)
     _find_harness()
 
-    from verification import matrix, run, subjects
+    from verification import matrix, run, servers, subjects
     from verification.evidence import NAME, statement
     from verification.page import page
     from verification.results import FAILED
@@ -90,10 +93,9 @@ def command(
         built = subjects.output(out)
     except (OSError, KeyError, ValueError):
         raise fail("C001", f"'{out}' holds no output of the builder.", hint="run `make dist` first") from None
-    try:
-        configurations = matrix.chosen(only, quick)
-    except KeyError as unknown:
-        raise click.UsageError(f"no forward pass has a name that starts with {unknown}") from None
+    for name in only:
+        if not matrix.chosen((name,)) and not servers.chosen((name,)):
+            raise click.UsageError(f"no forward pass and no server has a name that starts with '{name}'")
     place = evidence or out.resolve().parent / NAME
     folder = os.fsencode(place.absolute().parent)
     if not os.path.isdir(folder):
@@ -103,7 +105,8 @@ def command(
     ours = subjects.ours(out)
     plan = run.Plan(
         checks or tuple(name for name in run.CHECKS if name not in run.SLOW),
-        configurations, jobs or os.cpu_count() or 1, cache, work, interpreter, coverage, mutants, seed,
+        matrix.chosen(only, quick), servers.chosen(only), jobs or os.cpu_count() or 1, cache, work,
+        interpreter, coverage, mutants, seed,
     )  # fmt: skip
     output.stage("verifying")
     results, harness, executed = run.run(plan, built, upstream, ours, _tell)

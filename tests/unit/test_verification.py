@@ -377,8 +377,7 @@ class TestMatrix:
         names = [each.name for each in matrix.CONFIGURATIONS]
         assert len(set(names)) == len(names)
         assert {each.name for each in matrix.chosen(("v32-",))} == {n for n in names if n.startswith("v32-")}
-        with pytest.raises(KeyError):
-            matrix.chosen(("v9",))
+        assert matrix.chosen(("v9",)) == ()
 
     def test_upstream_alone_gets_the_flags_for_it(self) -> None:
         one = matrix.Configuration("n", arguments={"a": 1}, upstream={"b": 2})

@@ -34,6 +34,6 @@ def shape(*names: str) -> Callable[[Function], Function]:
 
 def load() -> None:
     """Register everything that this package implements."""
-    from verification.kernels import attention, layers, quantization, routing, sampling, speculation
+    from verification.kernels import attention, layers, quantization, routing, sampling, speculation, transfer
 
-    assert attention and layers and quantization and routing and sampling and speculation
+    assert attention and layers and quantization and routing and sampling and speculation and transfer

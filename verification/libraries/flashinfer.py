@@ -145,6 +145,7 @@ def install(numbers: bool) -> None:
     if numbers:
         implement("flashinfer.sampling.top_k_top_p_sampling_from_probs", _sample)
         implement("flashinfer.fused_moe.fused_topk_deepseek", _gate)
+    implement("flashinfer.jit.core.logger.setLevel", lambda level: None)
     implement("flashinfer.utils.get_device_sm_count", lambda device: 132)
     implement("flashinfer.utils.get_compute_capability", lambda device: torch.cuda.get_device_capability())
     implement("flashinfer.utils.get_trtllm_gen_multi_ctas_kv_counter_bytes", lambda *sizes: 1024)

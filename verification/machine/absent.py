@@ -116,7 +116,9 @@ def install(packages: Iterable[str], versions: Mapping[str, str]) -> None:
     sys.meta_path.insert(0, _Finder(packages, versions))
     real = importlib.metadata.version
     # distributions are named otherwise than the packages in them
-    packages_of = {"flashinfer_python": "flashinfer", "flashinfer_cubin": "flashinfer"}
+    packages_of = {
+        "flashinfer_python": "flashinfer", "flashinfer_cubin": "flashinfer", "sglang_kernel": "sgl_kernel",
+    }  # fmt: skip
 
     def version(distribution: str) -> str:
         name = distribution.replace("-", "_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,11 @@ from torch.overrides import TorchFunctionMode
 from verification.machine.trace import TRACE
 
 GIB = 1 << 30
+#: Equal to what a mode is given for the attribute, though made anew each time.
+_IS_CUDA, _DEVICE = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
+_GPU = torch.device("cuda:0")
+#: Packages of SGLang that choose a kernel by the device of a tensor.
+_CHOOSE = ("sglang.srt.constrained.",)
 _NAMES = {8: "NVIDIA A100", 9: "NVIDIA H200", 10: "NVIDIA B200", 12: "NVIDIA RTX PRO 6000"}
 
 
@@ -168,6 +174,9 @@ def pretend(machine: Machine) -> None:
         setattr(torch.cuda, name, Nothing)
     torch.cuda.Stream, torch.cuda.Event, torch.cuda.CUDAGraph = Stream, Event, CUDAGraph
     torch.cuda.memory.empty_cache = torch.cuda.empty_cache
+    torch.cuda.cudart = _always(
+        types.SimpleNamespace(cudaHostRegister=_always(0), cudaHostUnregister=_always(0))
+    )
     torch.cuda.nvtx = types.SimpleNamespace(
         range=Nothing, range_push=_does_nothing, range_pop=_does_nothing, mark=_does_nothing
     )
@@ -187,6 +196,10 @@ def _generators_on_cpu() -> None:
             return real.__new__(cls, device="cpu")
 
     torch.Generator = Generator
+
+
+def _chooses_kernel(frame: types.FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith(_CHOOSE)
 
 
 class Placed(TorchFunctionMode):
@@ -213,8 +226,10 @@ class Placed(TorchFunctionMode):
         if function is torch.Tensor.cuda:
             kept = {key: value for key, value in named.items() if key == "non_blocking"}
             return torch.Tensor.to(args[0], self._device, **kept)
-        if self._on_cpu and function is torch.Tensor.is_cuda.__get__:
+        if self._on_cpu and function == _IS_CUDA:
             return True
+        if self._on_cpu and function == _DEVICE and _chooses_kernel(sys._getframe(1)):
+            return _GPU
         if not self._on_cpu and function in self._reads and type(args[0]).__name__ == "FakeTensor":
             return self._read(args[0], function.__name__)
         args = tuple(self._placed(each) for each in args)

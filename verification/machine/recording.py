@@ -29,6 +29,13 @@ def capture_custom_operators() -> None:
     torch.library.Library.impl = impl
 
 
+def _product(one: torch.Tensor, two: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
+    return torch.mm(one.to(kind), two.to(kind))
+
+
+_CUDA_ONLY: dict[str, Callable[..., Any]] = {"aten.mm.dtype": _product}
+
+
 class Recording(TorchDispatchMode):
     """Records operations; with a `device`, what touches CUDA runs on it, and all else on the CPU."""
 
@@ -58,7 +65,8 @@ class Recording(TorchDispatchMode):
             if name in ("aten._local_scalar_dense.default", "aten.item.default"):
                 return self._device.read(args[0], "item")
             return self._device.run(operation, args, named)
-        result = operation(*args, **named)
+        # what CUDA has of torch's operators and the CPU has not
+        result = _CUDA_ONLY.get(name, operation)(*args, **named)
         if TRACE.values and "empty" in name and isinstance(result, torch.Tensor):
             result.zero_()  # what memory held before is no behaviour
         return result

@@ -87,7 +87,16 @@ def _packages(
     tree: Path, kernel: Path, keys: tuple[str, ...], numbers: bool, missing: Mapping[str, str]
 ) -> None:
     from verification.kernels import registry
-    from verification.libraries import cutlass, deep_ep, deep_gemm, flashinfer, sgl_kernel, tilelang, tvm_ffi
+    from verification.libraries import (
+        cutlass,
+        datasets,
+        deep_ep,
+        deep_gemm,
+        flashinfer,
+        sgl_kernel,
+        tilelang,
+        tvm_ffi,
+    )
     from verification.machine import absent, native
     from verification.machine.trace import TRACE
 
@@ -101,12 +110,14 @@ def _packages(
     registry.load()
     native.install(kernel, keys)
     absent.listen(TRACE.add)
-    absent.install(missing, {name: version for name, version in missing.items() if version})
+    versions = {name: version for name, version in missing.items() if version}
+    absent.install(missing, {"sgl_kernel": _KERNEL, **versions})
     sgl_kernel.install(numbers)
     flashinfer.install(numbers)
     deep_gemm.install(numbers)
     deep_ep.install()
     tilelang.install()
+    datasets.install()
     cutlass.install()
     tvm_ffi.install(numbers)
     sys.path.insert(0, str(tree / "python"))

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -27,6 +28,8 @@ _PASSING = (
     "inference_time", "weight_version", "sglang_version", "version", "port", "nccl_port", "model_path",
     "tokenizer_path", "served_model_name", "model", "root", "owned_by",
 )  # fmt: skip
+#: A line of the tree's code, as a message of FastAPI names it.
+_PLACE = re.compile(r'File "[^"]*/python/([^"]*)", line \d+')
 _PROCESSES = ("scheduler", "detokenizer", "launch_server", "tracker")
 _TOOL = {
     "type": "function",
@@ -163,12 +166,12 @@ def answers(server: Server) -> dict[str, Any]:
     return {name: ask(server.url + path, body) for name, path, body in corpus()}
 
 
-def ask(url: str, body: dict[str, Any] | None) -> dict[str, Any]:
-    """The status and the lasting part of a reply. Raises OSError when there is none."""
+def ask(url: str, body: dict[str, Any] | None, patience: float = 60) -> dict[str, Any]:
+    """The status and the lasting part of a reply. Raises OSError when there is none in so many seconds."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(request, timeout=patience) as reply:
             status, text = reply.status, reply.read().decode()
     except urllib.error.HTTPError as error:
         status, text = error.code, error.read().decode()
@@ -186,7 +189,9 @@ def _parsed(text: str) -> Any:
 
 
 def lasting(value: Any) -> Any:
-    """A reply without what differs from run to run; a call's identifier is one of these."""
+    """A reply without what differs from run to run or with a tree's place and lines: identifiers, times."""
+    if isinstance(value, str):
+        return _PLACE.sub(r"\1", value)
     if isinstance(value, dict):
         return {key: lasting(each) for key, each in sorted(value.items()) if key not in _PASSING}
     if isinstance(value, list):

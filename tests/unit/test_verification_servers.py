@@ -1,0 +1,99 @@
+"""The servers that are started on a CPU: what they are asked, and how their replies are compared."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from verification import servers
+from verification.checks import servers as check
+from verification.machine import processes
+from verification.probe_runner import Answer
+from verification.real import server as real
+from verification.results import FAILED, NOT_RUN, PASSED
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def said(**replies: str) -> Answer:
+    return Answer({"replies": {name: {"status": 200, "body": body} for name, body in replies.items()}})
+
+
+class TestServers:
+    def test_each_has_its_words_and_the_requests_of_its_groups(self, tmp_path: Path) -> None:
+        file = tmp_path / "servers.yaml"
+        file.write_text(
+            "always: --device cuda\n"
+            "servers:\n  one: {words: --dp-size 2, groups: [a], experts: true}\n"
+            "requests:\n  a: {first: {path: /x}, second: {path: /y, body: {n: 1}, compare: status}}\n"
+        )
+        (one,) = servers.read(file)
+        assert one.words == ("--dp-size", "2", "--device", "cuda")
+        question = one.question()
+        assert question["requests"] == [["first", "/x", None, "all"], ["second", "/y", {"n": 1}, "status"]]
+        assert question["experts"] is True
+
+    def test_a_group_that_is_not_there_is_an_error(self, tmp_path: Path) -> None:
+        file = tmp_path / "servers.yaml"
+        file.write_text("always: ''\nservers: {one: {words: '', groups: [b]}}\nrequests: {a: {}}\n")
+        with pytest.raises(KeyError):
+            servers.read(file)
+
+    def test_those_of_the_file_are_chosen_by_the_start_of_their_names(self) -> None:
+        names = [each.name for each in servers.read()]
+        assert len(set(names)) == len(names)
+        assert [each.name for each in servers.chosen(("v3-",))] == [n for n in names if n.startswith("v3-")]
+        assert servers.chosen(("v9",)) == ()
+
+    def test_no_request_of_a_server_takes_the_place_of_another(self) -> None:
+        for server in servers.read():
+            names = [each.name for each in server.requests]
+            assert len(set(names)) == len(names), server.name
+
+
+class TestCases:
+    def test_the_same_replies_pass_and_another_fails(self) -> None:
+        theirs, mine = said(a="x", b="y"), said(a="x", b="z")
+        verdicts = {case.name: case.verdict for case in check.cases("v3", theirs, theirs, mine)}
+        assert verdicts == {"v3: a": PASSED, "v3: b": FAILED}
+
+    def test_what_upstream_does_not_repeat_has_not_run(self) -> None:
+        (case,) = check.cases("v3", said(a="x"), said(a="y"), said(a="z"))
+        assert case.verdict == NOT_RUN
+
+    def test_a_server_that_ours_alone_does_not_start_fails(self) -> None:
+        none = Answer(None, ("it ended",))
+        (failed,) = check.cases("v3", said(a="x"), said(a="x"), none)
+        assert (failed.verdict, failed.lines[-1]) == (FAILED, "it ended")
+        (not_run,) = check.cases("v3", none, none, said(a="x"))
+        assert not_run.verdict == NOT_RUN
+
+
+def test_a_line_of_a_tree_in_a_reply_is_told_by_its_path_alone() -> None:
+    one = real.lasting({"message": 'File "/a/b/python/sglang/srt/x.py", line 12, in f'})
+    two = real.lasting({"message": 'File "/c/python/sglang/srt/x.py", line 9, in f'})
+    assert one == two == {"message": "sglang/srt/x.py, in f"}
+
+
+def test_a_process_enters_the_machine_when_it_imports_sglang_and_not_before(tmp_path: Path) -> None:
+    (tmp_path / "python" / "sglang").mkdir(parents=True)
+    (tmp_path / "python" / "sglang" / "__init__.py").write_text("print('imported')")
+    code = (
+        "from verification.machine import processes\n"
+        "processes._enter = lambda world: print('entered', world['devices'])\n"
+        "import json, os\n"
+        "processes.enter_with_sglang(json.loads(os.environ['VERIFICATION_WORLD']))\n"
+        "import csv; print('began'); import sglang\n"
+    )
+    question = {"capability": [9, 0], "devices": 8}
+    end = tmp_path / "end"
+    environment = processes.environment(tmp_path, question, end)
+    del environment["VERIFICATION_ROOT"]  # its own beginning would enter a real one
+    environment["PYTHONPATH"] = f"{tmp_path / 'python'}:{ROOT}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["began", "entered 8", "imported"]

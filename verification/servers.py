@@ -1,0 +1,68 @@
+"""The servers of servers.yaml, and the requests that each is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FILE = Path(__file__).with_name("servers.yaml")
+#: What of a reply is compared: all that lasts, its status alone, or the names of metrics.
+ALL, STATUS, METRICS = "all", "status", "metrics"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request: a body is posted; without one the path is read."""
+
+    name: str
+    path: str
+    body: Any = None
+    compare: str = ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server of one model, as its command line starts it."""
+
+    name: str
+    words: tuple[str, ...]
+    requests: tuple[Request, ...]
+    architecture: str = "DeepseekV3ForCausalLM"
+    quantization: str = ""
+    experts: bool = False  # in its one layer, whose kernels take most of the time
+    config: Mapping[str, Any] = field(default_factory=dict)  # of the model, instead of its usual
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def question(self) -> dict[str, Any]:
+        """What the probe `server` is asked."""
+        return {
+            "capability": [9, 0], "devices": 8, "architecture": self.architecture,
+            "quantization": self.quantization, "experts": self.experts, "config": dict(self.config),
+            "environment": dict(self.environment), "words": list(self.words),
+            "requests": [[each.name, each.path, each.body, each.compare] for each in self.requests],
+        }  # fmt: skip
+
+
+def read(file: Path = FILE) -> tuple[Server, ...]:
+    """The servers of a file. Raises KeyError for a group that it does not have, TypeError for a key."""
+    said = yaml.safe_load(file.read_text("utf-8"))
+    always = tuple(said["always"].split())
+    groups = {
+        group: tuple(Request(name, **each) for name, each in requests.items())
+        for group, requests in said["requests"].items()
+    }
+    found = []
+    for name, each in said["servers"].items():
+        others = {key: value for key, value in each.items() if key not in ("words", "groups")}
+        requests = tuple(request for group in each["groups"] for request in groups[group])
+        found.append(Server(name, (*each["words"].split(), *always), requests, **others))
+    return tuple(found)
+
+
+def chosen(names: tuple[str, ...] = ()) -> tuple[Server, ...]:
+    """The servers with these names, or with a name that starts so; all without names."""
+    return tuple(each for each in read() if not names or each.name.startswith(names))

@@ -22,11 +22,11 @@ _BETWEEN = 0.2  # seconds between two looks for the end
 def environment(tree: Path, question: Mapping[str, Any], end: Path) -> dict[str, str]:
     """The variables with which processes enter the machine of a question, with real numbers on the CPU.
 
-    They leave when the file `end` is there.
+    They leave when the file `end` is there, or when this process has ended.
     """
     world = {
         "tree": str(tree), "capability": question["capability"], "devices": question["devices"],
-        "end": str(end),
+        "end": str(end), "asks": os.getpid(),
     }  # fmt: skip
     given = os.environ.get("PYTHONPATH", "")
     paths = [str(_HERE / "site"), str(tree / "python"), *(part for part in given.split(os.pathsep) if part)]
@@ -65,15 +65,18 @@ def _enter(world: Mapping[str, Any]) -> None:
 
     tree = Path(world["tree"])
     executed.begin(tree)
-    threading.Thread(target=_leave_at, args=(Path(world["end"]),), daemon=True).start()
+    threading.Thread(target=_leave_at, args=(Path(world["end"]), world["asks"]), daemon=True).start()
     setup.pretend(tree, tuple(world["capability"]), world["devices"], numbers=True)
 
     import torch
 
-    from verification.machine import distributed, interpreter, recording
+    from verification.libraries import mooncake
+    from verification.machine import absent, distributed, interpreter, recording
     from verification.machine.cuda import Placed
     from verification.machine.trace import TRACE
 
+    absent.install(("mooncake",), {})
+    mooncake.install()
     torch.set_num_threads(1)  # sums do not depend on how many cores are free
     interpreter.install()
     distributed.alone()
@@ -101,10 +104,18 @@ def _in_threads(begin: Callable[[], None]) -> None:
     threading.Thread.run = run  # type: ignore[method-assign]
 
 
-def _leave_at(end: Path) -> None:
+def _leave_at(end: Path, asks: int) -> None:
     from verification.probes import executed
 
-    while not end.exists():
+    while not end.exists() and _lives(asks):
         time.sleep(_BETWEEN)
     executed.end()
     os._exit(0)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

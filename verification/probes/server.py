@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -10,9 +11,12 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from verification import servers
 from verification.machine import processes
@@ -32,28 +36,69 @@ def main() -> None:
     folder = request.out.parent.resolve()
     # the same relative name in both trees' runs: paths are in the replies that are compared
     model = _model(asked, folder).relative_to(folder)
-    with running(request, folder, model) as port:
-        replies = {}
+    replies = {}
+    with _asking(request, folder, model) as ask:
         for name, path, body, compared in asked["requests"]:
             request.alive()
             start = time.perf_counter()
-            replies[name] = _reply(f"http://127.0.0.1:{port}{path}", _named(body, str(model)), compared)
+            replies[name] = _compared(ask(path, _named(body, str(model))), compared)
             print(f"{name}: {time.perf_counter() - start:.1f} s", flush=True)
     request.answer({"replies": replies})
 
 
 @contextlib.contextmanager
-def running(request: Request, folder: Path, model: Path) -> Iterator[int]:
-    """The port of a server that answers; its processes write what they recorded, and end.
+def _asking(request: Request, folder: Path, model: Path) -> Iterator[Callable[[str, Any], dict[str, Any]]]:
+    """A function that asks the server, or the pair of servers."""
+    words = list(request.question["words"])
+    if not request.question["pair"]:
+        with running(request, folder, model, words) as url:
+            yield lambda path, body: real.ask(url + path, body, _PATIENCE)
+        return
+    bootstrap = real.free_port()
+    modes = [
+        [*words, "--disaggregation-mode", mode, "--disaggregation-bootstrap-port", str(bootstrap)]
+        for mode in ("prefill", "decode")
+    ]
+    rooms = itertools.count(1)  # room 0 stands for "nothing has arrived"
+
+    with contextlib.ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        prefill, decode = pool.map(
+            lambda words: stack.enter_context(running(request, folder, model, words)), modes
+        )
+
+        def ask(path: str, body: Any) -> dict[str, Any]:
+            placed = _in_a_room(body, bootstrap, rooms)
+            first = pool.submit(real.ask, prefill + path, placed, _PATIENCE)
+            reply = real.ask(decode + path, placed, _PATIENCE)
+            return reply | {"prefill": first.result()["status"]}
+
+        yield ask
+
+
+def _in_a_room(body: Any, port: int, rooms: Iterator[int]) -> Any:
+    """A request as both servers of a pair get it: each of its texts has a room of its own."""
+    if not isinstance(body, dict):
+        return body
+    texts = body.get("text")
+    count = len(texts) if isinstance(texts, list) else 0
+    found = {"bootstrap_host": "127.0.0.1", "bootstrap_port": port}
+    if not count:
+        return {**body, **found, "bootstrap_room": next(rooms)}
+    lists = {key: [value] * count for key, value in found.items()}
+    return {**body, **lists, "bootstrap_room": list(itertools.islice(rooms, count))}
+
+
+@contextlib.contextmanager
+def running(request: Request, folder: Path, model: Path, words: Sequence[str]) -> Iterator[str]:
+    """The URL of a server that answers; in the end its processes write what they recorded.
 
     Raises RuntimeError when it ends before that.
     """
-    end = folder / "end"
-    end.unlink(missing_ok=True)
     port = real.free_port()
+    end = folder / f"end-{port}"
     command = [
         sys.executable, "-m", "sglang.launch_server", "--model-path", str(model), "--host", "127.0.0.1",
-        "--port", str(port), *request.question["words"],
+        "--port", str(port), *words,
     ]  # fmt: skip
     process = subprocess.Popen(
         command, cwd=folder, env=processes.environment(request.tree, request.question, end),
@@ -61,7 +106,7 @@ def running(request: Request, folder: Path, model: Path) -> Iterator[int]:
     )  # fmt: skip
     try:
         _until_ready(process, port)
-        yield port
+        yield f"http://127.0.0.1:{port}"
         if process.poll() is not None:
             raise RuntimeError("the server ended while it was asked")
         end.touch()
@@ -95,15 +140,18 @@ def _until_ready(process: subprocess.Popen[bytes], port: int) -> None:
 
 
 def _until_ended(group: int) -> None:
-    """Wait until no process of a group is left, or for as long as they have."""
+    """Wait until no process of a group runs, or for as long as they have."""
     for _ in range(_ENDING * 5):
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(group, os.WNOHANG)
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
+        if not any(_runs(each, group) for each in psutil.process_iter()):
             return
         time.sleep(0.2)
+
+
+def _runs(process: psutil.Process, group: int) -> bool:
+    try:
+        return os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, ProcessLookupError):
+        return False
 
 
 def _named(value: Any, model: str) -> Any:
@@ -113,12 +161,12 @@ def _named(value: Any, model: str) -> Any:
     return model if value == _MODEL else value
 
 
-def _reply(url: str, body: Any, compared: str) -> dict[str, Any]:
-    reply = real.ask(url, body, _PATIENCE)
-    if compared == servers.STATUS:
+def _compared(reply: dict[str, Any], what: str) -> dict[str, Any]:
+    """What is compared of a reply."""
+    if what == servers.STATUS:
         return {"status": reply["status"]}
-    if compared == servers.METRICS:
-        return {"status": reply["status"], "body": sorted(set(_METRIC.findall(str(reply["body"]))))}
+    if what == servers.METRICS:
+        return {**reply, "body": sorted(set(_METRIC.findall(str(reply["body"]))))}
     return reply
 
 

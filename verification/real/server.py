@@ -28,6 +28,8 @@ _PASSING = (
     "inference_time", "weight_version", "sglang_version", "version", "port", "nccl_port", "model_path",
     "tokenizer_path", "served_model_name", "model", "root", "owned_by",
 )  # fmt: skip
+#: How names of points and lengths of time end.
+_TIMES = ("_ts", "_at", "_duration")
 #: A line of the tree's code, as a message of FastAPI names it.
 _PLACE = re.compile(r'File "[^"]*/python/([^"]*)", line \d+')
 _PROCESSES = ("scheduler", "detokenizer", "launch_server", "tracker")
@@ -193,7 +195,8 @@ def lasting(value: Any) -> Any:
     if isinstance(value, str):
         return _PLACE.sub(r"\1", value)
     if isinstance(value, dict):
-        return {key: lasting(each) for key, each in sorted(value.items()) if key not in _PASSING}
+        kept = (key for key in sorted(value) if key not in _PASSING and not key.endswith(_TIMES))
+        return {key: lasting(value[key]) for key in kept}
     if isinstance(value, list):
         return [lasting(each) for each in value]
     return value

@@ -134,7 +134,8 @@ def _one(
     if name == "launch":
         return launch.check(asker, upstream, ours, plan.jobs)
     if name == "parts":
-        return parts.check(asker, upstream, ours)
+        lost = declared.read(ours.folder.parent).lost_choices.get("--tool-call-parser", frozenset())
+        return parts.check(asker, upstream, ours, lost=lost)
     if name == "forward":
         return forward.check(asker, upstream, ours, plan.configurations, plan.jobs)
     if name == "servers":

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import itertools
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from verification import servers
 from verification.checks import servers as check
+from verification.libraries import mooncake
 from verification.machine import processes
 from verification.probe_runner import Answer
+from verification.probes import server as probe
 from verification.real import server as real
 from verification.results import FAILED, NOT_RUN, PASSED
 
@@ -57,18 +63,25 @@ class TestServers:
 class TestCases:
     def test_the_same_replies_pass_and_another_fails(self) -> None:
         theirs, mine = said(a="x", b="y"), said(a="x", b="z")
-        verdicts = {case.name: case.verdict for case in check.cases("v3", theirs, theirs, mine)}
+        verdicts = {case.name: case.verdict for case in check.cases("v3", [theirs], [mine])}
         assert verdicts == {"v3: a": PASSED, "v3: b": FAILED}
 
     def test_what_upstream_does_not_repeat_has_not_run(self) -> None:
-        (case,) = check.cases("v3", said(a="x"), said(a="y"), said(a="z"))
+        (case,) = check.cases("v3", [said(a="x"), said(a="y")], [said(a="z")] * 2)
         assert case.verdict == NOT_RUN
+
+    def test_what_ours_does_not_repeat_has_not_run_and_what_it_repeats_fails(self) -> None:
+        upstream = [said(a="x")] * 2
+        (once,) = check.cases("v3", upstream, [said(a="z"), said(a="x")])
+        assert (once.verdict, once.lines[0]) == (NOT_RUN, "ours does not repeat itself")
+        (always,) = check.cases("v3", upstream, [said(a="z"), said(a="z")])
+        assert always.verdict == FAILED
 
     def test_a_server_that_ours_alone_does_not_start_fails(self) -> None:
         none = Answer(None, ("it ended",))
-        (failed,) = check.cases("v3", said(a="x"), said(a="x"), none)
+        (failed,) = check.cases("v3", [said(a="x")], [none])
         assert (failed.verdict, failed.lines[-1]) == (FAILED, "it ended")
-        (not_run,) = check.cases("v3", none, none, said(a="x"))
+        (not_run,) = check.cases("v3", [none], [said(a="x")])
         assert not_run.verdict == NOT_RUN
 
 
@@ -97,3 +110,63 @@ def test_a_process_enters_the_machine_when_it_imports_sglang_and_not_before(tmp_
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["began", "entered 8", "imported"]
+
+
+class TestRequests:
+    def test_each_text_of_a_pair_has_a_room_of_its_own(self) -> None:
+        rooms = itertools.count(1)
+        one = probe._in_a_room({"text": "a"}, 7, rooms)
+        assert (one["bootstrap_room"], one["bootstrap_port"]) == (1, 7)
+        two = probe._in_a_room({"text": ["a", "b"]}, 7, rooms)
+        assert (two["bootstrap_room"], two["bootstrap_port"]) == ([2, 3], [7, 7])
+        assert probe._in_a_room(None, 7, rooms) is None
+
+    def test_of_metrics_their_names_are_compared(self) -> None:
+        said = {"status": 200, "body": "# HELP a x\n# TYPE b gauge\nb 1.0\n# TYPE a counter\na 2\n"}
+        assert probe._compared(said, servers.METRICS)["body"] == ["a", "b"]
+        assert probe._compared(said, servers.STATUS) == {"status": 200}
+        assert probe._compared(said, servers.ALL) == said
+
+    def test_the_folder_of_the_model_is_put_into_a_body(self) -> None:
+        assert probe._named({"model_path": "MODEL", "n": 1}, "m") == {"model_path": "m", "n": 1}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="process_vm_writev is Linux's")
+def test_the_stand_in_for_mooncake_writes_into_another_process() -> None:
+    code = (
+        "import ctypes, sys\n"
+        "from verification.libraries.mooncake import _Engine\n"
+        "engine = _Engine(); engine.initialize()\n"
+        "memory = ctypes.create_string_buffer(3000)\n"
+        "print(engine.get_rpc_port(), ctypes.addressof(memory), flush=True)\n"
+        "sys.stdin.readline(); print(memory.raw[:3] + memory.raw[-3:])\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdin and other.stdout
+        port, address = map(int, other.stdout.readline().split())
+        given = ctypes.create_string_buffer(b"abc" * 1000, 3000)
+        here = ctypes.addressof(given)
+        # more pieces than the system takes at once
+        steps = range(0, 3000, 2)
+        done = mooncake._Engine().batch_transfer_sync_write(
+            f"127.0.0.1:{port}", [here + n for n in steps], [address + n for n in steps], [2] * len(steps)
+        )
+        told = other.communicate("\n")[0]
+    assert done == 0
+    assert told.strip() == repr(b"abcabc")
+
+
+def test_processes_leave_when_what_asks_them_has_ended(tmp_path: Path) -> None:
+    asks = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    code = (
+        "import threading, time\nfrom pathlib import Path\nfrom verification.machine import processes\n"
+        f"processes._leave_at(Path({str(tmp_path / 'end')!r}), {asks.pid})\n"
+    )
+    leaves = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env={**os.environ})
+    time.sleep(1)
+    assert leaves.poll() is None
+    asks.kill()
+    asks.wait()
+    assert leaves.wait(20) == 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from verification.probe_runner import Answer, ProbeRunner
 from verification.real import compare
@@ -23,11 +24,11 @@ def check(
         def ask(subject: Subject, again: bool = False) -> Answer:
             return asker.ask("server", subject, name, question, again)
 
-        theirs, mine = ask(upstream), ask(ours)
-        repeated = None
-        if _differ(theirs, mine):  # what upstream does not repeat is no difference
-            repeated = ask(upstream, again=True)
-        return tuple(cases(server.name, theirs, repeated or theirs, mine))
+        theirs, mine = [ask(upstream)], [ask(ours)]
+        if _differ(theirs[0], mine[0]):  # what a tree does not repeat is no difference
+            theirs.append(ask(upstream, again=True))
+            mine.append(ask(ours, again=True))
+        return tuple(cases(server.name, theirs, mine))
 
     with ThreadPoolExecutor(jobs) as pool:
         found = pool.map(one, servers)
@@ -38,14 +39,19 @@ def _differ(theirs: Answer, mine: Answer) -> bool:
     return bool(theirs.values and mine.values and theirs.values["replies"] != mine.values["replies"])
 
 
-def cases(name: str, theirs: Answer, repeated: Answer, mine: Answer) -> Iterator[Case]:
+def cases(name: str, theirs: Sequence[Answer], mine: Sequence[Answer]) -> Iterator[Case]:
     """What came of one server: of its start where one tree did not start it, else of each request."""
-    if theirs.values is None:
-        also = "" if mine.values is None else "; ours can"
-        yield Case(name, NOT_RUN, (f"upstream cannot run it here{also}", *theirs.lines[-4:]))
-    elif mine.values is None:
-        yield Case(name, FAILED, ("upstream runs it, ours fails", *mine.lines))
+    first, ours = theirs[0], mine[0]
+    if first.values is None:
+        also = "" if ours.values is None else "; ours can"
+        yield Case(name, NOT_RUN, (f"upstream cannot run it here{also}", *first.lines[-4:]))
+    elif ours.values is None:
+        yield Case(name, FAILED, ("upstream runs it, ours fails", *ours.lines))
     else:
-        again = (repeated.values or theirs.values)["replies"]
-        for case in compare.replies(theirs.values["replies"], again, mine.values["replies"]):
-            yield Case(f"{name}: {case.name.removeprefix('reply ')}", case.verdict, case.lines, case.figures)
+        replies = [[each.values["replies"] for each in side if each.values] for side in (theirs, mine)]
+        for case in compare.replies(replies[0][0], replies[0][-1], replies[1][0]):
+            request = case.name.removeprefix("reply ")
+            known = [each.get(request) for each in replies[0]]
+            if case.verdict == FAILED and replies[1][-1].get(request) in known:
+                case = replace(case, verdict=NOT_RUN, lines=("ours does not repeat itself", *case.lines))
+            yield replace(case, name=f"{name}: {request}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from verification.parts.events import plain
@@ -46,6 +46,32 @@ FORMS = {
     "deepseekv31": (_V31, _BEGIN, _END, ('{"city": {"name": "Lyon"}, "days": [1, 2]}',)),
     "deepseekv32": (_V32, _BEGIN_32, _END_32, (_TAGS, _TAGS.replace(">3<", ">three<"), "")),
 }
+#: Calls as other models write them; each is read by every parser that is not DeepSeek's.
+_OTHERS = (
+    "Sure. <tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n"
+    "<arg_key>days</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
+    "<tool_call>weather<arg_key>city</arg_key><arg_value>Paris</arg_value></tool_call>"
+    "<tool_call>time<arg_key>zone</arg_key><arg_value>CET</arg_value></tool_call>",
+    f"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.weather "
+    f"<|constrain|>json<|message|>{_CITY}<|call|>",
+    f"<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{_CITY}"
+    "<|tool_call_end|><|tool_calls_section_end|>",
+    f'<|python_tag|>{{"name": "weather", "parameters": {_CITY}}}',
+    f'[TOOL_CALLS] [{{"name": "weather", "arguments": {_CITY}}}, {{"name": "time", "arguments": {{}}}}]',
+    f"[TOOL_CALLS]weather[ARGS]{_CITY}",
+    '[weather(city="Paris", days=3), time(zone="CET")]',
+    f'<tool_call>\n{{"name": "weather", "arguments": {_CITY}}}\n</tool_call>\nand so on',
+    "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n<parameter=days>\n3\n</parameter>"
+    "\n</function>\n</tool_call>",
+    '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="weather">'
+    '<steptml:parameter name="city">Paris</steptml:parameter></steptml:invoke><｜tool_call_end｜>'
+    "<｜tool_calls_end｜>",
+    '<minimax:tool_call>\n<invoke name="weather">\n<parameter name="city">Paris</parameter>\n'
+    '<parameter name="days">3</parameter>\n</invoke>\n</minimax:tool_call>',
+    f'Look.<|action_start|> <|plugin|>\n{{"name": "weather", "parameters": {_CITY}}}<|action_end|>',
+    "no call, but [ and < and {",
+    "",
+)
 _THOUGHTS = (
     "<think>First this, then that.</think>The answer is 4.", "none at all", "thoughts</think>done",
     "<think>never ends", "<think></think>", "a < b and <thin air", "<think>one</think>x<think>two</think>y",
@@ -108,6 +134,51 @@ def _calls(parser: str) -> Found:
         values[f"constraint, {choice}"] = str(made.get_structure_constraint(choice))
     two = values["1, whole"][1]
     return Found({"both calls": [each["name"] for each in two] == ["weather", "time"]}, values)
+
+
+@part("stream-tools-others")
+def stream_tools_others() -> Found:
+    """Every parser of another model's calls, by its name; an error of one is what it gives."""
+    from sglang.srt.function_call.function_call_parser import FunctionCallParser
+
+    values: dict[str, Any] = {}
+    for parser in sorted(set(FunctionCallParser.ToolCallParserEnum) - set(FORMS)):
+        try:
+            made = FunctionCallParser(_tools(), parser)
+        except ValueError as error:  # it needs more than its name
+            values[f"{parser}, alone"] = str(error)
+            continue
+        for number, text in enumerate(_OTHERS):
+            draw = random.Random(number)
+            values[f"{parser}, {number}, whole"] = _seen(made.parse_non_stream, [text])
+            for way in range(3):
+                stream = FunctionCallParser(_tools(), parser)
+                values[f"{parser}, {number}, cut {way}"] = _seen(stream.parse_stream_chunk, cut(text, draw))
+        for choice in ("auto", "required"):
+            try:
+                said = str(made.get_structure_constraint(choice))
+            except NotImplementedError as error:
+                said = str(error)
+            values[f"{parser}, constraint, {choice}"] = said
+    tried = {name.partition(",")[0] for name in values if not name.endswith(", alone")}
+    read = {name.partition(",")[0] for name, seen in values.items() if "'weather'" in str(seen)}
+    return Found({"most read a call": 2 * len(read) >= len(tried)}, values)
+
+
+def _seen(read: Callable[[str], Any], pieces: list[str]) -> list[Any]:
+    """What a parser gives for each piece, up to an error of its own."""
+    seen: list[Any] = []
+    try:
+        for piece in pieces:
+            normal, found = read(piece)
+            seen.append([normal, [_lasting(each.model_dump()) for each in found or ()]])
+    except Exception as error:
+        seen.append(type(error).__name__)
+    return seen
+
+
+def _lasting(call: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in call.items() if key != "id"}
 
 
 @part("stream-tools-v3")

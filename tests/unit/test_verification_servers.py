@@ -91,6 +91,11 @@ def test_a_line_of_a_tree_in_a_reply_is_told_by_its_path_alone() -> None:
     assert one == two == {"message": "sglang/srt/x.py, in f"}
 
 
+def test_an_identifier_within_a_message_is_no_difference() -> None:
+    one, two = (real.lasting(f"no room: rid='{each * 32}'") for each in "ab")
+    assert one == two == "no room: rid='ID'"
+
+
 def test_a_process_enters_the_machine_when_it_imports_sglang_and_not_before(tmp_path: Path) -> None:
     (tmp_path / "python" / "sglang").mkdir(parents=True)
     (tmp_path / "python" / "sglang" / "__init__.py").write_text("print('imported')")

@@ -32,6 +32,7 @@ _PASSING = (
 _TIMES = ("_ts", "_at", "_duration")
 #: A line of the tree's code, as a message of FastAPI names it.
 _PLACE = re.compile(r'File "[^"]*/python/([^"]*)", line \d+')
+_IDENTIFIER = re.compile(r"\b[0-9a-f]{32}\b")
 _PROCESSES = ("scheduler", "detokenizer", "launch_server", "tracker")
 _TOOL = {
     "type": "function",
@@ -193,7 +194,7 @@ def _parsed(text: str) -> Any:
 def lasting(value: Any) -> Any:
     """A reply without what differs from run to run or with a tree's place and lines: identifiers, times."""
     if isinstance(value, str):
-        return _PLACE.sub(r"\1", value)
+        return _IDENTIFIER.sub("ID", _PLACE.sub(r"\1", value))
     if isinstance(value, dict):
         kept = (key for key in sorted(value) if key not in _PASSING and not key.endswith(_TIMES))
         return {key: lasting(value[key]) for key in kept}

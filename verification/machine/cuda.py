@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
 from dataclasses import dataclass
@@ -65,11 +66,15 @@ class Event(Nothing):
 
 
 class Stream(Nothing):
-    cuda_stream = 0
+    """Each has a handle of its own; the first that is made is the default stream."""
+
     device = torch.device("cuda:0")
     device_index = 0
-    stream_id = 0
     priority = 0
+    _handles = itertools.count()
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        self.cuda_stream = self.stream_id = next(self._handles)
 
     def wait_stream(self, other: object) -> None:
         pass
@@ -87,10 +92,10 @@ class Stream(Nothing):
         return True
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream)
+        return isinstance(other, Stream) and other.cuda_stream == self.cuda_stream
 
     def __hash__(self) -> int:
-        return 0
+        return self.cuda_stream
 
 
 class CUDAGraph(Nothing):

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from verification import servers
@@ -175,3 +176,23 @@ def test_processes_leave_when_what_asks_them_has_ended(tmp_path: Path) -> None:
     asks.kill()
     asks.wait()
     assert leaves.wait(20) == 0
+
+
+def test_a_probe_leaves_when_who_asked_it_has_ended(tmp_path: Path) -> None:
+    probe_code = (
+        "import os, sys, threading, time\nfrom verification.probes import request\nrequest._BETWEEN = 0.1\n"
+        "threading.Thread(target=request._leave_with, args=(os.getppid(),), daemon=True).start()\n"
+        "print(os.getpid(), flush=True)\ntime.sleep(60)\n"
+    )
+    asks_code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {probe_code!r}])"
+    with subprocess.Popen(
+        [sys.executable, "-c", asks_code], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as asks:
+        assert asks.stdout
+        probe_id = int(asks.stdout.readline())
+        asks.kill()
+    for _ in range(100):
+        if not psutil.pid_exists(probe_id) or psutil.Process(probe_id).status() == psutil.STATUS_ZOMBIE:
+            return
+        time.sleep(0.1)
+    pytest.fail("it still runs")

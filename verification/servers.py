@@ -32,8 +32,9 @@ class Server:
     words: tuple[str, ...]
     requests: tuple[Request, ...]
     architecture: str = "DeepseekV3ForCausalLM"
+    layers: int = 1
     quantization: str = ""
-    experts: bool = False  # in its one layer, whose kernels take most of the time
+    experts: bool = False  # in its last layer, whose kernels take most of the time
     pair: bool = False  # one server prefills, and another decodes
     config: Mapping[str, Any] = field(default_factory=dict)  # of the model, instead of its usual
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +43,7 @@ class Server:
         """What the probe `server` is asked."""
         return {
             "capability": [9, 0], "devices": 8, "architecture": self.architecture,
-            "quantization": self.quantization, "experts": self.experts,
+            "layers": self.layers, "quantization": self.quantization, "experts": self.experts,
             "pair": self.pair, "config": dict(self.config),
             "environment": dict(self.environment), "words": list(self.words),
             "requests": [[each.name, each.path, each.body, each.compare] for each in self.requests],

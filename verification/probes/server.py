@@ -120,8 +120,10 @@ def running(request: Request, folder: Path, model: Path, words: Sequence[str]) -
 def _model(asked: Mapping[str, Any], folder: Path) -> Path:
     from verification.models import configuration, tokenizer, weights
 
-    dense = 0 if asked["experts"] else 1
-    config = configuration.configuration(asked["architecture"], 1, dense, quantization=asked["quantization"])
+    dense = asked["layers"] - bool(asked["experts"])
+    config = configuration.configuration(
+        asked["architecture"], asked["layers"], dense, quantization=asked["quantization"]
+    )
     config.update(asked["config"])
     path = folder / f"model-{asked['architecture']}"
     configuration.write(config, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ def begin(tree: Path) -> None:
     folder = os.environ.get(VARIABLE)
     if not folder:
         return
+    if sys.version_info >= (3, 12):  # costs next to nothing there
+        os.environ.setdefault("COVERAGE_CORE", "sysmon")
     import coverage
 
     recording = coverage.Coverage(

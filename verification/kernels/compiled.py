@@ -125,4 +125,4 @@ CALCULATES: dict[str, Callable[[str], Callable[..., None]]] = {
     "verify_tree_greedy": lambda name: speculation.verify_tree_greedy,
 }
 #: What functions answer that ask the device and calculate nothing.
-ANSWERS: dict[str, Any] = {"get_max_active_clusters": 16}
+ANSWERS: dict[str, Any] = {"fits_device": False, "get_max_active_clusters": 16}

@@ -29,7 +29,7 @@ _PASSING = (
     "tokenizer_path", "served_model_name", "model", "root", "owned_by",
 )  # fmt: skip
 #: How names of points and lengths of time end.
-_TIMES = ("_ts", "_at", "_duration")
+_TIMES = ("_ts", "_at", "_time", "_latency", "_duration")
 #: A line of the tree's code, as a message of FastAPI names it.
 _PLACE = re.compile(r'File "[^"]*/python/([^"]*)", line \d+')
 _IDENTIFIER = re.compile(r"\b[0-9a-f]{32}\b")

@@ -173,9 +173,9 @@ def test_processes_leave_when_what_asks_them_has_ended(tmp_path: Path) -> None:
     leaves = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env={**os.environ})
     time.sleep(1)
     assert leaves.poll() is None
-    asks.kill()
-    asks.wait()
+    asks.kill()  # and nobody asks what came of it
     assert leaves.wait(20) == 0
+    asks.wait()
 
 
 def test_a_probe_leaves_when_who_asked_it_has_ended(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 _HERE = Path(__file__).resolve().parent
 _VARIABLE = "VERIFICATION_WORLD"
 _BETWEEN = 0.2  # seconds between two looks for the end
@@ -114,8 +116,8 @@ def _leave_at(end: Path, asks: int) -> None:
 
 
 def _lives(process: int) -> bool:
+    """Does it run? One that ended may keep its number until somebody asks what came of it."""
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
         return False
-    return True

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
 import os
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from verification.probes import executed
 from verification.subjects import Subject
@@ -47,6 +49,40 @@ def digest(parts: tuple[str, ...] = ()) -> str:
 def digest_of_answers() -> str:
     """SHA-256 over what answers: a kept answer is good for as long as it stays as it is."""
     return digest(_ANSWERS)
+
+
+_running: set[subprocess.Popen[bytes]] = set()
+
+
+@contextlib.contextmanager
+def side_by_side(jobs: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool of threads that ask probes; an interruption ends these, and no other begins."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in tuple(_running):
+            process.kill()
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _status(command: Sequence[str], log: BinaryIO, environment: Mapping[str, str]) -> int:
+    """The exit status of a probe's process."""
+    with subprocess.Popen(
+        command, cwd=_ROOT.parent, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+        env=environment,
+    ) as process:  # fmt: skip
+        _running.add(process)
+        try:
+            return process.wait()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            _running.discard(process)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +132,9 @@ class ProbeRunner:
         ]  # fmt: skip
         start = time.monotonic()
         with log.open("wb") as lines:
-            done = subprocess.run(
-                command, cwd=_ROOT.parent, stdin=subprocess.DEVNULL, stdout=lines, stderr=subprocess.STDOUT,
-                env=self._environment(subject),
-            )  # fmt: skip
+            status = _status(command, lines, self._environment(subject))
         spent = round(time.monotonic() - start, 1)
-        if done.returncode == 0 and said.exists():
+        if status == 0 and said.exists():
             return Answer(json.loads(said.read_text()), seconds=spent)
         text = log.read_text(errors="replace").replace(str(subject.folder), "<tree>").rstrip()
         for folder, name in ((self.python.parents[1], "<environment>"), (_ROOT.parent, "<harness>")):

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from verification import servers
+from verification import probe_runner, servers
 from verification.checks import servers as check
 from verification.libraries import mooncake
 from verification.machine import processes
@@ -196,3 +196,23 @@ def test_a_probe_leaves_when_who_asked_it_has_ended(tmp_path: Path) -> None:
             return
         time.sleep(0.1)
     pytest.fail("it still runs")
+
+
+def test_an_interrupted_run_ends_its_probes_and_begins_no_other(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+
+    def one(number: int) -> int:
+        with (tmp_path / f"log-{number}").open("wb") as log:
+            begun.touch()
+            command = [sys.executable, "-c", "import time; time.sleep(60)"]
+            return probe_runner._status(command, log, dict(os.environ))
+
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), probe_runner.side_by_side(1) as pool:
+        waiting = [pool.submit(one, number) for number in range(3)]
+        while not begun.exists() or not probe_runner._running:
+            time.sleep(0.05)
+        raise KeyboardInterrupt
+    assert time.monotonic() - start < 30
+    assert waiting[0].result() < 0
+    assert waiting[1].cancelled() and waiting[2].cancelled()

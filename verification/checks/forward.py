@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from verification.matrix import Configuration
-from verification.probe_runner import Answer, ProbeRunner
+from verification.probe_runner import Answer, ProbeRunner, side_by_side
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
@@ -27,7 +26,7 @@ def check(
         ]
         return compare(configuration.name, *answers)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with side_by_side(jobs) as pool:
         return Check("forward", tuple(pool.map(one, configurations)))
 
 

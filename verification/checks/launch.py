@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from verification.probe_runner import ProbeRunner
+from verification.probe_runner import ProbeRunner, side_by_side
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check
 from verification.subjects import Subject
 
@@ -35,7 +34,7 @@ def check(asker: ProbeRunner, upstream: Subject, ours: Subject, jobs: int) -> Ch
         theirs, mine = (answer.values or {"status": list(answer.lines)} for answer in answers)
         return case(program, theirs, mine)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with side_by_side(jobs) as pool:
         return Check("launch", tuple(pool.map(one, PROGRAMS)))
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from verification.probe_runner import Answer, ProbeRunner
+from verification.probe_runner import Answer, ProbeRunner, side_by_side
 from verification.real import compare
 from verification.results import FAILED, NOT_RUN, Case, Check
 from verification.servers import Server
@@ -30,7 +29,7 @@ def check(
             mine.append(ask(ours, again=True))
         return tuple(cases(server.name, theirs, mine))
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with side_by_side(jobs) as pool:
         found = pool.map(one, servers)
         return Check("servers", tuple(case for each in found for case in each))
 

@@ -10,8 +10,9 @@ from typing import Any
 import yaml
 
 FILE = Path(__file__).with_name("servers.yaml")
-#: What of a reply is compared: all that lasts, its status alone, or the names of metrics.
-ALL, STATUS, METRICS = "all", "status", "metrics"
+#: What of a reply is compared: all that lasts, its status alone, the names of metrics, or, of texts that are
+#: computed in one batch or in two as they happen to arrive, all but what that changes.
+ALL, STATUS, METRICS, TOGETHER = "all", "status", "metrics", "together"
 
 
 @dataclass(frozen=True, slots=True)

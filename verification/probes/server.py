@@ -163,10 +163,21 @@ def _named(value: Any, model: str) -> Any:
     return model if value == _MODEL else value
 
 
+def _rounded(value: Any) -> Any:
+    """A reply without what depends on the batch: digits of numbers, and how much was cached before."""
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items() if not key.startswith("cached_tokens")}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return round(value, 1) if isinstance(value, float) else value
+
+
 def _compared(reply: dict[str, Any], what: str) -> dict[str, Any]:
     """What is compared of a reply."""
     if what == servers.STATUS:
         return {"status": reply["status"]}
+    if what == servers.TOGETHER:
+        return {**reply, "body": _rounded(reply["body"])}
     if what == servers.METRICS:
         return {**reply, "body": sorted(set(_METRIC.findall(str(reply["body"]))))}
     return reply

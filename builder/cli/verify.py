@@ -33,9 +33,7 @@ _SHOWN = 12  # lines of a failed check, for people
     "--check", "checks", multiple=True, metavar="NAME", help="Only this check; an unknown name lists all."
 )
 @click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME",
+    "--only", multiple=True, metavar="NAME",
     help="Only forward passes and servers whose names start with this.",
 )  # fmt: skip
 @click.option("--quick", is_flag=True, help="Run only a small set of forward passes.")

@@ -78,6 +78,17 @@ class TestCases:
         (always,) = check.cases("v3", upstream, [said(a="z"), said(a="z")])
         assert always.verdict == FAILED
 
+    def test_only_texts_that_are_asked_together_may_differ_and_only_by_rounding(self) -> None:
+        def numbers(number: float) -> Answer:
+            return Answer({"replies": {"a": {"status": 200, "body": [{"logprobs": [[number, 7]]}]}}})
+
+        for other, together, verdict in (
+            (-4.2933, {"a"}, PASSED), (-4.2933, set(), FAILED), (-4.4, {"a"}, FAILED)
+        ):  # fmt: skip
+            upstream, ours = [numbers(-4.2936)] * 2, [numbers(other)] * 2
+            (case,) = check.cases("v3", upstream, ours, frozenset(together))
+            assert case.verdict == verdict
+
     def test_a_server_that_ours_alone_does_not_start_fails(self) -> None:
         none = Answer(None, ("it ended",))
         (failed,) = check.cases("v3", [said(a="x")], [none])
@@ -133,12 +144,9 @@ class TestRequests:
         assert probe._compared(said, servers.STATUS) == {"status": 200}
         assert probe._compared(said, servers.ALL) == said
 
-    def test_of_texts_that_may_be_computed_together_no_digit_and_no_cache_is_compared(self) -> None:
-        one, two = (
-            probe._compared({"status": 200, "body": [{"cached_tokens": n, "logprobs": [[each]]}]}, "together")
-            for n, each in ((0, -4.2936), (4, -4.2933))
-        )
-        assert one == two == {"status": 200, "body": [{"logprobs": [[-4.3]]}]}
+    def test_of_texts_that_may_be_computed_together_what_was_cached_is_not_compared(self) -> None:
+        body = [{"cached_tokens": 4, "cached_tokens_details": {}, "text": "x"}]
+        assert probe._compared({"status": 200, "body": body}, "together")["body"] == [{"text": "x"}]
 
     def test_the_folder_of_the_model_is_put_into_a_body(self) -> None:
         assert probe._named({"model_path": "MODEL", "n": 1}, "m") == {"model_path": "m", "n": 1}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from verification.probe_runner import Answer, ProbeRunner, side_by_side
 from verification.real import compare
 from verification.results import FAILED, NOT_RUN, Case, Check
-from verification.servers import Server
+from verification.servers import TOGETHER, Server
 from verification.subjects import Subject
 
 
@@ -23,23 +24,36 @@ def check(
         def ask(subject: Subject, again: bool = False) -> Answer:
             return asker.ask("server", subject, name, question, again)
 
+        together = frozenset(each.name for each in server.requests if each.compare == TOGETHER)
         theirs, mine = [ask(upstream)], [ask(ours)]
-        if _differ(theirs[0], mine[0]):  # what a tree does not repeat is no difference
+        if _differ(theirs[0], mine[0], together):  # what a tree does not repeat is no difference
             theirs.append(ask(upstream, again=True))
             mine.append(ask(ours, again=True))
-        return tuple(cases(server.name, theirs, mine))
+        return tuple(cases(server.name, theirs, mine, together))
 
     with side_by_side(jobs) as pool:
         found = pool.map(one, servers)
         return Check("servers", tuple(case for each in found for case in each))
 
 
-def _differ(theirs: Answer, mine: Answer) -> bool:
-    return bool(theirs.values and mine.values and theirs.values["replies"] != mine.values["replies"])
+def _differ(theirs: Answer, mine: Answer, together: frozenset[str]) -> bool:
+    if theirs.values is None or mine.values is None:
+        return False
+    said, ours = theirs.values["replies"], mine.values["replies"]
+    return any(not _same(name, said[name], ours.get(name), together) for name in said)
 
 
-def cases(name: str, theirs: Sequence[Answer], mine: Sequence[Answer]) -> Iterator[Case]:
-    """What came of one server: of its start where one tree did not start it, else of each request."""
+def _same(request: str, one: Any, two: Any, together: frozenset[str]) -> bool:
+    return compare.alike(one, two) if request in together else bool(one == two)
+
+
+def cases(
+    name: str, theirs: Sequence[Answer], mine: Sequence[Answer], together: frozenset[str] = frozenset()
+) -> Iterator[Case]:
+    """What came of one server: of its start where one tree did not start it, else of each request.
+
+    `together`: the requests whose replies may differ by rounding.
+    """
     first, ours = theirs[0], mine[0]
     if first.values is None:
         also = "" if ours.values is None else "; ours can"
@@ -47,7 +61,12 @@ def cases(name: str, theirs: Sequence[Answer], mine: Sequence[Answer]) -> Iterat
     elif ours.values is None:
         yield Case(name, FAILED, ("upstream runs it, ours fails", *ours.lines))
     else:
-        replies = [[each.values["replies"] for each in side if each.values] for side in (theirs, mine)]
+        replies = [[dict(each.values["replies"]) for each in side if each.values] for side in (theirs, mine)]
+        for request in together:
+            known = [each[request] for each in replies[0]]
+            for said in replies[1]:
+                found = said.get(request)
+                said[request] = next((each for each in known if compare.alike(each, found)), found)
         for case in compare.replies(replies[0][0], replies[0][-1], replies[1][0]):
             request = case.name.removeprefix("reply ")
             known = [each.get(request) for each in replies[0]]

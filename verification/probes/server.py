@@ -163,13 +163,11 @@ def _named(value: Any, model: str) -> Any:
     return model if value == _MODEL else value
 
 
-def _rounded(value: Any) -> Any:
-    """A reply without what depends on the batch: digits of numbers, and how much was cached before."""
+def _uncached(value: Any) -> Any:
+    """A reply without how much of each text was cached before."""
     if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items() if not key.startswith("cached_tokens")}
-    if isinstance(value, list):
-        return [_rounded(each) for each in value]
-    return round(value, 1) if isinstance(value, float) else value
+        return {key: _uncached(each) for key, each in value.items() if not key.startswith("cached_tokens")}
+    return [_uncached(each) for each in value] if isinstance(value, list) else value
 
 
 def _compared(reply: dict[str, Any], what: str) -> dict[str, Any]:
@@ -177,7 +175,7 @@ def _compared(reply: dict[str, Any], what: str) -> dict[str, Any]:
     if what == servers.STATUS:
         return {"status": reply["status"]}
     if what == servers.TOGETHER:
-        return {**reply, "body": _rounded(reply["body"])}
+        return {**reply, "body": _uncached(reply["body"])}
     if what == servers.METRICS:
         return {**reply, "body": sorted(set(_METRIC.findall(str(reply["body"]))))}
     return reply

@@ -187,6 +187,17 @@ def replies(first: Mapping[str, Any], second: Mapping[str, Any], mine: Mapping[s
     return found
 
 
+def alike(one: Any, two: Any) -> bool:
+    """Are these the same replies but for what rounding does to their numbers?"""
+    if isinstance(one, float) and isinstance(two, float):
+        return abs(one - two) <= _ROUNDING
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(alike(one[key], two[key]) for key in one)
+    if isinstance(one, list) and isinstance(two, list):
+        return len(one) == len(two) and all(map(alike, one, two))
+    return bool(one == two)
+
+
 def gain(
     name: str, theirs: Sequence[float], mine: Sequence[float], smaller_is_better: bool = True,
     exact: bool = False,

@@ -19,6 +19,7 @@ import psutil
 _HERE = Path(__file__).resolve().parent
 _VARIABLE = "VERIFICATION_WORLD"
 _BETWEEN = 0.2  # seconds between two looks for the end
+_CHILDREN = 60  # seconds that the processes below one have to write what they recorded
 
 
 def environment(tree: Path, question: Mapping[str, Any], end: Path) -> dict[str, str]:
@@ -112,7 +113,22 @@ def _leave_at(end: Path, asks: int) -> None:
     while not end.exists() and _lives(asks):
         time.sleep(_BETWEEN)
     executed.end()
+    # SGLang has a process killed when the one that started it ends: that one leaves last
+    patience = time.monotonic() + _CHILDREN
+    while time.monotonic() < patience and _children_live():
+        time.sleep(_BETWEEN)
     os._exit(0)
+
+
+def _children_live() -> bool:
+    """Does one run that does not itself wait for the end of this process, as the tracker of resources does?"""
+    for child in psutil.Process().children():
+        try:
+            if _lives(child.pid) and not any("resource_tracker" in word for word in child.cmdline()):
+                return True
+        except psutil.Error:
+            continue
+    return False
 
 
 def _lives(process: int) -> bool:

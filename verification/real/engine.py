@@ -74,6 +74,8 @@ _RENAMED = {
     "cuda_graph_bs": "cuda_graph_bs_decode", "disable_piecewise_cuda_graph": "disable_prefill_cuda_graph",
     "nsa_prefill_backend": "dsa_prefill_backend", "nsa_decode_backend": "dsa_decode_backend",
 }  # fmt: skip
+#: Fields that earlier versions lack, and that have later ones do what these do by themselves.
+_LATER = frozenset(("enforce_disable_flashinfer_allreduce_fusion",))
 #: What every engine has for itself, and where this machine has the model.
 _OWN = frozenset(
     ("port", "nccl_port", "model_path", "tokenizer_path", "served_model_name", "speculative_draft_model_path")
@@ -89,7 +91,11 @@ def fields() -> frozenset[str]:
 
 def named(arguments: Mapping[str, Any], fields: Set[str]) -> dict[str, Any]:
     """The arguments by the names that this tree's ServerArgs has for them."""
-    return {name if name in fields else _RENAMED.get(name, name): value for name, value in arguments.items()}
+    return {
+        name if name in fields else _RENAMED.get(name, name): value
+        for name, value in arguments.items()
+        if name in fields or name not in _LATER
+    }
 
 
 def arguments(info: Mapping[str, Any]) -> dict[str, Any]:

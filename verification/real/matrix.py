@@ -17,6 +17,9 @@ SPARSE = {f"SGLANG_{name}_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD": "0" for name in 
 _DENSE = "upstream computes short prefills densely with FlashAttention 3, ours sparsely"
 _NO_OVERLAP = {"disable_overlap_schedule": True}
 _NO_GRAPH = {"disable_cuda_graph": True}
+#: Later versions choose flashinfer's fused sum on Hopper by themselves. It maps memory of other processes by file
+#: descriptors, which not every container lets through: the engine waits there forever.
+_TWO = {"tp_size": 2, "enforce_disable_flashinfer_allreduce_fusion": True}
 _TRITON, _FLASHINFER = {"attention_backend": "triton"}, {"attention_backend": "flashinfer"}
 
 
@@ -55,13 +58,14 @@ CONFIGURATIONS = (
     Configuration("v32", V32, upstream=_TILELANG, long=4, other_kernels=_DENSE),
     Configuration("v32-sparse", V32, upstream=_TILELANG, environment=SPARSE),
     Configuration("v32-sparse-long", V32, upstream=_TILELANG, environment=SPARSE, long=4),
-    Configuration("v3-two-gpus", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),
-    Configuration("v3-two-gpus-no-overlap", arguments={**_FLASHINFER, **_NO_OVERLAP, "tp_size": 2}, gpus=2),
-    Configuration("v3-two-gpus-fp8", quantization="fp8", arguments={**_TRITON, "tp_size": 2}, gpus=2),
+    Configuration("v3-two-gpus", arguments=_FLASHINFER | _TWO, gpus=2),
+    Configuration("v3-two-gpus-no-overlap", arguments=_FLASHINFER | _NO_OVERLAP | _TWO, gpus=2),
+    Configuration("v3-two-gpus-chosen", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),
+    Configuration("v3-two-gpus-fp8", quantization="fp8", arguments=_TRITON | _TWO, gpus=2),
     Configuration(
         "v3-dp-attention",
         arguments={**_TRITON, "tp_size": 2, "dp_size": 2, "enable_dp_attention": True},
         gpus=2,
     ),
-    Configuration("v3-expert-parallel", arguments={**_TRITON, "tp_size": 2, "ep_size": 2}, gpus=2),
+    Configuration("v3-expert-parallel", arguments={**_TRITON, **_TWO, "ep_size": 2}, gpus=2),
 )

@@ -60,7 +60,7 @@ CONFIGURATIONS = (
     Configuration("v32-sparse-long", V32, upstream=_TILELANG, environment=SPARSE, long=4),
     Configuration("v3-two-gpus", arguments=_FLASHINFER | _TWO, gpus=2),
     Configuration("v3-two-gpus-no-overlap", arguments=_FLASHINFER | _NO_OVERLAP | _TWO, gpus=2),
-    Configuration("v3-two-gpus-chosen", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),
+    Configuration("v3-fused-sum", arguments={**_FLASHINFER, "tp_size": 2}, gpus=2),
     Configuration("v3-two-gpus-fp8", quantization="fp8", arguments=_TRITON | _TWO, gpus=2),
     Configuration(
         "v3-dp-attention",

@@ -22,14 +22,16 @@ _PLACES = 3  # of those that refer to a definition, shown
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why no check executes some definitions: `path` and `name` are patterns."""
+    """Why no check executes some definitions: `path`, `name` and `decorator` are patterns."""
 
     path: str
     name: str
     why: str
+    decorator: str = ""  # without one, whatever decorates a definition
 
     def covers(self, one: Definition) -> bool:
-        return fnmatchcase(one.path, self.path) and fnmatchcase(one.name, self.name)
+        decorated = not self.decorator or any(fnmatchcase(each, self.decorator) for each in one.decorators)
+        return decorated and fnmatchcase(one.path, self.path) and fnmatchcase(one.name, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Definition:
     line: int
     lines: int
     executed: bool
+    decorators: tuple[str, ...] = ()  # as they are written, without their arguments
 
     @property
     def place(self) -> str:
@@ -50,7 +53,8 @@ class Definition:
 def reasons(file: Path = REASONS) -> tuple[Reason, ...]:
     """The reasons that are stated; of several that hold the first counts."""
     return tuple(
-        Reason(one["path"], one.get("name", "*"), one["why"]) for one in yaml.safe_load(file.read_text())
+        Reason(one.get("path", "*"), one.get("name", "*"), one["why"], one.get("decorator", ""))
+        for one in yaml.safe_load(file.read_text())
     )
 
 
@@ -89,13 +93,18 @@ def definitions(path: str, text: str, lines: Mapping[str, Sequence[int]]) -> Ite
                     continue
                 first, last = inner.body[0].lineno, inner.end_lineno or inner.lineno
                 ran = not executed.isdisjoint(range(first, last + 1))
-                yield Definition(path, name, inner.lineno, last - inner.lineno + 1, ran)
+                yield Definition(path, name, inner.lineno, last - inner.lineno + 1, ran, _decorators(inner))
                 if ran:
                     yield from within(inner, f"{name}.")
             else:
                 yield from within(inner, owner)
 
     return within(ast.parse(text), "")
+
+
+def _decorators(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
+    calls = (each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)
+    return tuple(ast.unparse(each) for each in calls)
 
 
 def _row(one: Definition, users: Mapping[str, Sequence[str]], stated: Iterable[Reason]) -> dict[str, Any]:

@@ -83,6 +83,17 @@ def test_the_first_reason_that_holds_is_given_and_the_rest_is_told_apart() -> No
     assert "| managers | 70 | 2 | 3% |" in text and "| **all** | 70 | 2 | 3% |" in text
 
 
-def test_every_reason_of_the_project_is_a_sentence_about_a_path() -> None:
+def test_every_reason_of_the_project_is_a_sentence_about_a_path_or_a_decorator() -> None:
     for reason in coverage.reasons():
-        assert reason.path.startswith("python/sglang/srt/") and reason.why.endswith(".")
+        assert reason.path.startswith("python/sglang/srt/") or reason.decorator
+        assert reason.why.endswith(".")
+
+
+def test_a_reason_may_ask_for_a_decorator() -> None:
+    text = "import triton\n\n\n@triton.jit\n" + long("kernel", 30) + "\n\n" + long("launch", 30)
+    lines: dict[str, list[int]] = {"executed": [1, 4, 37], "missing": []}
+    stated = (Reason("*", "*", "A kernel runs on a GPU.", "*.jit"),)
+    known = statement({"processes": 1, "files": {PLACE: lines}}, {PLACE: text}, stated)
+    assert {one["name"]: one["why"] for one in known["unexecuted"]} == {
+        "kernel": "A kernel runs on a GPU.", "launch": "",
+    }  # fmt: skip

@@ -41,6 +41,11 @@ class TestArguments:
             "dsa_prefill_backend": "tilelang", "tp_size": 2,
         }  # fmt: skip
 
+    def test_a_field_that_has_a_tree_do_what_earlier_ones_do_is_left_out_of_these(self) -> None:
+        given = {"tp_size": 2, "enforce_disable_flashinfer_allreduce_fusion": True}
+        assert engine.named(given, {"tp_size"}) == {"tp_size": 2}
+        assert engine.named(given, set(given)) == given
+
     def test_a_field_that_no_version_has_stays_for_the_engine_to_refuse(self) -> None:
         assert engine.named({"mistyped": 1}, {"tp_size"}) == {"mistyped": 1}
 

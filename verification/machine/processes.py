@@ -121,7 +121,7 @@ def _leave_at(end: Path, asks: int) -> None:
 
 
 def _children_live() -> bool:
-    """Does one run that does not itself wait for the end of this process, as the tracker of resources does?"""
+    """Does one run, besides those that wait for the end of this process, as the tracker of resources does?"""
     for child in psutil.Process().children():
         try:
             if _lives(child.pid) and not any("resource_tracker" in word for word in child.cmdline()):

@@ -17,8 +17,8 @@ SPARSE = {f"SGLANG_{name}_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD": "0" for name in 
 _DENSE = "upstream computes short prefills densely with FlashAttention 3, ours sparsely"
 _NO_OVERLAP = {"disable_overlap_schedule": True}
 _NO_GRAPH = {"disable_cuda_graph": True}
-#: Later versions choose flashinfer's fused sum on Hopper by themselves. It maps memory of other processes by file
-#: descriptors, which not every container lets through: the engine waits there forever.
+#: Later versions choose flashinfer's fused sum on Hopper by themselves. It maps memory of other processes,
+#: which not every container lets through: the engine waits there forever.
 _TWO = {"tp_size": 2, "enforce_disable_flashinfer_allreduce_fusion": True}
 _TRITON, _FLASHINFER = {"attention_backend": "triton"}, {"attention_backend": "flashinfer"}
 

@@ -53,9 +53,15 @@ class Definition:
 def reasons(file: Path = REASONS) -> tuple[Reason, ...]:
     """The reasons that are stated; of several that hold the first counts."""
     return tuple(
-        Reason(one.get("path", "*"), one.get("name", "*"), one["why"], one.get("decorator", ""))
+        Reason(path, name, one["why"], one.get("decorator", ""))
         for one in yaml.safe_load(file.read_text())
+        for path in _patterns(one.get("path", "*"))
+        for name in _patterns(one.get("name", "*"))
     )
+
+
+def _patterns(stated: str | list[str]) -> list[str]:
+    return [stated] if isinstance(stated, str) else stated
 
 
 def statement(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,11 +29,17 @@ PINS = {
 PACKAGES = {"sglang": "python/sglang", "sgl_kernel": "sgl-kernel/python/sgl_kernel"}
 
 
-@pytest.fixture(autouse=True)
-def collected_between_builds() -> Iterator[None]:
-    """No collection within a build, as in the builder's verbs: it takes a third of the time there."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Collect no garbage within a test of this folder or its fixtures, as in the builder's verbs.
+
+    A collection during a build walks millions of syntax nodes.
+    """
     gc.disable()
-    yield
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
     gc.enable()
     gc.collect()
 

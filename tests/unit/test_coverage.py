@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -97,3 +98,15 @@ def test_a_reason_may_ask_for_a_decorator() -> None:
     assert {one["name"]: one["why"] for one in known["unexecuted"]} == {
         "kernel": "A kernel runs on a GPU.", "launch": "",
     }  # fmt: skip
+
+
+def test_one_reason_may_stand_for_several_paths(tmp_path: Path) -> None:
+    stated = tmp_path / "reasons.yaml"
+    stated.write_text(
+        "- path: [a/*, b.py]\n  why: It needs a GPU.\n- decorator: triton.jit\n  why: A kernel.\n"
+    )
+    assert coverage.reasons(stated) == (
+        Reason("a/*", "*", "It needs a GPU."),
+        Reason("b.py", "*", "It needs a GPU."),
+        Reason("*", "*", "A kernel.", "triton.jit"),
+    )

@@ -41,7 +41,7 @@ class TestArguments:
             "dsa_prefill_backend": "tilelang", "tp_size": 2,
         }  # fmt: skip
 
-    def test_a_field_that_has_a_tree_do_what_earlier_ones_do_is_left_out_of_these(self) -> None:
+    def test_a_field_that_turns_off_what_a_tree_does_not_have_is_not_given_to_it(self) -> None:
         given = {"tp_size": 2, "enforce_disable_flashinfer_allreduce_fusion": True}
         assert engine.named(given, {"tp_size"}) == {"tp_size": 2}
         assert engine.named(given, set(given)) == given

@@ -231,3 +231,26 @@ def test_an_interrupted_run_ends_its_probes_and_begins_no_other(tmp_path: Path) 
     assert time.monotonic() - start < 30
     assert waiting[0].result() < 0
     assert waiting[1].cancelled() and waiting[2].cancelled()
+
+
+def test_a_process_leaves_after_its_children_have_written_what_they_recorded(tmp_path: Path) -> None:
+    end, written = tmp_path / "end", tmp_path / "written"
+    code = (
+        "import os, time\nfrom pathlib import Path\nfrom verification.machine import processes\n"
+        f"if not os.fork():\n    time.sleep(1)\n    Path({str(written)!r}).touch()\n    os._exit(0)\n"
+        f"processes._leave_at(Path({str(end)!r}), os.getppid())\n"
+    )
+    end.touch()
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
+    assert written.exists()
+
+
+def test_a_process_does_not_wait_for_the_tracker_of_its_resources(tmp_path: Path) -> None:
+    end = tmp_path / "end"
+    code = (
+        "import os\nfrom multiprocessing import resource_tracker\nfrom pathlib import Path\n"
+        "from verification.machine import processes\nresource_tracker.ensure_running()\n"
+        f"processes._leave_at(Path({str(end)!r}), os.getppid())\n"
+    )
+    end.touch()
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=processes._CHILDREN / 2)

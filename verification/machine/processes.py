@@ -19,7 +19,7 @@ import psutil
 _HERE = Path(__file__).resolve().parent
 _VARIABLE = "VERIFICATION_WORLD"
 _BETWEEN = 0.2  # seconds between two looks for the end
-_CHILDREN = 60  # seconds that the processes below one have to write what they recorded
+_CHILDREN = 60  # seconds that a process's children have to write what they recorded
 
 
 def environment(tree: Path, question: Mapping[str, Any], end: Path) -> dict[str, str]:
@@ -113,7 +113,7 @@ def _leave_at(end: Path, asks: int) -> None:
     while not end.exists() and _lives(asks):
         time.sleep(_BETWEEN)
     executed.end()
-    # SGLang has a process killed when the one that started it ends: that one leaves last
+    # SGLang has a process killed when its parent ends: the parent leaves last
     patience = time.monotonic() + _CHILDREN
     while time.monotonic() < patience and _children_live():
         time.sleep(_BETWEEN)

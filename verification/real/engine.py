@@ -74,7 +74,7 @@ _RENAMED = {
     "cuda_graph_bs": "cuda_graph_bs_decode", "disable_piecewise_cuda_graph": "disable_prefill_cuda_graph",
     "nsa_prefill_backend": "dsa_prefill_backend", "nsa_decode_backend": "dsa_decode_backend",
 }  # fmt: skip
-#: Fields that earlier versions lack, and that have later ones do what these do by themselves.
+#: Fields that turn off what earlier versions do not have: these would refuse them as unknown.
 _LATER = frozenset(("enforce_disable_flashinfer_allreduce_fusion",))
 #: What every engine has for itself, and where this machine has the model.
 _OWN = frozenset(

@@ -15,7 +15,6 @@ from verification.real.place import Place
 from verification.results import FAILED, NOT_RUN, PASSED, Case
 
 _LAYERS, _DENSE, _EXPERTS = 4, 1, 64
-_EACH = 300  # seconds for one engine, or one chunk
 #: Sequences, and tokens of each.
 _DECODE = ((1, 4096), (1, 16384), (1, 65536), (8, 4096), (8, 16384), (64, 2048), (256, 1024))
 _PREFILL = ((1, 4096), (8, 16384), (32, 4096))
@@ -48,7 +47,7 @@ CHOICES = (
 
 
 def cases(
-    places: Sequence[Place], work: Path, only: Sequence[str], times: int, deadline: float,
+    places: Sequence[Place], work: Path, only: Sequence[str], times: int, seconds: int, deadline: float,
     keep: Callable[[Sequence[Case]], None],
 ) -> list[Case]:  # fmt: skip
     """Measure one engine after the other, and then what a chunk of sparse attention may hold."""
@@ -58,18 +57,20 @@ def cases(
     for choice in CHOICES:
         if only and choice.name not in only:
             continue
-        answer = _measured(choice, of[choice.role], work, times, deadline)
+        answer = _measured(choice, of[choice.role], work, times, seconds, deadline)
         answers.setdefault((choice.architecture, choice.quantization), []).append((choice, answer))
         found = [case for each in answers.values() for case in compared(each)]
         keep(found)
     if not only or "chunks" in only:
         for tokens in _CHUNKS:
-            found.append(_chunk(of, tokens, work, deadline))
+            found.append(_chunk(of, tokens, work, seconds, deadline))
             keep(found)
     return found
 
 
-def _measured(choice: Choice, place: Place, work: Path, times: int, deadline: float) -> dict[str, Any]:
+def _measured(
+    choice: Choice, place: Place, work: Path, times: int, seconds: int, deadline: float
+) -> dict[str, Any]:
     if time.monotonic() > deadline:
         return {"error": ["there was no time left"]}
     question = {
@@ -77,7 +78,7 @@ def _measured(choice: Choice, place: Place, work: Path, times: int, deadline: fl
         "decode": _DECODE, "prefill": _PREFILL, "times": times,
     }  # fmt: skip
     folder = work / "defaults" / f"{choice.name}-{choice.role}"
-    return process.ask(place, "verification.real.speed", question, folder, _EACH)
+    return process.ask(place, "verification.real.speed", question, folder, seconds)
 
 
 def _model(choice: Choice, work: Path) -> Path:
@@ -137,13 +138,13 @@ def _backend(arguments: Mapping[str, Any]) -> str:
     return "+".join(dict.fromkeys(said)) or "unknown"
 
 
-def _chunk(of: Mapping[str, Place], tokens: int, work: Path, deadline: float) -> Case:
+def _chunk(of: Mapping[str, Place], tokens: int, work: Path, seconds: int, deadline: float) -> Case:
     if time.monotonic() > deadline:
         return Case(_CHUNK.format(tokens), NOT_RUN, ("there was no time left",))
     answers = {}
     for role, place in of.items():
         folder = work / "defaults" / f"chunk-{tokens}-{role}"
-        answers[role] = process.ask(place, "verification.real.chunks", {"tokens": tokens}, folder, _EACH)
+        answers[role] = process.ask(place, "verification.real.chunks", {"tokens": tokens}, folder, seconds)
     return chunk(tokens, answers)
 
 

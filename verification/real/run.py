@@ -31,7 +31,6 @@ from verification.results import FAILED, NOT_RUN, Case, Check
 
 STAGES = ("engines", "server", "pair", "gains", "throughput", "sizes", "defaults", "installed")
 _PROMPTS = 64
-_EACH = 280  # seconds for one engine
 
 
 def main() -> None:
@@ -52,6 +51,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=4, help="engines at a time")
     parser.add_argument("--at-once", action="store_true", help="a configuration's three engines at a time")
     parser.add_argument("--seconds", type=int, default=540, help="start nothing after this time")
+    parser.add_argument("--each", type=int, default=300, help="seconds for one engine, or one chunk")
     parser.add_argument(
         "--transfer", nargs="+", default=["nixl"], help="what carries keys and values between two servers"
     )
@@ -94,7 +94,7 @@ def main() -> None:
             checks.append(Check(stage, (Case(stage, NOT_RUN, ("there was no time left",)),)))
         elif stage == "engines":
             done = _engines(
-                places, wanted, work, given.jobs, given.at_once, deadline,
+                places, wanted, work, given.jobs, given.at_once, given.each, deadline,
                 lambda c: keep([*checks, c]),
             )  # fmt: skip
             checks.append(done)
@@ -111,7 +111,7 @@ def main() -> None:
             checks.append(done)
         elif stage == "defaults":
             measured = defaults.cases(
-                places, work, given.only, given.times, deadline,
+                places, work, given.only, given.times, given.each, deadline,
                 lambda known: keep([*checks, Check("defaults", tuple(known))]),
             )  # fmt: skip
             checks.append(Check(stage, tuple(measured)))
@@ -168,7 +168,7 @@ def _left_out(pack: Path, role: str) -> tuple[str, ...]:
 
 
 def _engine(
-    place: Place, configuration: Configuration, model: Path, work: Path, again: bool
+    place: Place, configuration: Configuration, model: Path, work: Path, seconds: int, again: bool
 ) -> dict[str, Any]:
     folder = work / "engines" / configuration.name / (f"{place.role}-again" if again else place.role)
     more: dict[str, Any] = {"port": server.free_port()}  # data parallelism counts its ports from it
@@ -178,7 +178,7 @@ def _engine(
         "prompts": _PROMPTS, "long": configuration.long, "structured": configuration.structured,
     }  # fmt: skip
     place = replace(place, more={**place.more, **configuration.environment})
-    return process.ask(place, "verification.real.engine", question, folder, _EACH)
+    return process.ask(place, "verification.real.engine", question, folder, seconds)
 
 
 def _engines(
@@ -187,6 +187,7 @@ def _engines(
     work: Path,
     jobs: int,
     at_once: bool,
+    seconds: int,
     deadline: float,
     keep: Callable[[Check], None],
 ) -> Check:
@@ -206,11 +207,11 @@ def _engines(
             case = Case(configuration.name, NOT_RUN, ("there was no time left",))
         else:
             with ThreadPoolExecutor(3) as three:
-                first = three.submit(_engine, upstream, configuration, model, work, False)
+                first = three.submit(_engine, upstream, configuration, model, work, seconds, False)
                 if not at_once:
                     first.result()  # it compiles what the others find compiled
-                mine = three.submit(_engine, ours, configuration, model, work, False)
-                second = three.submit(_engine, upstream, configuration, model, work, True)
+                mine = three.submit(_engine, ours, configuration, model, work, seconds, False)
+                second = three.submit(_engine, upstream, configuration, model, work, seconds, True)
             answers = (first.result(), second.result()), (mine.result(),)
             case = compare.engines(
                 configuration.name, *answers, _PROMPTS + configuration.long, configuration.other_kernels

@@ -43,6 +43,8 @@ CHOICES = (
     Choice("v32", "ours", V32),
     Choice("v3-fp8", "upstream", quantization="fp8"),
     Choice("v3-fp8", "ours", quantization="fp8"),
+    Choice("v32-fp8", "upstream", V32, "fp8"),
+    Choice("v32-fp8", "ours", V32, "fp8"),
 )
 
 

@@ -14,6 +14,8 @@ FILE = Path(__file__).with_name("servers.yaml")
 #: computed in one batch or in two as they happen to arrive, all but what that changes.
 ALL, STATUS, METRICS, TOGETHER = "all", "status", "metrics", "together"
 
+_COLD = ("--skip-server-warmup",)
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -37,6 +39,8 @@ class Server:
     quantization: str = ""
     experts: bool = False  # in its last layer, whose kernels take most of the time
     pair: bool = False  # one server prefills, and another decodes
+    warms_up: bool = False  # it asks itself before it is asked
+    engine: bool = False  # `sglang.Engine`, whose methods are asked
     config: Mapping[str, Any] = field(default_factory=dict)  # of the model, instead of its usual
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -45,8 +49,8 @@ class Server:
         return {
             "capability": [9, 0], "devices": 8, "architecture": self.architecture,
             "layers": self.layers, "quantization": self.quantization, "experts": self.experts,
-            "pair": self.pair, "config": dict(self.config),
-            "environment": dict(self.environment), "words": list(self.words),
+            "pair": self.pair, "engine": self.engine, "config": dict(self.config), "environment": dict(self.environment),
+            "words": [*self.words, *(() if self.warms_up else _COLD)],
             "requests": [[each.name, each.path, each.body, each.compare] for each in self.requests],
         }  # fmt: skip
 

@@ -238,11 +238,17 @@ class Placed(TorchFunctionMode):
         if not self._on_cpu and function in self._reads and type(args[0]).__name__ == "FakeTensor":
             return self._read(args[0], function.__name__)
         args = tuple(self._placed(each) for each in args)
+        if function is torch.Tensor.to and len(args) > 1:
+            args = (args[0], self._numbered(args[1]), *args[2:])
         if "device" in named:
-            named["device"] = self._placed(named["device"])
+            named["device"] = self._numbered(self._placed(named["device"]))
         if named.get("pin_memory"):
             named["pin_memory"] = False
         return function(*args, **named)
+
+    def _numbered(self, value: Any) -> Any:
+        """A device that is named by its number is a GPU."""
+        return self._device if type(value) is int else value
 
     def _placed(self, value: Any) -> Any:
         if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):

@@ -49,7 +49,7 @@ def main() -> None:
 @contextlib.contextmanager
 def _asking(request: Request, folder: Path, model: Path) -> Iterator[Callable[[str, Any], dict[str, Any]]]:
     """A function that asks the server, or the pair of servers."""
-    words = list(request.question["words"])
+    words = [_named(word, str(model)) for word in request.question["words"]]
     if not request.question["pair"]:
         with running(request, folder, model, words) as url:
             yield lambda path, body: real.ask(url + path, body, _PATIENCE)
@@ -96,8 +96,9 @@ def running(request: Request, folder: Path, model: Path, words: Sequence[str]) -
     """
     port = real.free_port()
     end = folder / f"end-{port}"
+    program = "verification.machine.engine_server" if request.question["engine"] else "sglang.launch_server"
     command = [
-        sys.executable, "-m", "sglang.launch_server", "--model-path", str(model), "--host", "127.0.0.1",
+        sys.executable, "-m", program, "--model-path", str(model), "--host", "127.0.0.1",
         "--port", str(port), *words,
     ]  # fmt: skip
     process = subprocess.Popen(

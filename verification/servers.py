@@ -49,7 +49,8 @@ class Server:
         return {
             "capability": [9, 0], "devices": 8, "architecture": self.architecture,
             "layers": self.layers, "quantization": self.quantization, "experts": self.experts,
-            "pair": self.pair, "engine": self.engine, "config": dict(self.config), "environment": dict(self.environment),
+            "pair": self.pair, "engine": self.engine, "config": dict(self.config),
+            "environment": dict(self.environment),
             "words": [*self.words, *(() if self.warms_up else _COLD)],
             "requests": [[each.name, each.path, each.body, each.compare] for each in self.requests],
         }  # fmt: skip

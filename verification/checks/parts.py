@@ -31,6 +31,14 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "routing-v2": {"choices": 384},
     "tokenizer": {"end": 1},
     "fp4-cache": {"bits a number": 4.0},
+    "messages-of-v32": {"thoughts": "So it is.", "answer": "It is.", "called": "weather"},
+    "words-from-a-file": {"of the file": 2, "a word comes before the file": 0.7},
+    "budget-of-thoughts": {"drawn": [12, 11], "sent and read": "DeepSeekR1ThinkingBudgetLogitProcessor"},
+    "no-repeated-words": {"banned": [[7], [], [5, 6], [], [], [], []]},
+    "hooks": {
+        "heard": ["a Linear", "b Linear", "b ReLU", "b Sequential"],
+        "refused": ["ValueError", "AttributeError"],
+    },
     "skipped-layers": {"skipped": [True, True, False]},
 }
 

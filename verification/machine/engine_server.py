@@ -1,6 +1,6 @@
-"""`sglang.Engine` behind HTTP: `python -m verification.machine.engine_server WORDS`, in the words of a server.
+"""`sglang.Engine` behind HTTP: `python -m verification.machine.engine_server` and the words of a server.
 
-`POST /METHOD` calls a method with the keys of the body, one after the other, in the thread that has the engine.
+`POST /METHOD` calls a method with the keys of the body, one call after the other, in the engine's own thread.
 In a body `tensors` are names with the shapes of tensors of ones, which are handed over as `named_tensors`.
 """
 

@@ -33,12 +33,15 @@ def load() -> None:
     """Register every part."""
     from verification.parts import (
         asked,
+        balance,
         batches,
         choices,
         configs,
         kernel_targets,
         memory,
+        messages,
         prefixes,
+        processors,
         quantization,
         routing,
         sampling,
@@ -47,5 +50,7 @@ def load() -> None:
         text,
     )
 
-    assert asked and batches and choices and configs and kernel_targets and memory and prefixes
-    assert quantization and routing and sampling and scheduling and streams and text
+    assert asked and balance and batches and choices and configs and kernel_targets and memory and messages
+    assert (
+        prefixes and processors and quantization and routing and sampling and scheduling and streams and text
+    )

@@ -46,11 +46,20 @@ def load() -> None:
         routing,
         sampling,
         scheduling,
+        sparse,
         streams,
         text,
     )
 
     assert asked and balance and batches and choices and configs and kernel_targets and memory and messages
     assert (
-        prefixes and processors and quantization and routing and sampling and scheduling and streams and text
+        prefixes
+        and processors
+        and quantization
+        and routing
+        and sampling
+        and scheduling
+        and sparse
+        and streams
+        and text
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ctypes
 import itertools
 import os
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -16,7 +20,7 @@ import pytest
 from verification import probe_runner, servers
 from verification.checks import servers as check
 from verification.libraries import mooncake
-from verification.machine import processes
+from verification.machine import engine_server, processes
 from verification.probe_runner import Answer
 from verification.probes import server as probe
 from verification.real import server as real
@@ -40,6 +44,8 @@ class TestServers:
         (one,) = servers.read(file)
         assert one.words == ("--dp-size", "2", "--device", "cuda")
         question = one.question()
+        assert question["words"] == [*one.words, "--skip-server-warmup"]
+        assert replace(one, warms_up=True).question()["words"] == [*one.words]
         assert question["requests"] == [["first", "/x", None, "all"], ["second", "/y", {"n": 1}, "status"]]
         assert question["experts"] is True
 
@@ -59,6 +65,54 @@ class TestServers:
         for server in servers.read():
             names = [each.name for each in server.requests]
             assert len(set(names)) == len(names), server.name
+
+
+class TestEngine:
+    """The engine of a program, behind HTTP."""
+
+    class Engine:
+        def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+            self.loop = loop
+
+        def plain(self, number: int) -> int:
+            return number + 1
+
+        def stream(self) -> Iterator[int]:
+            yield from (1, 2)
+
+        async def awaited(self, number: int) -> int:
+            return number + 1
+
+        async def awaited_stream(self) -> AsyncIterator[int]:
+            async def parts() -> AsyncIterator[int]:
+                yield 1
+                yield 2
+
+            return parts()
+
+    @pytest.fixture
+    def engine(self) -> Iterator[Engine]:
+        with contextlib.closing(asyncio.new_event_loop()) as loop:
+            yield self.Engine(loop)
+
+    def test_a_method_gets_the_keys_of_the_body(self, engine: Engine) -> None:
+        assert engine_server.call(engine, "plain", {"number": 1}) == 2
+
+    def test_a_stream_is_the_list_of_its_parts(self, engine: Engine) -> None:
+        assert engine_server.call(engine, "stream", {}) == [1, 2]
+
+    def test_what_must_be_awaited_is(self, engine: Engine) -> None:
+        assert engine_server.call(engine, "awaited", {"number": 1}) == 2
+        assert engine_server.call(engine, "awaited_stream", {}) == [1, 2]
+
+
+def test_the_folder_of_the_model_stands_for_its_name_in_words_and_bodies() -> None:
+    words = ["--draft", "MODEL", {"model_path": "MODEL", "other": "MODELS"}]
+    assert [probe._named(word, "m") for word in words] == [
+        "--draft",
+        "m",
+        {"model_path": "m", "other": "MODELS"},
+    ]
 
 
 class TestCases:

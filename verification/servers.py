@@ -68,7 +68,7 @@ def read(file: Path = FILE) -> tuple[Server, ...]:
     for name, each in said["servers"].items():
         others = {key: value for key, value in each.items() if key not in ("words", "groups")}
         requests = tuple(request for group in each["groups"] for request in groups[group])
-        found.append(Server(name, (*each["words"].split(), *always), requests, **others))
+        found.append(Server(name, (*always, *each["words"].split()), requests, **others))
     return tuple(found)
 
 

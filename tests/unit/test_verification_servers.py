@@ -42,7 +42,7 @@ class TestServers:
             "requests:\n  a: {first: {path: /x}, second: {path: /y, body: {n: 1}, compare: status}}\n"
         )
         (one,) = servers.read(file)
-        assert one.words == ("--dp-size", "2", "--device", "cuda")
+        assert one.words == ("--device", "cuda", "--dp-size", "2")
         question = one.question()
         assert question["words"] == [*one.words, "--skip-server-warmup"]
         assert replace(one, warms_up=True).question()["words"] == [*one.words]

@@ -29,26 +29,34 @@ PINS = {
 PACKAGES = {"sglang": "python/sglang", "sgl_kernel": "sgl-kernel/python/sgl_kernel"}
 
 
+_ALONE = "PYTEST_XDIST_WORKER" not in os.environ
+_fork = os.fork
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """Collect no garbage within a test of this folder or its fixtures, as in the builder's verbs.
 
-    A collection during a build walks millions of syntax nodes.
+    A collection during a build walks millions of syntax nodes. And where several tests run at a time, a build
+    does all in its own process: the others have the processors.
     """
     gc.disable()
+    if not _ALONE:
+        vars(os).pop("fork", None)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
     gc.enable()
     gc.collect()
+    os.fork = _fork
 
 
 @pytest.fixture(scope="session")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder that all processes of this run share, so that each upstream is cut cold only once."""
     base = tmp_path_factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "memory"
+    return (base if _ALONE else base.parent) / "memory"
 
 
 @pytest.fixture(scope="session")

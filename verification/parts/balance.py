@@ -24,29 +24,26 @@ def _placed(algorithm: Any, nodes: int) -> list[Any]:
     return [places.tolist(), copies.tolist(), counts.tolist()]
 
 
+def _facts(found: dict[str, list[Any]]) -> dict[str, Any]:
+    layers = [layer for places, _, _ in found.values() for layer in places]
+    return {
+        "all experts are placed": all(set(range(_EXPERTS)) <= set(layer) for layer in layers),
+        "copies": all(len(layer) == _COPIES for layer in layers),
+    }
+
+
 @part("balanced-experts")
 def balanced() -> Found:
-    from sglang.srt.eplb.eplb_algorithms import EplbAlgorithm, compute_algorithm, elasticity_aware
+    from sglang.srt.eplb.eplb_algorithms import EplbAlgorithm, compute_algorithm
 
     found = {
         f"{each.name}, {nodes} nodes": _placed(each, nodes)
         for each in EplbAlgorithm
-        if each.name != "elasticity_aware"
+        if not each.name.startswith("elasticity_aware")
         for nodes in (1, _NODES)
     }
-    healthy = torch.ones(_GPUS, dtype=torch.int32)
-    for name, ranks in {"all": healthy, "one is lost": healthy.index_fill(0, torch.tensor([3]), 0)}.items():
-        given = (_load().sum(dim=0), _COPIES, _GROUPS, _NODES, _GPUS, False, ranks)
-        found[f"elasticity_aware, {name}"] = [
-            each.tolist() for each in elasticity_aware.rebalance_experts(*given)
-        ]
     return Found(
-        {
-            "all experts are placed": all(
-                set(range(_EXPERTS)) <= set(layer) for places, _, _ in found.values() for layer in places
-            ),
-            "copies": all(len(layer) == _COPIES for places, _, _ in found.values() for layer in places),
-        },
+        _facts(found),
         {
             "places": found,
             "chosen": {
@@ -56,3 +53,16 @@ def balanced() -> Found:
             },
         },
     )  # fmt: skip
+
+
+@part("balanced-experts-without-one-gpu")
+def balanced_without_one() -> Found:
+    """With all GPUs, and with one lost."""
+    from sglang.srt.eplb.eplb_algorithms import elasticity_aware
+
+    found = {}
+    healthy = torch.ones(_GPUS, dtype=torch.int32)
+    for name, ranks in {"all": healthy, "one is lost": healthy.index_fill(0, torch.tensor([3]), 0)}.items():
+        given = (_load().sum(dim=0), _COPIES, _GROUPS, _NODES, _GPUS, False, ranks)
+        found[name] = [each.tolist() for each in elasticity_aware.rebalance_experts(*given)]
+    return Found(_facts(found), {"places": found})

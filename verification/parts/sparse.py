@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -16,21 +17,24 @@ _BLOCKS, _SIZE = 3, 4
 _RANKS = 4
 
 
-def _module(name: str) -> ModuleType:
-    """A module of sparse attention, by either of its names. Raises ImportError without one."""
-    package = "sglang.srt.layers.attention"
-    for kind in ("nsa", "dsa"):
-        try:
-            return importlib.import_module(f"{package}.{kind}.{name}")
-        except ModuleNotFoundError:
-            continue
-    raise ImportError(f"no {name} of sparse attention")
+def _module(name: str, function: str) -> ModuleType:
+    """The module of sparse attention that has a function, by either of its names.
+
+    Raises ImportError where none has it: later versions do this elsewhere.
+    """
+    for kind in ("dsa", "nsa"):
+        with contextlib.suppress(ModuleNotFoundError):
+            found = importlib.import_module(f"sglang.srt.layers.attention.{kind}.{name}")
+            if hasattr(found, function):
+                return found
+    raise ImportError(f"no {function} of sparse attention")
 
 
 @part("cache-of-sparse-attention")
 def cache() -> Found:
     """What is kept in FP8, by the code that says how and by the one that serves, and what is read again."""
-    quantize, dequantize = _module("quant_k_cache"), _module("dequant_k_cache")
+    quantize = _module("quant_k_cache", "_quantize_k_cache_ref")
+    dequantize = _module("dequant_k_cache", "_dequantize_k_cache_ref")
     draw = torch.Generator().manual_seed(1)
     kept = torch.randn(_BLOCKS, _SIZE, 1, _NOPE + _ROPE, generator=draw).to(torch.bfloat16).to("cuda")
     slow = quantize._quantize_k_cache_ref(kept.clone())
@@ -61,7 +65,7 @@ def cache() -> Found:
 
 @part("split-prompts")
 def split() -> Found:
-    utils = _module("utils")
+    utils = _module("utils", "prepare_input_dp_with_cp_dsa")
     told: dict[str, Any] = {}
     whole = []
     for total in (2 * _RANKS, 13, 41):

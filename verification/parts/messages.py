@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,9 @@ _SAID = {
 }
 
 
-def _or_its_error(call: Any) -> Any:
+def _or_its_error(call: Callable[..., Any], *given: Any, **named: Any) -> Any:
     try:
-        return call()
+        return call(*given, **named)
     except Exception as error:  # the same refusal is expected of both trees
         return f"{type(error).__name__}: {error}"
 
@@ -60,16 +61,12 @@ def messages() -> Found:
 
     texts = {
         f"{mode}, {count} messages, thoughts {'dropped' if drop else 'kept'}": _or_its_error(
-            lambda mode=mode, count=count, drop=drop: encode_messages(  # type: ignore[misc]
-                [dict(message) for message in _TALK[:count]], mode, drop_thinking=drop
-            )
+            encode_messages, [dict(message) for message in _TALK[:count]], mode, drop_thinking=drop
         )
         for mode, count, drop in product(("chat", "thinking"), range(1, len(_TALK) + 1), (False, True))
     }
     read = {
-        f"{name}, {mode}": _or_its_error(
-            lambda text=text, mode=mode: parse_message_from_completion_text(text, mode)  # type: ignore[misc]
-        )
+        f"{name}, {mode}": _or_its_error(parse_message_from_completion_text, text, mode)
         for (name, text), mode in product(_SAID.items(), ("chat", "thinking"))
     }
     called = read["call, thinking"]
@@ -104,7 +101,7 @@ def words() -> Found:
             name: getattr(made, name) for name in ("tp_size", "disable_radix_cache", "mem_fraction_static")
         }
     others = {
-        name: _or_its_error(lambda text=text: _from_text(text))  # type: ignore[misc]
+        name: _or_its_error(_from_text, text)
         for name, text in {"a list": "- 1\n", "no YAML": "a: [\n", "unknown": "no-such-option: 1\n"}.items()
     }
     return Found(

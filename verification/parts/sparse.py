@@ -40,24 +40,23 @@ def cache() -> Found:
     slow = quantize._quantize_k_cache_ref(kept.clone())
     read = dequantize._dequantize_k_cache_ref(slow)
     near = (read.float() - kept.float()).abs().max().item()
-    served: dict[str, Any] = {}
     fast = quantize.quantize_k_cache(kept.clone())
-    served["whole"] = digest_of(fast.view(torch.uint8))
-    served["whole, read"] = digest_of(dequantize.dequantize_k_cache(fast))
+    whole = dequantize.dequantize_k_cache(fast)
     pages = torch.tensor([5, 0, 11, 5], dtype=torch.int32).to("cuda")
     paged = dequantize.dequantize_k_cache_paged(fast.view(-1, 1, fast.shape[-1]), pages)
     flat = kept.view(-1, 1, _NOPE + _ROPE)
     nope, rope = quantize.quantize_k_cache_separate(
         flat[..., :_NOPE].contiguous(), flat[..., _NOPE:].contiguous()
     )
-    served |= {"pages": digest_of(paged), "apart": [digest_of(nope), digest_of(rope)]}
+    served = {
+        "whole": digest_of(fast.view(torch.uint8)), "whole, read": digest_of(whole),
+        "pages": digest_of(paged), "apart": [digest_of(nope), digest_of(rope)],
+    }  # fmt: skip
     return Found(
         {
             "positions are kept": torch.equal(read[..., _NOPE:], kept[..., _NOPE:]),
             "the rest is near": near < 0.25,
-            "a page is what it is in the whole": torch.equal(
-                paged[1], dequantize.dequantize_k_cache(fast).view(-1, 1, _NOPE + _ROPE)[0]
-            ),
+            "a page is what it is in the whole": torch.equal(paged[1], whole.view(-1, 1, _NOPE + _ROPE)[0]),
         },
         {"as it says": digest_of(slow.view(torch.uint8)), "read": digest_of(read), "served": served},
     )

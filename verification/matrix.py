@@ -27,6 +27,7 @@ class Configuration:
     upstream: Mapping[str, Any] = field(default_factory=dict)
     lengths: tuple[int, ...] = (7, 12)
     steps: int = 2
+    logprobs: bool = True  # of the scheduler's first request
     quick: bool = False  # also part of the small set
     full: bool | None = None  # at the real width; None: in shapes only
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -51,6 +52,7 @@ _BLACKWELL: dict[str, Any] = {"capability": (10, 0)}
 _V32: dict[str, Any] = {
     "architecture": "DeepseekV32ForCausalLM", "quantization": "fp8", "lengths": (2300, 2200, 2100)
 }  # fmt: skip
+_V32_REQUEST: dict[str, Any] = {**_V32, "driver": SCHEDULER, "lengths": (2304,), "logprobs": False}
 _LONG = {"max_total_tokens": 16384, "chunked_prefill_size": 16384}
 _TILELANG = {"nsa_prefill_backend": "tilelang", "nsa_decode_backend": "tilelang"}
 _NEXTN = {
@@ -67,6 +69,20 @@ _GRAPH = {"disable_cuda_graph": False}
 _REQUESTS: dict[str, Any] = {"driver": SCHEDULER, "lengths": (7, 12, 9), "steps": 4}
 _TRITON = {"attention_backend": "triton"}
 _FLASHINFER = {"attention_backend": "flashinfer"}
+_DEEPEP = {"moe_a2a_backend": "deepep", "deepep_mode": "auto"}
+#: Tokens are sent to experts as they are, not in eight bits.
+_SENT_WHOLE = {"SGLANG_DEEPEP_BF16_DISPATCH": "1"}
+_CUTEDSL = {
+    **_DP, **_DEEPEP, "deepep_mode": "low_latency", "quantization": "modelopt_fp4",
+    "moe_runner_backend": "flashinfer_cutedsl",
+}  # fmt: skip
+_PIECES = {"enable_piecewise_cuda_graph": True, "piecewise_cuda_graph_compiler": "eager"}
+_COMPILED = {"enable_torch_compile": True, "torch_compile_max_bs": 2}
+_TREE = {"speculative_eagle_topk": 2, "speculative_num_draft_tokens": 4}
+_HALVES = {"dtype": "float16"}
+_YARN = {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}}
+#: Prompts are read with what is cached of them, however short it is.
+_ANY_PREFIX = {"SGL_CHUNKED_PREFIX_CACHE_THRESHOLD": "0"}
 _V2 = "DeepseekV2ForCausalLM"
 _V1 = "DeepseekForCausalLM"
 
@@ -95,6 +111,74 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
         quantization="fp8",
         arguments={**_TRITON, **_DP, "moe_a2a_backend": "deepep", "deepep_mode": "low_latency"},
     ),
+    Configuration(
+        "v3-sm90-two-batches",
+        quantization="fp8",
+        arguments={**_TRITON, **_DP, **_GRAPH, **_DEEPEP, "enable_two_batch_overlap": True},
+        logprobs=False,
+        **_REQUESTS,
+    ),
+    Configuration(
+        "v3-sm90-one-batch-overlapped",
+        quantization="fp8",
+        arguments={
+            **_TRITON,
+            **_DP,
+            **_DEEPEP,
+            "deepep_mode": "low_latency",
+            "enable_single_batch_overlap": True,
+            "moe_runner_backend": "deep_gemm",
+        },
+    ),
+    Configuration(
+        "v3-sm90-w4afp8-deepep",
+        quantization="w4afp8",
+        arguments={**_TRITON, **_DP, **_DEEPEP},
+        environment=_SENT_WHOLE,
+        **_REQUESTS,
+    ),
+    Configuration("v3-sm90-pieces", arguments={**_FLASHINFER, **_PIECES}, **_REQUESTS),
+    Configuration("v3-sm90-compiled", arguments={**_TRITON, **_GRAPH, **_COMPILED}, **_REQUESTS),
+    Configuration(
+        "v3-sm90-two-streams",
+        arguments={**_TRITON, **_GRAPH, "disable_shared_experts_fusion": True},
+        **_REQUESTS,
+    ),
+    Configuration(
+        "v3-sm90-two-attentions",
+        arguments={
+            "prefill_attention_backend": "flashinfer",
+            "decode_attention_backend": "triton",
+            **_GRAPH,
+        },
+        **_REQUESTS,
+    ),
+    Configuration(
+        "v3-sm90-prefixes",
+        arguments={**_FLASHINFER, "chunked_prefill_size": 8},
+        environment=_ANY_PREFIX,
+        **_REQUESTS,
+    ),
+    Configuration("v3-sm90-nextn-tree", arguments={**_TRITON, **_NEXTN, **_TREE}, **_REQUESTS),
+    Configuration(
+        "v3-sm90-nextn-pretended",
+        arguments={**_TRITON, **_NEXTN},
+        environment={"SGLANG_SIMULATE_ACC_LEN": "2"},
+        **_REQUESTS,
+    ),
+    Configuration(
+        "v3-sm90-fp8-cutlass", quantization="fp8", arguments={**_TRITON, "moe_runner_backend": "cutlass"}
+    ),
+    Configuration(
+        "v3-sm90-fp8-deep-gemm", quantization="fp8", arguments={**_TRITON, "moe_runner_backend": "deep_gemm"}
+    ),
+    Configuration(
+        "v3-sm90-fp8-compiled-ahead",
+        quantization="fp8",
+        arguments=_TRITON,
+        environment={"SGLANG_JIT_DEEPGEMM_PRECOMPILE": "1"},
+    ),
+    Configuration("v1-sm90-yarn", architecture=_V1, arguments=_TRITON, config=_YARN),
     Configuration("v3-sm90-fp8-kv", arguments={**_FLASHINFER, "kv_cache_dtype": "fp8_e4m3"}),
     Configuration("v3-sm90-scheduler-graph", arguments={**_TRITON, **_GRAPH}, **_REQUESTS),
     Configuration("v3-sm90-scheduler-overlap", arguments={**_FLASHINFER, **_GRAPH}, **_REQUESTS),
@@ -136,6 +220,133 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
         **_BLACKWELL,
     ),
     Configuration("v3-sm100-nextn", quantization="fp8", arguments=_NEXTN, **_BLACKWELL, **_REQUESTS),
+    Configuration("v3-sm100-graph", quantization="fp8", arguments=_GRAPH, **_BLACKWELL, **_REQUESTS),
+    Configuration(
+        "v3-sm100-nextn-graph", quantization="fp8", arguments={**_NEXTN, **_GRAPH}, **_BLACKWELL, **_REQUESTS
+    ),
+    Configuration(
+        "v3-sm100-cutlass-mla-graph",
+        quantization="fp8",
+        arguments={"attention_backend": "cutlass_mla", **_GRAPH},
+        **_BLACKWELL,
+        **_REQUESTS,
+    ),
+    Configuration(
+        "v3-sm100-fp8-tuned",
+        quantization="fp8",
+        arguments={"disable_flashinfer_autotune": False},
+        **_BLACKWELL,
+    ),
+    Configuration(
+        "v3-sm100-prefixes",
+        quantization="fp8",
+        arguments={"chunked_prefill_size": 8},
+        environment=_ANY_PREFIX,
+        **_BLACKWELL,
+        **_REQUESTS,
+    ),
+    Configuration(
+        "v3-sm100-fp4-kv",
+        quantization="fp8",
+        arguments={"kv_cache_dtype": "fp4_e2m1", "attention_backend": "cutlass_mla"},
+        **_BLACKWELL,
+    ),
+    Configuration("v3-sm100-modelopt-fp8", quantization="modelopt-fp8", **_BLACKWELL),
+    Configuration(
+        "v3-sm100-modelopt-fp8-cutlass",
+        quantization="modelopt-fp8",
+        arguments={"quantization": "modelopt_fp8", "moe_runner_backend": "flashinfer_cutlass"},
+        **_BLACKWELL,
+    ),
+    Configuration(
+        "v3-sm100-nvfp4-gathered",
+        quantization="nvfp4",
+        arguments={
+            **_DP,
+            "quantization": "modelopt_fp4",
+            "moe_runner_backend": "flashinfer_cutlass",
+            "ep_size": 8,
+        },
+        **_BLACKWELL,
+    ),
+    Configuration(
+        "v3-sm100-nvfp4-cutedsl",
+        quantization="nvfp4",
+        arguments=_CUTEDSL,
+        environment=_SENT_WHOLE,
+        **_BLACKWELL,
+    ),
+    Configuration(
+        "v3-sm100-nvfp4-sent",
+        quantization="nvfp4",
+        arguments=_CUTEDSL,
+        environment={"SGLANG_MOE_NVFP4_DISPATCH": "1"},
+        **_BLACKWELL,
+    ),
+    Configuration("v3-sm100-compressed-nvfp4", quantization="compressed-nvfp4", **_BLACKWELL),
+    Configuration(
+        "v32-sm90-graph",
+        driver=SCHEDULER,
+        arguments={**_LONG, **_GRAPH},
+        upstream=_TILELANG,
+        steps=3,
+        **_V32,
+    ),
+    Configuration(
+        "v32-sm90-nextn-graph",
+        driver=SCHEDULER,
+        arguments={**_LONG, **_NEXTN, **_GRAPH},
+        upstream=_TILELANG,
+        steps=3,
+        **_V32,
+    ),
+    Configuration(
+        "v32-sm90-context-parallel",
+        arguments={**_LONG, "enable_nsa_prefill_context_parallel": True},
+        upstream=_TILELANG,
+        **_V32_REQUEST,
+    ),
+    Configuration(
+        "v32-sm90-context-parallel-by-turns",
+        arguments={
+            **_LONG,
+            "enable_nsa_prefill_context_parallel": True,
+            "nsa_prefill_cp_mode": "round-robin-split",
+        },
+        upstream=_TILELANG,
+        **_V32_REQUEST,
+    ),
+    # each format of weights; attention is whole in most, because it multiplies weights at the start
+    *(
+        Configuration(f"v3-sm90-{form}", quantization=form, arguments={**_TRITON, **more})
+        for form, more in (
+            ("fp8-tensors", {}),
+            ("modelopt-fp8", {}),
+            ("w4afp8", {}),
+            ("int8-blocks", {}),
+            ("int8-channels", {}),
+            ("gptq", _HALVES),
+            ("compressed-fp8", {}),
+            ("compressed-fp8-tensors", {}),
+            ("compressed-int4", {}),
+        )
+    ),
+    *(
+        Configuration(
+            f"v1-sm90-{form}", architecture=_V1, dense=2, quantization=form, arguments={**_TRITON, **more}
+        )
+        for form, more in (
+            ("fp8-channels", {}),
+            ("gptq", {}),
+            ("gptq-in-order", {"quantization": "gptq", **_HALVES}),
+            ("auto-round", {}),
+            ("fbgemm-fp8", {}),
+            ("qoq", _HALVES),
+            ("compressed-fp8-weights", {}),
+            ("compressed-int8", {}),
+            ("compressed-int8-tensors", {}),
+        )
+    ),
     Configuration("v32-sm90-tilelang", arguments=_LONG, upstream=_TILELANG, **_V32),
     Configuration("v32-sm90-dp-attention", arguments={**_LONG, **_DP}, upstream=_TILELANG, **_V32),
     Configuration(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_IMPLEMENTATIONS = (
+    "attention", "layers", "marlin", "quantization", "routing", "sampling", "speculation", "transfer",
+)  # fmt: skip
 
 REFERENCES: dict[str, Callable[..., Any]] = {}
 SHAPES: dict[str, Callable[..., Any]] = {}
@@ -34,6 +39,5 @@ def shape(*names: str) -> Callable[[Function], Function]:
 
 def load() -> None:
     """Register everything that this package implements."""
-    from verification.kernels import attention, layers, quantization, routing, sampling, speculation, transfer
-
-    assert attention and layers and quantization and routing and sampling and speculation and transfer
+    for name in _IMPLEMENTATIONS:
+        importlib.import_module(f"verification.kernels.{name}")

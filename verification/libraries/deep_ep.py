@@ -95,7 +95,10 @@ class Buffer:
         TRACE.add("absent", "deep_ep.low_latency_dispatch", (x, ids, most, experts, *args), named)
         local, tokens, width = experts // self.group_size, most * self.group_size, x.shape[1]
         states: Any = x.new_empty((local, tokens, width))
-        if named.get("use_fp8", True):
+        if named.get("use_nvfp4"):
+            scales = x.new_empty((32, 4, -(-tokens // 128), 4, -(-width // 64), local), dtype=torch.uint8)
+            states = (x.new_empty((tokens, width // 2, local), dtype=torch.uint8), scales)
+        elif named.get("use_fp8", True):
             scales = x.new_empty((local, tokens, width // 128), dtype=torch.float32)
             states = (x.new_empty((local, tokens, width), dtype=torch.float8_e4m3fn), scales)
         counts = x.new_empty((local,), dtype=torch.int32)

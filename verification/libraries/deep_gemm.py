@@ -13,7 +13,7 @@ from verification.machine.absent import implement
 VERSION = "2.1.1"
 _WRITES_ITS_ARGUMENT = (
     "fp8_gemm_nt", "bf16_gemm_nt", "m_grouped_fp8_gemm_nt_masked", "m_grouped_fp8_gemm_nt_contiguous",
-    "fp8_m_grouped_gemm_nt_masked", "set_num_sms", "set_compile_mode", "set_tc_util", "set_pdl",
+    "set_num_sms", "set_compile_mode", "set_tc_util", "set_pdl",
 )  # fmt: skip
 
 
@@ -31,6 +31,11 @@ def _grouped(
         if group >= 0:
             chosen = groups == group
             out[chosen] = (rows[chosen] @ dequantized(b[0][group], b[1][group]).t()).to(out.dtype)
+
+
+def _masked(*args: Any, signal: Tensor | None = None, **named: Any) -> tuple[int, int] | None:
+    """A product that others wait for says after how many of its blocks, and how tall they are."""
+    return None if signal is None else (64, 1)
 
 
 def _up(value: int, to: int) -> int:
@@ -57,6 +62,7 @@ def install(numbers: bool) -> None:
     """Implement what DeepSeek's paths call; with `numbers`, the products calculate."""
     for name in _WRITES_ITS_ARGUMENT:
         implement(f"deep_gemm.{name}", lambda *args, **kwargs: None)
+    implement("deep_gemm.fp8_m_grouped_gemm_nt_masked", _masked)
     if numbers:
         implement("deep_gemm.fp8_gemm_nt", _product)
         implement("deep_gemm.m_grouped_fp8_gemm_nt_contiguous", _grouped)

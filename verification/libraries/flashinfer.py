@@ -82,13 +82,28 @@ def _mm_fp4(a: Tensor, b: Tensor, *rest: Any, **named: Any) -> Tensor:
     return out if out is not None else a.new_empty((a.shape[0], b.shape[1]), dtype=torch.bfloat16)
 
 
-def _fp4_quantize(*, input: Tensor, sf_vec_size: int, is_sf_swizzled_layout: bool, **rest: Any) -> Any:
+def _fp4_quantize(
+    input: Tensor, global_scale: Any = None, sf_vec_size: int = 16, sf_use_ue8m0: bool = False,
+    is_sf_swizzled_layout: bool = True, **rest: Any,
+) -> Any:  # fmt: skip
     width, rows = input.shape[-1], input.numel() // input.shape[-1]
     scales = (rows, width // sf_vec_size)
     if is_sf_swizzled_layout:
         scales = (-(-rows // 128) * 128, -(-scales[1] // 4) * 4)
     packed = input.new_empty((*input.shape[:-1], width // 2), dtype=torch.uint8)
     return packed, input.new_empty(scales, dtype=torch.uint8)
+
+
+def _fp4_of_experts(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
+    experts, rows, width = x.shape
+    scales = (32, 4, -(-rows // 128), 4, -(-width // 64), experts)
+    return x.new_empty((rows, width // 2, experts), dtype=torch.uint8), x.new_empty(
+        scales, dtype=torch.float8_e4m3fn
+    )
+
+
+def _fp4_of_gated_experts(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
+    return _fp4_of_experts(x[..., : x.shape[-1] // 2])
 
 
 def _fp4_experts(
@@ -156,6 +171,8 @@ def install(numbers: bool) -> None:
     implement("flashinfer.prefill.trtllm_ragged_attention_deepseek", _ragged)
     implement("flashinfer.nvfp4_block_scale_interleave", lambda scales: scales.new_empty(scales.numel()))
     implement("flashinfer.fp4_quantize", _fp4_quantize)
+    implement("flashinfer.scaled_fp4_grouped_quantize", _fp4_of_experts)
+    implement("flashinfer.silu_and_mul_scaled_nvfp4_experts_quantize", _fp4_of_gated_experts)
     for name in ("_maybe_get_cached_w3_w1_permute_indices", "get_w2_permute_indices_with_cache"):
         implement(f"flashinfer.fused_moe.core.{name}", _rows)
     implement("flashinfer.fused_moe.core.ActivationType", _activation)

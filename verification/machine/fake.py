@@ -30,6 +30,24 @@ _BROADCAST = "c10d.broadcast_.default"
 _COMPARISONS = ("aten.allclose.default", "aten.equal.default")
 
 
+def keep_classes_of_parameters() -> None:
+    """Parameters, and subclasses of them, stay what they are with fake data, where torch drops the class."""
+    make = torch.nn.Parameter.__new__
+    made_classes: dict[type, type] = {}
+
+    def new(cls: Any, data: Any = None, requires_grad: bool = True) -> Any:
+        if isinstance(data, FakeTensor) and isinstance(data, torch.nn.Parameter):
+            data = data.detach()
+        made = make(cls, data, requires_grad)
+        if isinstance(made, FakeTensor):
+            if cls not in made_classes:
+                made_classes[cls] = type(cls)(cls.__name__, (FakeTensor, cls), {"__init__": cls.__init__})
+            made.__class__ = made_classes[cls]
+        return made
+
+    torch.nn.Parameter.__new__ = new
+
+
 class FakeDevice:
     """Runs operations on fake tensors and keeps the shadows."""
 
@@ -37,6 +55,7 @@ class FakeDevice:
         # CUDA is not initialized and never will be
         FakeTensorMode.avoid_device_init = property(lambda self: True)
         torch._C._set_only_lift_cpu_tensors(True)
+        keep_classes_of_parameters()
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.shadows: WeakIdKeyDictionary = WeakIdKeyDictionary()
         self.unknown: list[tuple[str, tuple[int, ...], str]] = []  # reads of numbers that nobody knows

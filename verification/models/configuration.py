@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from verification.models.formats import FORMATS
+
 MODEL_TYPES = {
     "DeepseekForCausalLM": "deepseek",
     "DeepseekV2ForCausalLM": "deepseek_v2",
@@ -45,25 +47,6 @@ _NOT_IN_V1 = (
 )  # fmt: skip
 
 
-def _fp8(config: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]
-    }  # fmt: skip
-
-
-def _nvfp4(config: dict[str, Any]) -> dict[str, Any]:
-    four_bits = {"dynamic": False, "num_bits": 4, "type": "float", "group_size": 16}
-    group = {"input_activations": four_bits, "weights": four_bits, "targets": ["Linear"]}
-    return {
-        "quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_scheme": None,
-        "producer": {"name": "modelopt", "version": "0.29.0"},
-        "ignore": ["lm_head", "model.layers.*.self_attn*"], "config_groups": {"group_0": group},
-    }  # fmt: skip
-
-
-_QUANTIZATION = {"fp8": _fp8, "nvfp4": _nvfp4}
-
-
 def configuration(
     architecture: str, layers: int = 2, dense: int = 1, full: bool = False, quantization: str = ""
 ) -> dict[str, Any]:
@@ -86,7 +69,7 @@ def configuration(
     if quantization == "nvfp4" and not full:
         config["moe_intermediate_size"] = 256  # blocks of scales are 128 wide
     if quantization:
-        config["quantization_config"] = _QUANTIZATION[quantization](config)
+        config["quantization_config"] = FORMATS[quantization]
     return config
 
 

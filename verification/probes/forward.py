@@ -88,7 +88,7 @@ def _drive(asked: dict[str, Any], model: Path, numbers: bool) -> dict[str, Any]:
     ports = PortArgs.init_new(args)
     torch.manual_seed(_SEED)
     if asked["driver"] == "scheduler":
-        results = schedule.run(args, ports, asked["lengths"], asked["steps"], numbers)
+        results = schedule.run(args, ports, asked["lengths"], asked["steps"], numbers, asked["logprobs"])
     else:
         results = batches.run(args, ports, asked["lengths"], asked["steps"], numbers)
     made = server_args.resolved(args)

@@ -17,14 +17,16 @@ _RANKS: dict[str, int | None] = {
 }  # fmt: skip
 
 
-def run(args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool) -> dict[str, Any]:
+def run(
+    args: Any, ports: Any, lengths: list[int], steps: int, numbers: bool, logprobs: bool = True
+) -> dict[str, Any]:
     """Two requests at once, then the others, which share a prefix with the first. What came of each."""
     from verification.machine.trace import TRACE
 
     sent: list[Any] = []
     scheduler = _scheduler(args, ports, sent)
     started = len(TRACE.events)
-    requests = _requests(lengths, steps, greedy=numbers and bool(args.speculative_algorithm))
+    requests = _requests(lengths, steps, numbers and bool(args.speculative_algorithm), logprobs)
     seen: dict[str, Any] = {}
     batches: list[Any] = []
     for wave in (requests[:2], requests[2:]):
@@ -86,7 +88,7 @@ def _next_batch(scheduler: Any) -> Any:
     return plan.batch_to_run
 
 
-def _requests(lengths: list[int], steps: int, greedy: bool) -> list[Any]:
+def _requests(lengths: list[int], steps: int, greedy: bool, logprobs: bool) -> list[Any]:
     import torch
     from sglang.srt.managers.io_struct import TokenizedGenerateReqInput
     from sglang.srt.sampling.sampling_params import SamplingParams
@@ -111,7 +113,7 @@ def _requests(lengths: list[int], steps: int, greedy: bool) -> list[Any]:
         sampling.normalize(None)
         given = {
             "rid": f"r{index}", "input_text": "", "input_ids": kind(tokens), "mm_inputs": None,
-            "sampling_params": sampling, "return_logprob": index == 0, "logprob_start_len": -1,
+            "sampling_params": sampling, "return_logprob": logprobs and index == 0, "logprob_start_len": -1,
             "top_logprobs_num": 0, "token_ids_logprob": None, "stream": False,
         }  # fmt: skip
         requests.append(TokenizedGenerateReqInput(**{**empty, **given}))

@@ -39,6 +39,7 @@ class Server:
     quantization: str = ""
     experts: bool = False  # in its last layer, whose kernels take most of the time
     pair: bool = False  # one server prefills, and another decodes
+    adapter: bool = False  # of LoRA, in the folder `adapter`
     warms_up: bool = False  # it asks itself before it is asked
     engine: bool = False  # `sglang.Engine`, whose methods are asked
     config: Mapping[str, Any] = field(default_factory=dict)  # of the model, instead of its usual
@@ -49,7 +50,7 @@ class Server:
         return {
             "capability": [9, 0], "devices": 8, "architecture": self.architecture,
             "layers": self.layers, "quantization": self.quantization, "experts": self.experts,
-            "pair": self.pair, "engine": self.engine, "config": dict(self.config),
+            "pair": self.pair, "engine": self.engine, "adapter": self.adapter, "config": dict(self.config),
             "environment": dict(self.environment),
             "words": [*self.words, *(() if self.warms_up else _COLD)],
             "requests": [[each.name, each.path, each.body, each.compare] for each in self.requests],

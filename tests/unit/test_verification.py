@@ -13,6 +13,7 @@ from verification import corpus, declared, environment, matrix, subjects
 from verification.checks import arguments, forward, imports, launch
 from verification.corpus import Command
 from verification.evidence import statement
+from verification.models.formats import FORMATS
 from verification.probe_runner import Answer, ProbeRunner
 from verification.results import FAILED, NOT_RUN, PASSED, Case, Check, passed
 from verification.subjects import Output, Subject
@@ -383,6 +384,10 @@ class TestMatrix:
         one = matrix.Configuration("n", arguments={"a": 1}, upstream={"b": 2})
         assert one.question(True)["arguments"] == {"tp_size": 8, "a": 1, "b": 2}
         assert one.question(False)["arguments"] == {"tp_size": 8, "a": 1}
+
+    def test_every_format_of_weights_is_one_that_a_configuration_of_a_model_can_have(self) -> None:
+        asked = {each.quantization for each in matrix.CONFIGURATIONS} - {""}
+        assert asked == set(FORMATS)
 
     def test_the_small_set_has_both_kinds_of_runs(self) -> None:
         assert {each.mode for each in matrix.chosen(quick=True)} == {matrix.SHAPES, matrix.NUMBERS}

@@ -24,21 +24,21 @@ class _Checkpoint:
     def random(
         self, name: str, *shape: int, spread: float | None = None, dtype: Any = torch.bfloat16
     ) -> None:
-        self.tensors[name] = _seeded(name, shape, spread).to(dtype)
+        self.tensors[name] = seeded(name, shape, spread).to(dtype)
 
     def linear(self, name: str, *shape: int) -> None:
         """A matrix that a checkpoint in FP8 has in blocks with one scale each."""
         if not self._fp8:
             self.random(name, *shape)
             return
-        numbers, scales = _in_blocks(_seeded(name, shape, None))
+        numbers, scales = _in_blocks(seeded(name, shape, None))
         self.tensors[name], self.tensors[f"{name}_scale_inv"] = numbers, scales
 
     def norm(self, name: str, width: int, dtype: Any = torch.bfloat16) -> None:
-        self.tensors[name] = (_seeded(name, (width,), 0.1) + 1).to(dtype)
+        self.tensors[name] = (seeded(name, (width,), 0.1) + 1).to(dtype)
 
 
-def _seeded(name: str, shape: tuple[int, ...], spread: float | None) -> Tensor:
+def seeded(name: str, shape: tuple[int, ...], spread: float | None) -> Tensor:
     seed = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
     numbers = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
     return numbers * (spread if spread is not None else shape[-1] ** -0.5)

@@ -119,7 +119,7 @@ def running(request: Request, folder: Path, model: Path, words: Sequence[str]) -
 
 
 def _model(asked: Mapping[str, Any], folder: Path) -> Path:
-    from verification.models import configuration, tokenizer, weights
+    from verification.models import adapter, configuration, tokenizer, weights
 
     dense = asked["layers"] - bool(asked["experts"])
     config = configuration.configuration(
@@ -130,6 +130,8 @@ def _model(asked: Mapping[str, Any], folder: Path) -> Path:
     configuration.write(config, path)
     weights.write(config, path)
     tokenizer.write(path)
+    if asked["adapter"]:
+        adapter.write(config, folder / "adapter")
     return path
 
 

@@ -79,10 +79,20 @@ _CUTEDSL = {
 _PIECES = {"enable_piecewise_cuda_graph": True, "piecewise_cuda_graph_compiler": "eager"}
 _COMPILED = {"enable_torch_compile": True, "torch_compile_max_bs": 2}
 _TREE = {"speculative_eagle_topk": 2, "speculative_num_draft_tokens": 4}
+_TRTLLM = {"attention_backend": "trtllm_mha", "page_size": 64}
+_STANDALONE = {
+    **_NEXTN, "speculative_algorithm": "STANDALONE",
+    "speculative_draft_model_path": "model-DeepseekForCausalLM",
+}  # fmt: skip
+_SPARSE = {
+    **_TRITON, "tp_size": 1, "enable_double_sparsity": True, "ds_channel_config_path": "channels.json",
+    "ds_heavy_channel_num": 16, "ds_heavy_token_num": 8, "ds_sparse_decode_threshold": 8,
+}  # fmt: skip
+_HEADS_OF_128 = {"num_attention_heads": 56, "num_key_value_heads": 56}
 _HALVES = {"dtype": "float16"}
 _YARN = {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}}
 #: Prompts are read with what is cached of them, however short it is.
-_ANY_PREFIX = {"SGL_CHUNKED_PREFIX_CACHE_THRESHOLD": "0"}
+_ANY_PREFIX = {"SGLANG_CHUNKED_PREFIX_CACHE_THRESHOLD": "0"}
 _V2 = "DeepseekV2ForCausalLM"
 _V1 = "DeepseekForCausalLM"
 
@@ -154,6 +164,11 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
         **_REQUESTS,
     ),
     Configuration(
+        "v3-sm90-mixed",
+        arguments={**_FLASHINFER, **_GRAPH, "enable_mixed_chunk": True, "chunked_prefill_size": 8},
+        **_REQUESTS,
+    ),
+    Configuration(
         "v3-sm90-prefixes",
         arguments={**_FLASHINFER, "chunked_prefill_size": 8},
         environment=_ANY_PREFIX,
@@ -178,6 +193,48 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
         arguments=_TRITON,
         environment={"SGLANG_JIT_DEEPGEMM_PRECOMPILE": "1"},
     ),
+    Configuration("v1-sm90-flashinfer", architecture=_V1, arguments=_FLASHINFER),
+    Configuration(
+        "v1-sm90-flashinfer-graph", architecture=_V1, arguments={**_FLASHINFER, **_GRAPH}, **_REQUESTS
+    ),
+    Configuration(
+        "v1-sm90-standalone",
+        architecture=_V1,
+        arguments={**_FLASHINFER, **_GRAPH, **_STANDALONE},
+        **_REQUESTS,
+    ),
+    Configuration(
+        "v1-sm90-standalone-tree",
+        architecture=_V1,
+        arguments={**_FLASHINFER, **_STANDALONE, **_TREE, "page_size": 16},
+        **_REQUESTS,
+    ),
+    Configuration(
+        "v1-sm90-fp8-kv", architecture=_V1, arguments={**_FLASHINFER, "kv_cache_dtype": "fp8_e4m3"}
+    ),
+    Configuration(
+        "v1-sm100-trtllm-mha", architecture=_V1, arguments={**_TRTLLM, **_GRAPH}, **_BLACKWELL, **_REQUESTS
+    ),
+    Configuration(
+        "v1-sm100-standalone",
+        architecture=_V1,
+        arguments={**_TRTLLM, **_GRAPH, **_STANDALONE},
+        **_BLACKWELL,
+        **_REQUESTS,
+    ),
+    Configuration(
+        "v1-sm100-fp4-kv",
+        architecture=_V1,
+        arguments={**_TRTLLM, "kv_cache_dtype": "fp4_e2m1"},
+        **_BLACKWELL,
+    ),
+    Configuration(
+        "v1-sm100-fp8-kv",
+        architecture=_V1,
+        arguments={**_TRTLLM, "kv_cache_dtype": "fp8_e4m3"},
+        **_BLACKWELL,
+    ),
+    Configuration("v1-sm90-sparse", architecture=_V1, arguments=_SPARSE, config=_HEADS_OF_128, steps=3),
     Configuration("v1-sm90-yarn", architecture=_V1, arguments=_TRITON, config=_YARN),
     Configuration("v3-sm90-fp8-kv", arguments={**_FLASHINFER, "kv_cache_dtype": "fp8_e4m3"}),
     Configuration("v3-sm90-scheduler-graph", arguments={**_TRITON, **_GRAPH}, **_REQUESTS),
@@ -372,6 +429,11 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
         steps=3,
     ),
     _small("v3-numbers-nextn", arguments={**_TRITON, **_NEXTN}, config=_WIDER, **_REQUESTS),
+    _small(
+        "v3-numbers-experts-in-steps",
+        arguments=_TRITON,
+        environment={"SGLANG_CI_DISABLE_MOE_FUSED_FUNC": "1"},
+    ),
     _small("v1-numbers-torch-native", architecture=_V1, arguments={"attention_backend": "torch_native"}),
     _small("v1-numbers", architecture=_V1, arguments=_TRITON),
     _small("v1-numbers-requests", architecture=_V1, arguments=_TRITON, **_REQUESTS),

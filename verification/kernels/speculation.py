@@ -98,3 +98,22 @@ def accept_one(device: Any, predicted: Tensor, accepted: Tensor, counts: Tensor,
     device.shadows[accepted] = places
     device.shadows[counts] = torch.ones(counts.shape, dtype=counts.dtype)
     device.shadows[predicted] = torch.zeros(predicted.shape, dtype=predicted.dtype)
+
+
+@reference("reconstruct_indices_from_tree_mask")
+def tree_of_mask(
+    mask: Tensor, lengths: Tensor, positions: Tensor, retrieve: Tensor, next_token: Tensor,
+    next_sibling: Tensor, batches: int, count: int,
+) -> None:  # fmt: skip
+    """The tree in which each node sees its ancestors: the nearest of these, before it, is its parent."""
+    for batch, seen in enumerate(mask.view(batches, count, count).tolist()):
+        above = [[other for other in range(node) if seen[node][other]] for node in range(count)]
+        for node in range(count):
+            later = range(node + 1, count)
+            child = next((other for other in later if node in above[other]), -1)
+            brothers = (other for other in later if above[node] and above[other][-1:] == above[node][-1:])
+            place = batch * count + node
+            positions.view(-1)[place] = len(above[node]) + int(lengths[batch])
+            retrieve.view(-1)[place] = place
+            next_token.view(-1)[place] = child
+            next_sibling.view(-1)[place] = next(brothers, -1)

@@ -62,6 +62,14 @@ def _wrapper(name: str) -> Any:
     return lambda *args, **kwargs: _Wrapper(name, kwargs)
 
 
+def _like_the_query(*, query: Tensor, **named: Any) -> Tensor:
+    return query.new_empty(query.shape, dtype=named.get("out_dtype", query.dtype))
+
+
+def _merged(one: Tensor, weights: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(one), torch.empty_like(weights)
+
+
 def _layernorm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
     return torch.nn.functional.layer_norm(x.float(), (x.shape[-1],), weight, bias, eps).to(x.dtype)
 
@@ -169,6 +177,10 @@ def install(numbers: bool) -> None:
     implement("flashinfer.norm.layernorm", _layernorm)
     implement("flashinfer.decode.trtllm_batch_decode_with_kv_cache_mla", _decode)
     implement("flashinfer.prefill.trtllm_ragged_attention_deepseek", _ragged)
+    implement("flashinfer.decode.trtllm_batch_decode_with_kv_cache", _like_the_query)
+    implement("flashinfer.prefill.trtllm_batch_context_with_kv_cache", _like_the_query)
+    implement("flashinfer.cascade.merge_state", _merged)
+    implement("flashinfer.decode._grouped_size_compiled_for_decode_kernels", lambda *sizes: True)
     implement("flashinfer.nvfp4_block_scale_interleave", lambda scales: scales.new_empty(scales.numel()))
     implement("flashinfer.fp4_quantize", _fp4_quantize)
     implement("flashinfer.scaled_fp4_grouped_quantize", _fp4_of_experts)

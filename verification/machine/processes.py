@@ -36,6 +36,7 @@ def environment(tree: Path, question: Mapping[str, Any], end: Path) -> dict[str,
     return {
         **os.environ,
         **question.get("environment", {}),
+        "TORCH_EXTENSIONS_DIR": str(end.parent / "extensions"),
         "PYTHONPATH": os.pathsep.join(paths),
         "VERIFICATION_ROOT": str(_HERE.parents[1]),
         _VARIABLE: json.dumps(world),

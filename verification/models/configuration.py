@@ -89,3 +89,11 @@ def write(config: dict[str, Any], folder: Path) -> None:
         config = {**config, "auto_map": {"AutoConfig": "configuration_deepseek.DeepseekConfig"}}
         (folder / "configuration_deepseek.py").write_text(_REMOTE)
     (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True))
+
+
+def write_channels(config: dict[str, Any], file: Path) -> None:
+    """Write the channels by weight that double sparsity reads: in each head the first are heaviest."""
+    heads = config["num_attention_heads"]
+    order = [list(range(config["hidden_size"] // heads))] * heads
+    layers = range(config["num_hidden_layers"])
+    file.write_text(json.dumps({f"model.layers.{layer}.self_attn.qk_proj": order for layer in layers}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,11 @@ class Found:
     facts: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
 
+
+_MODULES = (
+    "asked", "balance", "batches", "choices", "configs", "invariant", "kernel_targets", "memory", "messages",
+    "prefixes", "processors", "quantization", "routing", "sampling", "scheduling", "sparse", "streams", "text",
+)  # fmt: skip
 
 Part = Callable[[], Found]
 PARTS: dict[str, Part] = {}
@@ -31,35 +37,5 @@ def part(name: str) -> Callable[[Part], Part]:
 
 def load() -> None:
     """Register every part."""
-    from verification.parts import (
-        asked,
-        balance,
-        batches,
-        choices,
-        configs,
-        kernel_targets,
-        memory,
-        messages,
-        prefixes,
-        processors,
-        quantization,
-        routing,
-        sampling,
-        scheduling,
-        sparse,
-        streams,
-        text,
-    )
-
-    assert asked and balance and batches and choices and configs and kernel_targets and memory and messages
-    assert (
-        prefixes
-        and processors
-        and quantization
-        and routing
-        and sampling
-        and scheduling
-        and sparse
-        and streams
-        and text
-    )
+    for name in _MODULES:
+        importlib.import_module(f"verification.parts.{name}")

@@ -66,6 +66,8 @@ def _model(asked: dict[str, Any], folder: Path) -> Path:
     configuration.write(config, path)
     if asked["checkpoint"]:
         weights.write(config, path)
+    if channels := asked["arguments"].get("ds_channel_config_path"):
+        configuration.write_channels(config, Path(channels))
     return path
 
 

@@ -18,7 +18,8 @@ class Found:
 
 _MODULES = (
     "asked", "balance", "batches", "choices", "configs", "invariant", "kernel_targets", "memory", "messages",
-    "prefixes", "processors", "quantization", "routing", "sampling", "scheduling", "sparse", "streams", "text",
+    "prefixes", "processors", "quantization", "routing", "sampling", "scheduling", "sparse", "streams",
+    "text",
 )  # fmt: skip
 
 Part = Callable[[], Found]

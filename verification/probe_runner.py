@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -122,10 +123,10 @@ class ProbeRunner:
 
     def _run(self, probe: str, subject: Subject, name: str, question: str) -> Answer:
         folder = self.work / name / subject.role
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # an earlier run's files, which servers would find again
+        folder.mkdir(parents=True)
         asked, said, log = folder / "question.json", folder / "answer.json", folder / "log.txt"
         asked.write_text(question)
-        said.unlink(missing_ok=True)
         command = [
             str(self.python), "-m", f"verification.probes.{probe}", "--tree", str(subject.folder),
             "--out", str(said), "--question", str(asked), "--seconds", str(self.seconds),

@@ -44,6 +44,7 @@ class Server:
     engine: bool = False  # `sglang.Engine`, whose methods are asked
     config: Mapping[str, Any] = field(default_factory=dict)  # of the model, instead of its usual
     environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Any] = field(default_factory=dict)  # JSON beside the model, by name
 
     def question(self) -> dict[str, Any]:
         """What the probe `server` is asked."""
@@ -51,7 +52,7 @@ class Server:
             "capability": [9, 0], "devices": 8, "architecture": self.architecture,
             "layers": self.layers, "quantization": self.quantization, "experts": self.experts,
             "pair": self.pair, "engine": self.engine, "adapter": self.adapter, "config": dict(self.config),
-            "environment": dict(self.environment),
+            "environment": dict(self.environment), "files": dict(self.files),
             "words": [*self.words, *(() if self.warms_up else _COLD)],
             "requests": [[each.name, each.path, each.body, each.compare] for each in self.requests],
         }  # fmt: skip

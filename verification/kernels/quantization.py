@@ -34,6 +34,16 @@ def scaled_product(
     return a.new_empty((a.shape[0], b.shape[1]), dtype=kind)
 
 
+@reference("fp8_scaled_mm")
+@reference("int8_scaled_mm")
+def scaled_product_of_numbers(
+    a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, kind: torch.dtype, bias: Any = None
+) -> Tensor:
+    """A row of `a` and a column of `b` have one scale each, or all have one."""
+    product = (a.float() * scale_a.float().view(-1, 1)) @ (b.float() * scale_b.float().view(1, -1))
+    return (product if bias is None else product + bias.float()).to(kind)
+
+
 def dequantized(numbers: Tensor, scales: Tensor, block: int = 128) -> Tensor:
     """float32 of numbers with one scale for each block of a row, or of a square."""
     wide, scales = numbers.float(), scales.float()

@@ -1,4 +1,4 @@
-"""mooncake: its transfer engine, which writes into the memory of another process of this machine."""
+"""mooncake: its transfer engine, which writes into another process of this machine, and its store."""
 
 from __future__ import annotations
 
@@ -66,6 +66,68 @@ def _pieces(addresses: Sequence[int], lengths: Sequence[int]) -> Any:
     return (_Piece * len(made))(*made)
 
 
+class _Store:
+    """Values by key, in the memory of this process: a buffer is read and written by its address."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, bytes] = {}
+
+    def setup(self, *given: object) -> int:
+        """There is nothing to be reached."""
+        return 0
+
+    setup_dummy = register_buffer = setup
+
+    def put(self, key: str, value: bytes) -> int:
+        self._values[key] = bytes(value)
+        return 0
+
+    def get(self, key: str) -> bytes:
+        return self._values.get(key, b"")
+
+    def is_exist(self, key: str) -> int:
+        return int(key in self._values)
+
+    def batch_is_exist(self, keys: Sequence[str]) -> list[int]:
+        return [self.is_exist(key) for key in keys]
+
+    def batch_put_from(self, keys: Sequence[str], buffers: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        """0 for each."""
+        return [
+            self.put(key, ctypes.string_at(buffer, size))
+            for key, buffer, size in zip(keys, buffers, sizes, strict=True)
+        ]
+
+    def batch_get_into(self, keys: Sequence[str], buffers: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        """The bytes that were read for each, -1 where there are none."""
+        found = []
+        for key, buffer, size in zip(keys, buffers, sizes, strict=True):
+            value = self._values.get(key)
+            if value is not None:
+                ctypes.memmove(buffer, value, min(size, len(value)))
+            found.append(-1 if value is None else len(value))
+        return found
+
+    def remove_all(self) -> int:
+        count = len(self._values)
+        self._values.clear()
+        return count
+
+
+class _Allocator:
+    """Memory of the host, which lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._held: list[Any] = []
+
+    def alloc(self, size: int) -> int:
+        """The address."""
+        self._held.append(ctypes.create_string_buffer(size))
+        return ctypes.addressof(self._held[-1])
+
+
 def install() -> None:
-    """Implement the engine."""
+    """Implement the engine, the store and its memory."""
     implement("mooncake.engine.TransferEngine", _Engine)
+    implement("mooncake.store.MooncakeDistributedStore", _Store)
+    implement("mooncake.store.MooncakeHostMemAllocator", _Allocator)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import re
 import signal
@@ -130,6 +131,8 @@ def _model(asked: Mapping[str, Any], folder: Path) -> Path:
     configuration.write(config, path)
     weights.write(config, path)
     tokenizer.write(path)
+    for name, content in asked["files"].items():
+        (folder / name).write_text(json.dumps(content))
     if asked["adapter"]:
         adapter.write(config, folder / "adapter")
     return path

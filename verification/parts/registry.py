@@ -17,9 +17,9 @@ class Found:
 
 
 _MODULES = (
-    "asked", "balance", "batches", "choices", "configs", "experts", "groups", "invariant", "kernel_targets",
-    "kernels", "memory", "messages", "prefixes", "processors", "quantization", "routing", "sampling",
-    "scheduling", "sparse", "streams", "text",
+    "asked", "balance", "batches", "caches", "choices", "configs", "experts", "groups", "invariant",
+    "kernel_targets", "kernels", "memory", "messages", "prefixes", "processors", "quantization", "routing",
+    "sampling", "scheduling", "sparse", "streams", "text",
 )  # fmt: skip
 
 Part = Callable[[], Found]

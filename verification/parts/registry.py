@@ -17,7 +17,7 @@ class Found:
 
 
 _MODULES = (
-    "asked", "balance", "batches", "caches", "choices", "configs", "experts", "groups", "invariant",
+    "asked", "balance", "batches", "caches", "choices", "configs", "drafts", "experts", "groups", "invariant",
     "kernel_targets", "kernels", "memory", "messages", "prefixes", "processors", "quantization", "routing",
     "sampling", "scheduling", "sparse", "streams", "text",
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -11,7 +12,7 @@ import torch
 
 from verification.parts.drawn import draw, error, factors, told
 from verification.parts.registry import Found, part
-from verification.parts.versions import fp8_kernel, int8_kernel
+from verification.parts.versions import first, fp8_kernel, int8_kernel, ranked
 
 _BLOCK = [128, 128]
 _GROUP = 128
@@ -67,28 +68,40 @@ def product_of_torch() -> Found:
     return Found({"it is near": error(out, plain) < _ROUNDED_NEAR}, {"out": told(out)})
 
 
-@part("products-in-blocks-of-any-shape")
-def any_shape() -> Found:
-    """Shapes that the compiled kernels do not take go to Triton's kernel, by each of the backends."""
-    from sglang.srt.layers.quantization import fp8_utils
+def _any_shape(backend: str, *ways: bool) -> Found:
+    """A shape that the compiled kernels do not take goes to Triton's kernel.
 
+    `ways`: are the scales packed?
+    """
+    linear = first(
+        f"{backend}_w8a8_block_fp8_linear_with_fallback", "sglang.srt.layers.quantization.fp8_utils"
+    )
     x = draw(_ROWS, _GROUP, seed=1)
     weight = draw(_NARROW_COLUMNS, _GROUP, seed=2).to(_FP8)
-    exponent = torch.full((1, 1), 2.0).to("cuda")
-    bias = draw(_NARROW_COLUMNS, seed=3)
-    plain = x.float() @ (weight.float() * exponent).t() + bias
+    scales, bias = torch.full((1, 1), 2.0).to("cuda"), draw(_NARROW_COLUMNS, seed=3)
+    plain = x.float() @ (weight.float() * scales).t() + bias
     facts, values = {}, {}
-    for name in ("flashinfer_gemm", "cutlass", "deepgemm"):
-        linear = getattr(fp8_utils, f"{name}_w8a8_block_fp8_linear_with_fallback", None)
-        for packed in (False, True):
-            if linear is None or (packed and name != "deepgemm"):
-                continue
-            scales = _packed(exponent) if packed else exponent
-            out = linear(x, weight, _BLOCK, scales, bias=bias.clone())
-            told_name = f"{name}, {'packed' if packed else 'plain'} scales"
-            facts[f"{told_name}: it is near"] = error(out, plain) < _FP8_NEAR
-            values[told_name] = told(out)
+    for packed in ways:
+        out = linear(x, weight, _BLOCK, _packed(scales) if packed else scales, bias=bias)
+        name = "packed scales" if packed else "plain scales"
+        facts[f"{name}: it is near"] = error(out, plain) < _FP8_NEAR
+        values[name] = told(out)
     return Found(facts, values)
+
+
+@part("any-shape-by-flashinfer")
+def any_shape_by_flashinfer() -> Found:
+    return _any_shape("flashinfer_gemm", False)
+
+
+@part("any-shape-by-cutlass")
+def any_shape_by_cutlass() -> Found:
+    return _any_shape("cutlass", False)
+
+
+@part("any-shape-by-deep-gemm")
+def any_shape_by_deep_gemm() -> Found:
+    return _any_shape("deepgemm", False, True)
 
 
 def _packed(scales: torch.Tensor) -> torch.Tensor:
@@ -159,7 +172,9 @@ def shapes_of_blocks() -> Found:
     """Which weights may be split between ranks where numbers share scales in blocks."""
     from sglang.srt.layers.quantization.fp8_utils import validate_fp8_block_shape as validate
 
-    two, one = SimpleNamespace(tp_size=2), SimpleNamespace(tp_size=1)
+    two, one = (
+        SimpleNamespace(tp_size=ranks, tp_group=SimpleNamespace(world_size=ranks)) for ranks in (2, 1)
+    )
     given = {
         "rows": (False, (two, 512, 256, 256, [256])),
         "rows that end within a block": (True, (two, 384, 256, 192, [256])),
@@ -169,11 +184,12 @@ def shapes_of_blocks() -> Found:
         "matrices of which the first is small": (True, (one, 256, 192, 256, [64, 128])),
     }
     # asked for even where the layer knows
-    with mock.patch("sglang.srt.distributed.get_tensor_model_parallel_world_size", lambda: 2):
+    asked = "sglang.srt.distributed.get_tensor_model_parallel_world_size"
+    with mock.patch(asked, lambda: 2, create=True), ranked(tp_size=2, attn_tp_size=2, moe_tp_size=2):
         return Found(
             {
                 f"{name}: {'refused' if wrong else 'taken'}": wrong
-                == _refused(lambda asked=shapes: validate(*asked, _BLOCK))
+                == _refused(partial(validate, *shapes, _BLOCK))
                 for name, (wrong, shapes) in given.items()
             }
         )

@@ -8,7 +8,7 @@ import torch
 
 from verification.parts.drawn import draw, error, factors, told, whole
 from verification.parts.registry import Found, part
-from verification.parts.versions import experts_kernel, first
+from verification.parts.versions import accepted, experts_kernel, first
 
 _FP8 = torch.float8_e4m3fn
 _FP8_NEAR, _SUM_NEAR = 0.07, 0.02
@@ -28,6 +28,11 @@ def _chosen(elsewhere: int = -1, dtype: torch.dtype = torch.int32) -> torch.Tens
 def _here() -> list[tuple[int, int]]:
     """Token and choice of each expert that is here."""
     return [(token, at) for token, row in enumerate(_CHOSEN) for at, one in enumerate(row) if one >= 0]
+
+
+def _lengths() -> list[int]:
+    """How many tokens each expert has."""
+    return [sum(row.count(one) for row in _CHOSEN) for one in range(_EXPERTS)]
 
 
 def _summed(outputs: torch.Tensor, places: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
@@ -54,9 +59,14 @@ def by_experts() -> Found:
     row_scales = torch.zeros(sum(counts), _HIDDEN // _GROUP).to("cuda")
     starts, places = torch.zeros_like(whole(*counts)), torch.full_like(_chosen(), -1)
     owners = torch.full((sum(counts),), -1, dtype=torch.int32).to("cuda")
-    experts_kernel("ep_scatter")(
-        numbers, scales, _chosen(), whole(*counts), starts, rows, row_scales, owners, places
-    )
+    scatter = experts_kernel("ep_scatter")
+    given = {
+        "recv_x": numbers, "recv_x_scale": scales, "recv_topk": _chosen(),
+        "num_recv_tokens_per_expert": whole(*counts), "num_valid_tokens_per_expert": whole(*_lengths()),
+        "expert_start_loc": starts, "output_tensor": rows, "output_tensor_scale": row_scales,
+        "m_indices": owners, "output_index": places,
+    }  # fmt: skip
+    scatter(**accepted(scatter, **given))
     outputs, weights = draw(sum(counts), _HIDDEN, seed=4), factors(_TOKENS, _CHOICES, seed=5)
     sums = torch.zeros(_TOKENS, _HIDDEN, dtype=torch.bfloat16).to("cuda")
     experts_kernel("ep_gather")(outputs, _chosen(), weights, places, sums)
@@ -64,7 +74,9 @@ def by_experts() -> Found:
         {
             "tokens are there": _sent(rows, places, numbers),
             "scales are there": _sent(row_scales, places, scales),
-            "rows have owners": owners.tolist() == [one for one, n in enumerate(counts) for _ in range(n)],
+            "rows have owners": all(
+                int(owners[places[token, at]]) == _CHOSEN[token][at] for token, at in _here()
+            ),
             "sums are near": error(sums, _summed(outputs, places, weights)) < _SUM_NEAR,
         },
         {
@@ -72,6 +84,7 @@ def by_experts() -> Found:
             "rows": told(rows, row_scales),
             "sums": told(sums),
             "ends": starts.tolist(),
+            "owners": told(owners),
         },
     )
 
@@ -101,8 +114,7 @@ def of_one_size() -> Found:
     return Found(
         {
             "tokens are near": error(back.flatten(-2), x[[token for token, _ in _here()]]) < _FP8_NEAR,
-            "lengths": lengths.tolist()
-            == [sum(row.count(one) for row in _CHOSEN) for one in range(_EXPERTS)],
+            "lengths": lengths.tolist() == _lengths(),
         },
         {"places": there, "rows": told(flat[there], flat_scales[there]), "expected": expected},
     )
@@ -110,9 +122,9 @@ def of_one_size() -> Found:
 
 @part("sums-of-later-experts")
 def of_later_experts() -> Found:
-    """The kernel that sums what experts give. It leaves out the first: a number of 0 is none of its own."""
+    """The kernel that sums what experts give. The first expert has no tokens: some versions leave it out."""
     sum_up = experts_kernel("post_reorder_triton_kernel")
-    chosen = _chosen() + 1
+    chosen = torch.where(_chosen() < 0, -1, _chosen() + 1)
     places = torch.arange(_TOKENS * _CHOICES, dtype=torch.int32).flip(0).view(_TOKENS, _CHOICES).to("cuda")
     outputs, weights = draw(_TOKENS * _CHOICES, _HIDDEN, seed=8), factors(_TOKENS, _CHOICES, seed=9)
     sums = torch.zeros(_TOKENS, _HIDDEN, dtype=torch.bfloat16).to("cuda")
@@ -183,9 +195,9 @@ def of_other_ranks() -> Found:
     )  # fmt: skip
     outputs = draw(len(_here()), _HIDDEN, seed=15)
     sums = torch.zeros(_TOKENS, _HIDDEN, dtype=torch.bfloat16).to("cuda")
-    experts_kernel("deepep_post_reorder_triton_kernel")[(_TOKENS,)](
-        outputs, sums, places, chosen, weights, *shape, BLOCK_SIZE=_BLOCK
-    )  # fmt: skip
+    sum_up = experts_kernel("deepep_post_reorder_triton_kernel")
+    scaled = {"routed_scaling_factor": 1.0} if "routed_scaling_factor" in sum_up.arg_names else {}
+    sum_up[(_TOKENS,)](outputs, sums, places, chosen, weights, *shape, BLOCK_SIZE=_BLOCK, **scaled)
     return Found(
         {
             "tokens are there": _sent(rows, at, x),

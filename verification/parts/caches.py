@@ -179,16 +179,22 @@ def tokens_of_a_chunk() -> Found:
     return Found({"they are right": torch.equal(found, torch.cat(wanted))}, {"found": told(found)})
 
 
+def _last_tokens(function: str) -> Found:
+    """Where the last token of each prefix is; -1 where there is none."""
+    find = first(function, "sglang.srt.mem_cache.common", "sglang.kernels.ops.memory.common")
+    table = _table()
+    found = find(table, whole(2, 0, 3, dtype=torch.int64), whole(5, 0, _CONTEXT, dtype=torch.int64))
+    return Found({"they are right": found.tolist() == [int(table[2, 4]), -1, int(table[3, -1])]})
+
+
 @part("last-tokens")
 def last_tokens() -> Found:
-    """Where the last token of each prefix is; -1 where there is none. Torch gives the same."""
-    later = "sglang.kernels.ops.memory.common"
-    table, requests = _table(), whole(2, 0, 3, dtype=torch.int64)
-    lengths = whole(5, 0, _CONTEXT, dtype=torch.int64)
-    found = first("get_last_loc_triton", "sglang.srt.mem_cache.common", later)(table, requests, lengths)
-    plain = first("get_last_loc_torch", "sglang.srt.mem_cache.common", later)(table, requests, lengths)
-    wanted = [int(table[2, 4]), -1, int(table[3, -1])]
-    return Found({"by a kernel": found.tolist() == wanted, "by torch": plain.tolist() == wanted})
+    return _last_tokens("get_last_loc_triton")
+
+
+@part("last-tokens-by-torch")
+def last_tokens_by_torch() -> Found:
+    return _last_tokens("get_last_loc_torch")
 
 
 @part("scales-of-latent-keys")
@@ -199,7 +205,7 @@ def scales_of_latent_keys() -> Found:
         "sglang.srt.mem_cache.utils",
         "sglang.kernels.ops.kvcache.mla_buffer",
     )
-    slots = whole(5, 0, 2, dtype=torch.int64)
+    slots = whole(5, 1, 2, dtype=torch.int64)  # later versions leave the first one alone
     nope, rope = draw(3, 1, 128, seed=8), draw(3, 1, 16, seed=9)
     kept = torch.zeros(8, 1, 144, dtype=torch.bfloat16).to("cuda")
     write(kept, slots, nope, rope)

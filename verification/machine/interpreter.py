@@ -6,7 +6,8 @@ numbers are widened to float32 before an operation and rounded to nearest even a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,6 +40,7 @@ def install() -> None:
     _reductions()
     _dependent_launches()
     _library()
+    _loops()
     _kernels()
 
 
@@ -162,6 +164,29 @@ def _rounded(value: Any) -> Any:
     away = np.abs(numbers - whole) >= 0.5
     found = (whole + np.copysign(away, numbers)).astype(numbers.dtype)
     return tl.core.tensor(_Handle(found, value.handle.dtype.scalar), value.type)
+
+
+class _Count(int):
+    """The number of a turn of a loop. Where kernels are compiled it is a tensor, and kernels convert it."""
+
+    def to(self, kind: Any) -> Any:
+        return interpreter.interpreter_semantic.to_tensor(int(self), False).to(kind)
+
+
+def _counted(turns: Iterable[Any]) -> Iterable[Any]:
+    return map(_Count, turns) if isinstance(turns, range) else turns
+
+
+def _loops() -> None:
+    """Loops over numbers give numbers that can be converted."""
+
+    def visit_For(self: Any, node: ast.For) -> ast.For:
+        self.generic_visit(node)
+        node.iter = ast.Call(ast.Name(_counted.__name__, ast.Load()), [node.iter], [])
+        return node
+
+    interpreter.ASTTransformer.visit_For = visit_For
+    setattr(interpreter, _counted.__name__, _counted)  # kernels see the names of the interpreter's module
 
 
 def _kernels() -> None:

@@ -17,10 +17,30 @@ class Found:
 
 
 _MODULES = (
-    "asked", "balance", "batches", "choices", "configs", "invariant", "kernel_targets", "memory", "messages",
-    "prefixes", "processors", "quantization", "routing", "sampling", "scheduling", "sparse", "streams",
+    "asked",
+    "balance",
+    "batches",
+    "caches",
+    "choices",
+    "configs",
+    "experts",
+    "groups",
+    "invariant",
+    "kernel_targets",
+    "kernels",
+    "memory",
+    "messages",
+    "prefixes",
+    "processors",
+    "quantization",
+    "routing",
+    "sampling",
+    "scheduling",
+    "slots",
+    "sparse",
+    "streams",
     "text",
-)  # fmt: skip
+)
 
 Part = Callable[[], Found]
 PARTS: dict[str, Part] = {}

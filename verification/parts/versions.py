@@ -17,10 +17,37 @@ def first(name: str, *modules: str) -> Any:
     Raises ImportError where none has.
     """
     for module in modules:
-        found = getattr(importlib.import_module(module), name, None) if find_spec(module) else None
+        found = getattr(importlib.import_module(module), name, None) if _exists(module) else None
         if found is not None:
             return found
     raise ImportError(f"{name} is in none of {', '.join(modules)}")
+
+
+def _exists(module: str) -> bool:
+    """Is there such a module, in a package that is there?"""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def fp8_kernel(name: str) -> Any:
+    """One of upstream's functions that launch kernels for FP8. Raises ImportError where there is none."""
+    return first(name, "sglang.srt.layers.quantization.fp8_kernel", *_later("fp8_kernel"))
+
+
+def int8_kernel(name: str) -> Any:
+    """One of upstream's functions that launch kernels for INT8. Raises ImportError where there is none."""
+    return first(name, "sglang.srt.layers.quantization.int8_kernel", *_later("int8_kernel"))
+
+
+def experts_kernel(name: str) -> Any:
+    """One of upstream's kernels for tokens of experts. Raises ImportError where there is none."""
+    return first(name, "sglang.srt.layers.moe.ep_moe.kernels", "sglang.kernels.ops.moe.ep_moe_kernels")
+
+
+def _later(module: str) -> tuple[str, ...]:
+    return tuple(f"sglang.kernels.ops.{kind}.{module}" for kind in ("quantization", "gemm"))
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:

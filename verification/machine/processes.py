@@ -19,6 +19,7 @@ import psutil
 _HERE = Path(__file__).resolve().parent
 _VARIABLE = "VERIFICATION_WORLD"
 _BETWEEN = 0.2  # seconds between two looks for the end
+_WORKERS = 300  # seconds that a server waits for its workers
 _CHILDREN = 60  # seconds that a process's children have to write what they recorded
 
 
@@ -63,6 +64,15 @@ class _AtFirst(importlib.abc.MetaPathFinder):
         return None
 
 
+def _wait_for_workers() -> None:
+    """Workers of a server import SGLang before they answer, which takes longer than uvicorn waits for them."""
+    from uvicorn.supervisors.multiprocess import Process
+
+    name = "_healthcheck" if hasattr(Process, "_healthcheck") else "ping"
+    answers = getattr(Process, name)
+    setattr(Process, name, lambda self, timeout=0: answers(self, max(timeout, _WORKERS)))
+
+
 def _enter(world: Mapping[str, Any]) -> None:
     from verification.machine import setup
     from verification.probes import executed
@@ -79,6 +89,7 @@ def _enter(world: Mapping[str, Any]) -> None:
     from verification.machine.cuda import Placed
     from verification.machine.trace import TRACE
 
+    _wait_for_workers()
     absent.install(("mooncake",), {})
     mooncake.install()
     torch.set_num_threads(1)  # sums do not depend on how many cores are free

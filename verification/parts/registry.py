@@ -17,9 +17,10 @@ class Found:
 
 
 _MODULES = (
-    "asked", "balance", "batches", "choices", "communication", "configs", "exchange", "host_pages",
-    "invariant", "kernel_targets", "linear", "loading", "memory", "messages", "positions", "prefixes",
-    "processors", "quantization", "routing", "sampling", "scheduling", "sparse", "streams", "text",
+    "asked", "balance", "batches", "choices", "communication", "configs", "drafts", "exchange",
+    "expert_records", "host_pages", "invariant", "kernel_targets", "linear", "loading", "memory", "messages",
+    "positions", "prefixes", "processors", "quantization", "records", "routing", "sampling", "scheduling",
+    "sparse", "streams", "text",
 )  # fmt: skip
 
 Part = Callable[[], Found]

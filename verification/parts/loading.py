@@ -7,7 +7,6 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -219,50 +218,27 @@ def simple() -> Found:
     )  # fmt: skip
 
 
-class _Small(torch.nn.Module):
-    """A model of three parameters, two of which are in the same memory."""
+@part("weights-names")
+def names() -> Found:
+    """Names of weights change by what is inside, before or behind, the longest first; some weights leave."""
+    from sglang.srt.models.utils import WeightsMapper
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.a = torch.nn.Parameter(torch.zeros(4, 3), requires_grad=False)
-        self.b = torch.nn.Parameter(torch.zeros(5, 3), requires_grad=False)
-        self.same = self.a
-        self.register_buffer("rows", self.b.data[1:3])
-
-
-@part("weights-shards")
-def shards() -> Found:
-    """A model goes to files of one rank, in parts of a size, and comes back."""
-    from sglang.srt.configs.load_config import LoadConfig
-    from sglang.srt.model_loader import loader
-
-    draw = torch.Generator().manual_seed(5)
-    given = _Small()
-    for each in (given.a, given.b):
-        each.copy_(torch.randn(each.shape, generator=draw))
-    sharded = loader.ShardedStateLoader
-    kept = sorted(sharded._filter_subtensors(given.state_dict()))
-    made = sharded(LoadConfig(load_format="sharded_state", model_loader_extra_config={}))
-    config = SimpleNamespace(model_path="", revision=None, dtype=torch.float32, hf_config=SimpleNamespace())
-    alone = mock.patch("sglang.srt.distributed.get_tensor_model_parallel_rank", lambda: 0)
-    empty = mock.patch.object(loader, "_initialize_model", lambda *args, **kwargs: _Small())
-    with tempfile.TemporaryDirectory() as name, alone, empty, ranked(tp_rank=0):
-        config.model_path = name
-        sharded.save_model(given, name, max_size=60)
-        written = sorted(each.name for each in Path(name).iterdir())
-        loaded = made.load_model(model_config=config, device_config=SimpleNamespace(device="cpu"))
-        Path(name, written[0]).unlink()
-        try:
-            made.load_model(model_config=config, device_config=SimpleNamespace(device="cpu"))
-            refused = False
-        except ValueError:
-            refused = True
+    made = WeightsMapper(
+        orig_to_new_substr={".attn.": ".self_attn.", "rotary": None},
+        orig_to_new_prefix={"m.": "model.", "m.head.": "head.", "vision.": None},
+        orig_to_new_suffix={".gamma": ".weight", ".beta": None},
+    )
+    given = {
+        "m.0.attn.q.gamma": "model.0.self_attn.q.weight", "m.head.w": "head.w", "other.m.": "other.m.",
+        "m.rotary.x": None, "vision.w": None, "m.beta": None, "beta": "beta",
+    }  # fmt: skip
+    left = [new for new in given.values() if new]
+    pairs = list(made.apply((name, torch.zeros(1)) for name in given))
+    table = made.apply_dict({name: number for number, name in enumerate(given)})
     return Found(
         {
-            "memory is kept once": kept == ["a", "b"],
-            "all comes back": _digests(given.state_dict().items()) == _digests(loaded.state_dict().items()),
-            "it is for use": not loaded.training,
-            "not without a file": refused,
+            "of weights": [name for name, _ in pairs] == left, "of a dictionary": list(table) == left,
+            "of a list": made.apply_list(list(given)) == left,
         },
-        {"files": written},
-    )
+        {"places": list(table.values())},
+    )  # fmt: skip

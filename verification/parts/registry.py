@@ -18,9 +18,9 @@ class Found:
 
 _MODULES = (
     "asked", "balance", "batches", "choices", "communication", "configs", "drafts", "exchange",
-    "expert_records", "host_pages", "invariant", "kernel_targets", "linear", "loading", "memory", "messages",
-    "positions", "prefixes", "processors", "quantization", "records", "routing", "sampling", "scheduling",
-    "sparse", "streams", "text",
+    "expert_records", "grammars", "host_pages", "invariant", "kernel_targets", "linear", "loaders", "loading",
+    "memory", "messages", "news", "positions", "prefixes", "processors", "quantization", "records", "routing",
+    "sampling", "scheduling", "sparse", "streams", "templates", "text",
 )  # fmt: skip
 
 Part = Callable[[], Found]

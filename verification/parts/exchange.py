@@ -68,6 +68,10 @@ class _Wire:
             yield self
 
 
+def _nothing(*args: Any, **named: Any) -> contextlib.AbstractContextManager[None]:
+    return contextlib.nullcontext()
+
+
 def _coordinator(rank: int, **more: Any) -> Any:
     """A rank of a group that nobody made."""
     from sglang.srt.distributed.parallel_state import GroupCoordinator
@@ -76,7 +80,8 @@ def _coordinator(rank: int, **more: Any) -> Any:
     known = {
         "rank": rank, "rank_in_group": rank, "ranks": list(range(_RANKS)), "world_size": _RANKS,
         "device_group": "device", "cpu_group": "cpu", "mq_broadcaster": None, "pynccl_comm": None,
-        "device": torch.device("cpu"), "use_symmetric_memory": contextlib.nullcontext,
+        "device": torch.device("cpu"), "use_symmetric_memory": _nothing,
+        "hpu_communicator": None, "xpu_communicator": None, "npu_communicator": None,
     }  # fmt: skip
     for name, value in {**known, **more}.items():
         setattr(made, name, value)

@@ -12,6 +12,7 @@ import torch.distributed as dist
 
 from verification.machine.trace import digest_of
 from verification.parts.registry import Found, part
+from verification.parts.versions import first
 
 _RANKS = 2
 _TOLD = {"number": 7, "list": [1, 2], "nothing": None}
@@ -22,15 +23,16 @@ def alone() -> Found:
     """The groups of one process: made once, of wanted sizes, another for a time, and gone at the end."""
     from sglang.srt.distributed import parallel_state as state
 
+    ensure = first("ensure_model_parallel_initialized", state.__name__)
     with tempfile.TemporaryDirectory() as name:
         state.init_distributed_environment(1, 0, f"file://{Path(name, 'store')}", 0, "gloo")
         try:
-            state.ensure_model_parallel_initialized(1, 1, 1)
-            first = state.get_tp_group()
-            state.ensure_model_parallel_initialized(1, 1, 1)
-            facts = {"made once": state.get_tp_group() is first}
+            ensure(1, 1, 1)
+            group = state.get_tp_group()
+            ensure(1, 1, 1)
+            facts = {"made once": state.get_tp_group() is group}
             try:
-                state.ensure_model_parallel_initialized(2, 1, 1)
+                ensure(2, 1, 1)
                 facts["another size is refused"] = False
             except AssertionError:
                 facts["another size is refused"] = True
@@ -38,9 +40,9 @@ def alone() -> Found:
             facts["a group of its own"] = dist.get_world_size(made) == 1
             with state.patch_tensor_parallel_group(state.get_pp_group()):
                 facts["another group"] = state.get_tp_group() is state.get_pp_group()
-            facts["the group is back"] = state.get_tp_group() is first
-            facts["only itself"] = first.all_gather_object(_TOLD) == [_TOLD]
-            first.barrier()
+            facts["the group is back"] = state.get_tp_group() is group
+            facts["only itself"] = group.all_gather_object(_TOLD) == [_TOLD]
+            group.barrier()
         finally:
             state.destroy_model_parallel()
             state.destroy_distributed_environment()

@@ -28,12 +28,12 @@ class _Wire:
     def wait(self) -> None:
         """Whatever was sent is there already."""
 
-    def send(self, tensor: torch.Tensor, dst: int, group: Any = None) -> _Wire:
+    def send(self, tensor: torch.Tensor, dst: int, group: Any = None, tag: int = 0) -> _Wire:
         self.waiting.append(tensor.clone())
         self.groups.append(group)
         return self
 
-    def take(self, tensor: torch.Tensor, src: int, group: Any = None) -> _Wire:
+    def take(self, tensor: torch.Tensor, src: int, group: Any = None, tag: int = 0) -> _Wire:
         tensor.copy_(self.waiting.popleft())
         self.groups.append(group)
         return self

@@ -12,6 +12,7 @@ import torch
 
 from verification.parts.events import plain
 from verification.parts.registry import Found, part
+from verification.parts.versions import takes
 
 _LAYERS, _EXPERTS, _TOKENS, _CHOSEN = 2, 16, 4, 8
 
@@ -21,6 +22,8 @@ def experts() -> Found:
     """The experts of every token in every layer, pass by pass, go to a file."""
     from sglang.srt.eplb.expert_distribution import ExpertDistributionRecorder
 
+    if not takes(ExpertDistributionRecorder.init_new, "server_args"):
+        raise ImportError("a recorder reads its arguments from a context")
     told = SimpleNamespace(
         expert_distribution_recorder_mode="per_token", expert_distribution_recorder_buffer_size=4,
         chunked_prefill_size=_TOKENS, device="cuda", enable_two_batch_overlap=False,

@@ -13,10 +13,14 @@ import torch
 
 from verification.machine.trace import digest_of
 from verification.parts.registry import Found, part
-from verification.parts.versions import accepted
+from verification.parts.versions import accepted, first
 
 _SIZE, _PAGE, _LAYERS = 16, 4, 2
 _RATIO = 2.0
+#: Where the pools of the host are.
+_PLACES = tuple(
+    f"sglang.srt.mem_cache.{name}" for name in ("memory_pool_host", "pool_host.mha", "pool_host.mla")
+)
 _LAYOUTS = ("layer_first", "page_first", "page_first_direct", "page_head")
 _FREE = SimpleNamespace(available=1 << 40)  # bytes: upstream leaves 10 GB of the host to others
 _STORAGE = "SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR"
@@ -43,10 +47,12 @@ def _latent() -> Any:
 
 def _host(kind: str, device: Any, layout: str) -> Any:
     """The pool on the host that belongs to a pool of the GPU."""
-    from sglang.srt.mem_cache import memory_pool_host
-
+    made = first(kind, *_PLACES)
+    more = accepted(
+        made, device_capacity_tokens=_SIZE, start_layer=0, end_layer=_LAYERS, target_layer_num=_LAYERS
+    )
     with mock.patch("psutil.virtual_memory", lambda: _FREE):
-        return getattr(memory_pool_host, kind)(device, _RATIO, 0, _PAGE, layout, pin_memory=False)
+        return made(device, _RATIO, 0, _PAGE, layout, pin_memory=False, **more)
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:
@@ -63,20 +69,20 @@ def _pages(kind: str, pool: Any, separate: bool) -> Found:
         host.kv_buffer.zero_()
         empty = host.get_dummy_flat_data_page()
         slots = host.alloc(2 * _PAGE)
-        firsts = slots[::_PAGE].tolist()
-        pages = [torch.randn(len(empty), generator=draw).to(torch.bfloat16) for _ in firsts]
-        for first, page in zip(firsts, pages, strict=True):
-            host.set_from_flat_data_page(first, page)
-        read = [host.get_data_page(first) for first in firsts]
+        starts = slots[::_PAGE].tolist()
+        pages = [torch.randn(len(empty), generator=draw).to(torch.bfloat16) for _ in starts]
+        for start, page in zip(starts, pages, strict=True):
+            host.set_from_flat_data_page(start, page)
+        read = [host.get_data_page(start) for start in starts]
         addresses, sizes = host.get_page_buffer_meta(slots)
         pieces = [ctypes.string_at(place, size) for place, size in zip(addresses, sizes, strict=True)]
         if separate:  # keys and values take turns
             half = len(pieces) // 2
             pieces = [
                 piece
-                for start in (0, half)
+                for begin in (0, half)
                 for turn in (0, 1)
-                for piece in pieces[start + turn : start + half : 2]
+                for piece in pieces[begin + turn : begin + half : 2]
             ]
         facts |= {
             f"{layout}: as written": all(map(torch.equal, read, pages)),
@@ -85,7 +91,7 @@ def _pages(kind: str, pool: Any, separate: bool) -> Found:
             f"{layout}: at its address": b"".join(pieces) == b"".join(map(_bytes, pages)),
             f"{layout}: an empty page": not empty.any(),
         }
-        shape = list(host.get_data_page(firsts[0], flat=False).shape)
+        shape = list(host.get_data_page(starts[0], flat=False).shape)
         values[layout] = [shape, sizes, host.get_ksize_per_token(), host.size, digest_of(host.kv_buffer)]
         host.free(slots)
         facts[f"{layout}: all slots are back"] = host.available_size() == host.size

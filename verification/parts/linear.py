@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import torch
 
 from verification.machine.trace import digest_of
 from verification.parts.registry import Found, part
+from verification.parts.versions import accepted
 
 _RANKS = 2
 _INNER = 6
@@ -35,20 +38,27 @@ def _weight(*shape: int, kind: str = "ModelWeightParameter", **more: Any) -> Any
     return getattr(parameter, kind)(data=torch.zeros(*shape), weight_loader=None, **more)
 
 
-def _merged(rank: int) -> Any:
-    from sglang.srt.layers.linear import MergedColumnParallelLinear
+def _of_rank(kind: str, rank: int, *given: Any) -> Any:
+    """A layer of the tree, of a rank of a group that nobody made."""
+    from sglang.srt.layers import linear
 
-    made = MergedColumnParallelLinear(_INNER, _OUTPUTS, bias=False, tp_rank=rank, tp_size=_RANKS)
-    made.quant_method = SimpleNamespace(quant_config=SimpleNamespace(weight_block_size=[_BLOCK, _BLOCK]))
-    return made
+    made = getattr(linear, kind)
+    more = accepted(made, tp_rank=rank, tp_size=_RANKS)
+    group = SimpleNamespace(rank_in_group=rank, world_size=_RANKS)
+    # later versions look for the group itself
+    asked = {} if more else {"_resolve_linear_group": lambda name: group}
+    with mock.patch.multiple(linear, **asked) if asked else contextlib.nullcontext():
+        layer = made(*given, bias=False, **more)
+    layer.quant_method = SimpleNamespace(quant_config=SimpleNamespace(weight_block_size=[_BLOCK, _BLOCK]))
+    return layer
+
+
+def _merged(rank: int) -> Any:
+    return _of_rank("MergedColumnParallelLinear", rank, _INNER, _OUTPUTS)
 
 
 def _attention(rank: int, key_heads: int) -> Any:
-    from sglang.srt.layers.linear import QKVParallelLinear
-
-    made = QKVParallelLinear(_INNER, _HEAD, _HEADS, key_heads, bias=False, tp_rank=rank, tp_size=_RANKS)
-    made.quant_method = SimpleNamespace(quant_config=SimpleNamespace(weight_block_size=[_BLOCK, _BLOCK]))
-    return made
+    return _of_rank("QKVParallelLinear", rank, _INNER, _HEAD, _HEADS, key_heads)
 
 
 @part("linear-merged")
@@ -91,11 +101,12 @@ def single() -> Found:
     """Parameters that no rank divides: one number for a matrix, and what all ranks have."""
     layer, attention = _merged(1), _attention(1, 2)
     one = torch.tensor(3.0)
-    facts = {}
+    facts: dict[str, bool] = {}
+    values: dict[str, Any] = {}
     for name, made, kinds in (("merged", layer, (0, 1)), ("attention", attention, _KINDS)):
         scale = _weight(len(kinds), kind="PerTensorScaleParameter")
         made.weight_loader_v2(scale, one)
-        facts[f"{name}: the first"] = scale.tolist() == [3.0] + [0.0] * (len(kinds) - 1)
+        values[name] = scale.tolist()  # later versions tell all matrices
         for number, kind in enumerate(kinds):
             made.weight_loader_v2(scale, torch.tensor([float(number)]), kind)
         facts[f"{name}: each"] = scale.tolist() == [float(each) for each in range(len(kinds))]
@@ -107,7 +118,7 @@ def single() -> Found:
         plain.needs_scalar_to_array = True  # type: ignore[attr-defined]
         made.weight_loader(plain, torch.tensor([5.0]), kinds[-1])
         facts[f"{name}: as an array"] = plain.tolist() == [0.0] * (len(kinds) - 1) + [5.0]
-    return Found(facts)
+    return Found(facts, values)
 
 
 @part("linear-attention")

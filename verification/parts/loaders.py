@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ import torch
 
 from verification.machine.trace import digest_of
 from verification.parts.registry import Found, part
-from verification.parts.versions import ranked
+from verification.parts.versions import in_group
 
 _WIDTH, _ROWS = 128, 4
 
@@ -23,16 +22,11 @@ def _digests(pairs: Iterable[tuple[str, torch.Tensor]]) -> dict[str, str]:
     return {name: digest_of(tensor) for name, tensor in sorted(pairs)}
 
 
-@contextlib.contextmanager
-def _alone(loader: Any, rank: int = 0, ranks: int = 1) -> Iterator[None]:
-    """A loader believes in a rank of a group that nobody made."""
-    there = mock.patch.multiple(
-        loader,
-        get_tensor_model_parallel_rank=lambda: rank,
-        get_tensor_model_parallel_world_size=lambda: ranks,
+def _config() -> SimpleNamespace:
+    """What a loader wants to know of a model."""
+    return SimpleNamespace(
+        model_path="", revision=None, dtype=torch.float32, hf_config=SimpleNamespace(), quantization=None
     )
-    with there, ranked(tp_rank=rank, tp_size=ranks):
-        yield
 
 
 class _Small(torch.nn.Module):
@@ -49,6 +43,7 @@ class _Small(torch.nn.Module):
 @part("weights-shards")
 def shards() -> Found:
     """A model goes to files of one rank, in parts of a size, and comes back."""
+    from sglang.srt import distributed
     from sglang.srt.configs.load_config import LoadConfig
     from sglang.srt.model_loader import loader
 
@@ -59,10 +54,10 @@ def shards() -> Found:
     sharded = loader.ShardedStateLoader
     kept = sorted(sharded._filter_subtensors(given.state_dict()))
     made = sharded(LoadConfig(load_format="sharded_state", model_loader_extra_config={}))
-    config = SimpleNamespace(model_path="", revision=None, dtype=torch.float32, hf_config=SimpleNamespace())
-    alone = mock.patch("sglang.srt.distributed.get_tensor_model_parallel_rank", lambda: 0)
+    config = _config()
+    alone = in_group(0, 1, distributed)
     empty = mock.patch.object(loader, "_initialize_model", lambda *args, **kwargs: _Small())
-    with tempfile.TemporaryDirectory() as name, alone, empty, ranked(tp_rank=0):
+    with tempfile.TemporaryDirectory() as name, alone, empty:
         config.model_path = name
         sharded.save_model(given, name, max_size=60)
         written = sorted(each.name for each in Path(name).iterdir())
@@ -111,7 +106,7 @@ def layers() -> Found:
 
     torch.manual_seed(7)
     given = {name: value.detach().clone() for name, value in _Layers().named_parameters()}
-    config = SimpleNamespace(model_path="", revision=None, dtype=torch.float32, hf_config=SimpleNamespace())
+    config = _config()
     made = loader.LayeredModelLoader(LoadConfig(load_format="layered", model_loader_extra_config={}))
     empty = mock.patch.object(loader, "_initialize_model", lambda *args, **kwargs: _Layers())
     with tempfile.TemporaryDirectory() as name, empty:
@@ -186,7 +181,7 @@ def trainer() -> Found:
     kind = loader.QuantizedRLModelLoader
     made = kind(LoadConfig(load_format="flash_rl", model_loader_extra_config={}))
     model = _Trained()
-    with _alone(loader):
+    with in_group(0, 1, loader):
         before = kind.is_reload_scenario(model)
         made.load_weights_and_postprocess(model, _of_a_trainer(1), torch.device("cpu"))
         first = _far(model, _of_a_trainer(1)), kind.is_reload_scenario(model)
@@ -219,7 +214,7 @@ def scales() -> Found:
             f"a.{name}.weight_scale": torch.nn.Parameter(torch.zeros(1, 2 * count), requires_grad=False)
             for name, count in (("qkv_proj", 3), ("gate_up_proj", 2), ("down_proj", 2))
         }
-        with _alone(loader, rank, 2):
+        with in_group(rank, 2, loader):
             stored: dict[str, Any] = {}
             names = ["q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"]
             for name, scale in zip(names, [*full, *full], strict=False):

@@ -8,13 +8,12 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import torch
 
 from verification.machine.trace import digest_of
 from verification.parts.registry import Found, part
-from verification.parts.versions import ranked
+from verification.parts.versions import accepted, in_group
 
 _FILES, _TENSORS = 3, 4
 _REPOSITORY, _REVISION = "somebody/something", "0123abc"
@@ -50,10 +49,11 @@ def _iterators(utils: Any, folder: Path, torches: list[str], safe: list[str]) ->
             read = getattr(utils, f"{prefix}{kind}_weights_iterator", None)
             if read is None:
                 continue
-            made[f"{prefix}{kind}"] = lambda read=read, files=files: read(files)
+            threads = accepted(read, max_workers=2)
+            made[f"{prefix}{kind}"] = lambda read=read, files=files, more=threads: read(files, **more)
             if "disable_mmap" in inspect.signature(read).parameters:
-                made[f"{prefix}{kind}, unmapped"] = lambda read=read, files=files: read(
-                    files, disable_mmap=True
+                made[f"{prefix}{kind}, unmapped"] = lambda read=read, files=files, more=threads: read(
+                    files, disable_mmap=True, **more
                 )
     return made
 
@@ -116,12 +116,12 @@ def chosen() -> Found:
             "without an index": list(utils._check_index_files_exist(name)),
         }
         (folder / index).write_text(json.dumps({"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}}))
-        given = [str(folder / f"{number}.safetensors") for number in range(4)]
-        named = _names(utils.filter_duplicate_safetensors_files(given, name, index))
-        (folder / "1.safetensors").touch()
+        given = [folder / f"{number}.safetensors" for number in range(4)]
+        given[1].touch()
         partly = utils._check_index_files_exist(name)
-        (folder / "2.safetensors").touch()
+        given[2].touch()
         whole = utils._check_index_files_exist(name)
+        named = _names(utils.filter_duplicate_safetensors_files([*map(str, given)], name, index))
         (folder / index).write_text("{}")
         empty = utils._check_index_files_exist(name)
         (folder / index).write_text("no JSON")
@@ -201,8 +201,7 @@ def simple() -> Found:
     taken, number, share = torch.zeros(6, 4), torch.zeros(1), torch.zeros(2, 4)
     utils.default_weight_loader(taken, whole)
     utils.default_weight_loader(number, torch.tensor(3.0))
-    rank = mock.patch.object(utils, "get_tensor_model_parallel_rank", lambda: 1)
-    with rank, ranked(tp_rank=1):
+    with in_group(1, 3, utils):
         utils.row_parallel_weight_loader(share, whole)
     try:
         utils.default_weight_loader(number, whole)

@@ -25,7 +25,7 @@ def _asked(client: Any, number: int) -> list[list[bytes]]:
     """What comes again, from a number to the mark of the end."""
     client.send_multipart([b"", number.to_bytes(8, "big")])
     found: list[list[bytes]] = []
-    while not found or found[-1][1] != b"\xff" * 8:
+    while not found or found[-1][-2] != b"\xff" * 8:
         if not client.poll(int(_PATIENCE * 1000)):
             break
         found.append(client.recv_multipart())
@@ -61,8 +61,8 @@ def news() -> Found:
         refused = False
     except RuntimeError:
         refused = True
-    numbers = [int.from_bytes(each[1], "big") for each in some[:-1]]
-    read = [msgspec.msgpack.decode(each[2], type=kv_events.KVEventBatch) for each in some[:-1]]
+    numbers = [int.from_bytes(each[-2], "big") for each in some[:-1]]
+    read = [msgspec.msgpack.decode(each[-1], type=kv_events.KVEventBatch) for each in some[:-1]]
     return Found(
         {
             "the last are kept": kept, "from a number": numbers == [3, 4],
@@ -70,7 +70,7 @@ def news() -> Found:
             "as they were": [each.ts for each in read] == [3.0, 4.0], "no more after the end": refused,
             "the thread is over": not made._thread.is_alive(),
         },
-        {"bytes": [each[2].hex() for each in everything]},
+        {"bytes": [each[-1].hex() for each in everything]},
     )  # fmt: skip
 
 

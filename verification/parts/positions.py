@@ -9,9 +9,12 @@ import torch
 
 from verification.machine.trace import digest_of
 from verification.parts.registry import Found, part
+from verification.parts.versions import accepted, first
 
 _ROTARY, _LONGEST = 8, 64
 _BASE = 10_000
+#: Where positions are turned into angles.
+_PLACES = tuple(f"sglang.srt.layers.rotary_embedding{name}" for name in ("", ".yarn", ".rope_variant"))
 _SECTIONS = [2, 1, 1]  # of time, height and width
 
 
@@ -22,52 +25,59 @@ def _turned(positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return angles.cos(), angles.sin()
 
 
-@part("positions-told")
-def told() -> Found:
-    """A layer is asked for the cosines and sines of some positions: of text, and of text with pictures."""
+def _plain() -> Any:
     from sglang.srt.layers.rotary_embedding import RotaryEmbedding
 
+    return RotaryEmbedding(_ROTARY, _ROTARY, _LONGEST, _BASE, True, torch.float32)
+
+
+@part("positions-told")
+def told() -> Found:
+    """A layer is asked for the cosines and sines of some positions."""
     positions = torch.tensor([0, 5, 63, 5])
-    plain = RotaryEmbedding(_ROTARY, _ROTARY, _LONGEST, _BASE, True, torch.float32)
-    plain.get_cos_sin_with_position(positions)
+    made = _plain()
+    made.get_cos_sin_with_position(positions)
     right = [torch.cat([each, each], -1) for each in _turned(positions)]
+    found = made.position_cos, made.position_sin
     near = [
         torch.allclose(got.reshape(4, _ROTARY).cpu(), wanted, atol=1e-5)
-        for got, wanted in zip((plain.position_cos, plain.position_sin), right, strict=True)
+        for got, wanted in zip(found, right, strict=True)
     ]
-    values = {"text": [digest_of(plain.position_cos), digest_of(plain.position_sin)]}
-    shape = list(plain.position_cos.shape)
-    for interleaved in (False, True):
-        pictures = RotaryEmbedding(_ROTARY, _ROTARY, _LONGEST, _BASE, True, torch.float32)
-        pictures.mrope_section, pictures.mrope_interleaved = (
-            _SECTIONS,
-            interleaved,
-        )  # as models with pictures do
-        pictures.get_cos_sin_with_position(positions.expand(3, 4))
-        near.append(torch.equal(pictures.position_cos, plain.position_cos))
-        three = torch.stack([positions, positions.flip(0), positions.clamp(max=9)])
-        pictures.get_cos_sin_with_position(three)
-        values[f"pictures, {interleaved=}"] = [
-            digest_of(pictures.position_cos),
-            digest_of(pictures.position_sin),
-        ]
-    length = [list(each.shape) for each in plain.get_cos_sin(7)]
+    shape = list(made.position_cos.shape)
+    first_of_all = [list(each.shape) for each in made.get_cos_sin(7)]
     return Found(
-        {"near": near == [True] * 4, "shape": shape == [4, 1, 1, _ROTARY]}, {**values, "length": length}
+        {"near": near == [True, True], "shape": shape == [4, 1, 1, _ROTARY]},
+        {"numbers": [digest_of(each) for each in found], "first": first_of_all},
     )
+
+
+@part("positions-of-pictures")
+def pictures() -> Found:
+    """A token of a picture has three positions; where they are one, it is like a token of text."""
+    positions = torch.tensor([0, 5, 63, 5])
+    three = torch.stack([positions, positions.flip(0), positions.clamp(max=9)])
+    text = _plain()
+    text.get_cos_sin_with_position(positions)
+    facts: dict[str, bool] = {}
+    values: dict[str, Any] = {}
+    for interleaved in (False, True):
+        made = _plain()
+        made.mrope_section, made.mrope_interleaved = _SECTIONS, interleaved  # as models with pictures do
+        made.get_cos_sin_with_position(positions.expand(3, 4))
+        facts[f"like text, {interleaved=}"] = torch.equal(made.position_cos, text.position_cos)
+        made.get_cos_sin_with_position(three)
+        values[f"{interleaved=}"] = [digest_of(made.position_cos), digest_of(made.position_sin)]
+    return Found(facts, values)
 
 
 @part("positions-longer")
 def longer() -> Found:
     """YaRN: positions past the length of training, with and without the cut of its range to whole numbers."""
-    from sglang.srt.layers.rotary_embedding import YaRNScalingRotaryEmbedding
-
-    from verification.parts.versions import accepted
-
+    kind = first("YaRNScalingRotaryEmbedding", *_PLACES)
     values = {}
     for truncate in (True, False):
-        more = accepted(YaRNScalingRotaryEmbedding.__init__, truncate=truncate)
-        made = YaRNScalingRotaryEmbedding(_ROTARY, _ROTARY, _LONGEST, _BASE, True, 4, torch.float32, **more)
+        more = accepted(kind, truncate=truncate)
+        made = kind(_ROTARY, _ROTARY, _LONGEST, _BASE, True, 4, torch.float32, **more)
         values[f"{truncate=}"] = digest_of(made.cos_sin_cache)
     before = len(made.cos_sin_cache)
     return Found({"as long as wanted": before == 4 * _LONGEST}, values)
@@ -76,9 +86,7 @@ def longer() -> Found:
 @part("positions-deepseek")
 def deepseek() -> Found:
     """DeepSeek's positions with and without an offset: cosines and sines of a type, at the same places."""
-    from sglang.srt.layers.rotary_embedding import DeepseekScalingRotaryEmbedding
-
-    made = DeepseekScalingRotaryEmbedding(
+    made = first("DeepseekScalingRotaryEmbedding", *_PLACES)(
         _ROTARY, _ROTARY, _LONGEST, _BASE, False, 4, torch.float32, mscale=1, mscale_all_dim=1, device="cpu"
     )
     positions = torch.tensor([3, 0, 250])
@@ -105,6 +113,8 @@ def vocabulary() -> Found:
     from sglang.srt.layers.vocab_parallel_embedding import VocabParallelEmbedding as Embedding
     from sglang.srt.layers.vocab_parallel_embedding import pad_vocab_size
 
+    if not hasattr(Embedding, "get_sharded_to_full_mapping"):
+        raise ImportError("no mapping from shares of a vocabulary")
     facts: dict[str, bool] = {}
     values: dict[str, Any] = {}
     for words, added, ranks in ((101, 0, 2), (101, 7, 2), (128, 5, 4), (60, 0, 1)):

@@ -122,7 +122,11 @@ def crash() -> Found:
     from sglang.srt.managers.tokenizer_manager import TokenizerManager
 
     def state(text: str, finished: bool, said: list[Any]) -> Any:
-        return SimpleNamespace(obj=text, finished=finished, out_list=said, created_time=1.0)
+        times = SimpleNamespace(set_finished_time=lambda: None, created_time=1.0, finished_time=2.0)
+        return SimpleNamespace(
+            obj=text, finished=finished, out_list=said, created_time=1.0,
+            time_stats=times, get_crash_dump_output=dict,
+        )  # fmt: skip
 
     with tempfile.TemporaryDirectory() as name:
         server = SimpleNamespace(
@@ -148,7 +152,7 @@ def crash() -> Found:
             "nowhere to write": nothing is None, "nobody asked": nobody is None, "once": again is None,
             "who": [each[0] for each in kept["requests"]] == ["a", "b", "c"], "where": place == "host",
         },
-        {"kept": plain([each[:3] for each in kept["requests"]]), "arguments": kept["server_args"]},
+        {"kept": plain([each[:2] for each in kept["requests"]]), "arguments": kept["server_args"]},
     )  # fmt: skip
 
 
@@ -166,10 +170,10 @@ def _inside(folder: str) -> Iterator[None]:
 @part("records-of-a-profile")
 def profile() -> Found:
     """A function runs under torch's profiler; what it did and the size of its input go to files."""
-    from sglang.srt.utils import common
-
+    run = first("pytorch_profile", "sglang.srt.utils.common")
+    common = sys.modules[run.__module__]
     with tempfile.TemporaryDirectory() as name, _inside(name), mock.patch.object(common, "step_counter", 7):
-        answer = common.pytorch_profile("add", torch.add, torch.ones(2), torch.ones(2), data_size=3)
+        answer = run("add", torch.add, torch.ones(2), torch.ones(2), data_size=3)
         step = common.step_counter
         files = sorted(each.name for each in Path("trace").iterdir())
         size = json.loads(Path("trace/size_7.json").read_text("utf-8"))
@@ -201,10 +205,10 @@ class _Moment:
 @part("records-of-transfers")
 def transfers() -> Found:
     """How many tokens go in a millisecond, where somebody wants to read it."""
-    from sglang.srt.utils import common
-
+    timed = first("debug_timing", "sglang.srt.utils.common")
+    common = sys.modules[timed.__module__]
     lines: list[str] = []
-    moved = common.debug_timing(lambda self, indices=(): len(indices))
+    moved = timed(lambda self, indices=(): len(indices))
     loud = SimpleNamespace(isEnabledFor=lambda level: level >= logging.DEBUG, debug=lines.append)
     quiet = SimpleNamespace(isEnabledFor=lambda level: False, debug=lines.append)
     with clock(), mock.patch("torch.cuda.Event", _Moment):

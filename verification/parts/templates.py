@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 from verification.parts.registry import Found, part
+from verification.parts.versions import first
 
 _TEMPLATE = {
     "name": "of a file", "system": "<s>", "system_message": "Be kind.", "user": "User", "assistant": "Bot",
@@ -23,6 +24,8 @@ _TALK = [
     {"role": "assistant", "content": "Yes"},
     {"role": "user", "content": _PARTS},
 ]
+#: Where upstream's manager of templates is.
+_PLACES = ("sglang.srt.managers.template_manager", "sglang.srt.parser.template_manager")
 _SYSTEM = {"role": "system", "content": "Be short."}
 
 
@@ -35,8 +38,9 @@ def _asked(messages: Any) -> Any:
 @part("chats-of-a-file")
 def of_a_file() -> Found:
     """A template of a file in every style: of a talk with and without a word to the system."""
-    from sglang.srt.managers.template_manager import TemplateManager
     from sglang.srt.parser.conversation import chat_templates, generate_chat_conv
+
+    managers = first("TemplateManager", *_PLACES)
 
     values: dict[str, Any] = {}
     kinds = []
@@ -45,18 +49,18 @@ def of_a_file() -> Found:
         file = Path(name) / "template.json"
         for style in _STYLES:
             file.write_text(json.dumps({**_TEMPLATE, "sep_style": style}))
-            manager = TemplateManager()
+            manager = managers()
             manager.load_chat_template(owner, str(file), "model")
             kinds.append(manager.chat_template_name)
             for case, talk in (("alone", _TALK), ("told", [_SYSTEM, *_TALK]), ("answered", _TALK[:2])):
                 made = generate_chat_conv(_asked(talk), manager.chat_template_name)
                 values[f"{style}, {case}"] = [made.get_prompt(), made.stop_str, made.messages]
         again = chat_templates["of a file"].messages
-    first = "<s>\nBe kind.|User: Hi|Bot: Yes|User: How are you?|Bot:"
+    right = "<s>\nBe kind.|User: Hi|Bot: Yes|User: How are you?|Bot:"
     return Found(
         {
             "by its name": kinds == ["of a file"] * len(_STYLES),
-            "the words": values["ADD_COLON_SINGLE, alone"][0] == first,
+            "the words": values["ADD_COLON_SINGLE, alone"][0] == right,
             "the template is not filled": not again,
         },
         values,
@@ -98,7 +102,6 @@ def _refused(call: Callable[[], Any]) -> bool:
 @part("chats-refused")
 def refused() -> Found:
     """Templates and messages that no chat can be made of."""
-    from sglang.srt.managers.template_manager import TemplateManager
     from sglang.srt.parser.conversation import (
         Conversation,
         chat_templates,
@@ -106,6 +109,7 @@ def refused() -> Found:
         register_conv_template,
     )
 
+    managers = first("TemplateManager", *_PLACES)
     owner = SimpleNamespace(tokenizer=SimpleNamespace(chat_template=None), processor=None)
     with tempfile.TemporaryDirectory() as name, mock.patch.dict(chat_templates):
         register_conv_template(Conversation(name="own", messages=[]))
@@ -114,7 +118,7 @@ def refused() -> Found:
         no_json.touch()
 
         def load(file: str) -> bool:
-            return _refused(lambda: TemplateManager().load_chat_template(owner, file, "model"))
+            return _refused(lambda: managers().load_chat_template(owner, file, "model"))
 
         def chat(messages: Any) -> bool:
             return _refused(lambda: generate_chat_conv(_asked(messages), "own"))

@@ -29,6 +29,15 @@ def _config() -> SimpleNamespace:
     )
 
 
+def _empty(loader: Any, kind: type[torch.nn.Module]) -> Any:
+    """A loader makes a model of this kind, whatever is told of it."""
+    return mock.patch.multiple(
+        loader,
+        _initialize_model=lambda *args, **more: kind(),
+        get_model_architecture=lambda config: (kind, ""),
+    )
+
+
 class _Small(torch.nn.Module):
     """A model of three parameters, two of which are in the same memory."""
 
@@ -56,7 +65,7 @@ def shards() -> Found:
     made = sharded(LoadConfig(load_format="sharded_state", model_loader_extra_config={}))
     config = _config()
     alone = in_group(0, 1, distributed)
-    empty = mock.patch.object(loader, "_initialize_model", lambda *args, **kwargs: _Small())
+    empty = _empty(loader, _Small)
     with tempfile.TemporaryDirectory() as name, alone, empty:
         config.model_path = name
         sharded.save_model(given, name, max_size=60)
@@ -108,7 +117,7 @@ def layers() -> Found:
     given = {name: value.detach().clone() for name, value in _Layers().named_parameters()}
     config = _config()
     made = loader.LayeredModelLoader(LoadConfig(load_format="layered", model_loader_extra_config={}))
-    empty = mock.patch.object(loader, "_initialize_model", lambda *args, **kwargs: _Layers())
+    empty = _empty(loader, _Layers)
     with tempfile.TemporaryDirectory() as name, empty:
         config.model_path = name
         save_file(given, Path(name) / "model.safetensors")
@@ -207,6 +216,8 @@ def scales() -> Found:
     from sglang.srt.model_loader import loader
 
     kind = loader.QuantizedRLModelLoader
+    if not hasattr(kind, "_store_quantized_scale"):
+        raise ImportError("no scales are kept apart from their weights")
     facts: dict[str, bool] = {}
     full = [torch.arange(4.0)[:, None] + 10 * number for number in range(3)]
     for rank in range(2):

@@ -131,7 +131,8 @@ def crash() -> Found:
     with tempfile.TemporaryDirectory() as name:
         server = SimpleNamespace(
             crash_dump_folder="", crash_dump_performed=False, crash_dump_request_list=[],
-            rid_to_state={}, server_args={"model": "m"},
+            rid_to_state={}, server_args={"model": "m"}, _config_updates={}, _dump_config_snapshot=dict,
+            _server_args_for_dump=lambda: {"model": "m"},
         )  # fmt: skip
         dump = TokenizerManager.dump_requests_before_crash
         nothing = dump(server, "host")

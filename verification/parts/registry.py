@@ -20,7 +20,7 @@ _MODULES = (
     "asked", "balance", "batches", "choices", "communication", "configs", "drafts", "exchange",
     "expert_records", "grammars", "host_pages", "invariant", "kernel_targets", "linear", "loaders", "loading",
     "memory", "messages", "news", "positions", "prefixes", "processors", "quantization", "records", "routing",
-    "sampling", "scheduling", "sparse", "streams", "templates", "text",
+    "sampling", "scheduling", "sparse", "streams", "templates", "text", "weights",
 )  # fmt: skip
 
 Part = Callable[[], Found]

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import torch
 
 from verification.parts.registry import Found, part
 from verification.parts.versions import first, in_group
+
+_RANKS = 2
+
+
+def _drawn(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
 @part("weights-simple")
@@ -67,3 +76,46 @@ def names() -> Found:
         },
         {"places": list(table.values())},
     )  # fmt: skip
+
+
+def _experts(rank: int, **more: Any) -> Any:
+    """A layer of experts without memory, of a rank that divides them."""
+    from sglang.srt.layers.moe.fused_moe_triton.layer import FusedMoE
+
+    known = {
+        "moe_tp_rank": rank, "quant_config": None, "quant_method": None, "use_triton_kernels": False,
+        "use_presharded_weights": False,
+    }  # fmt: skip
+    kind = type("Experts", (FusedMoE,), {**known, **more})
+    return kind.__new__(kind)
+
+
+@part("weights-of-experts-in-one")
+def experts() -> Found:
+    """The matrices of all experts in one tensor: each rank takes its share, and turns it for Triton."""
+    up, down = _drawn(3, 8, 6), _drawn(3, 6, 8)
+    facts: dict[str, bool] = {}
+    for rank in range(_RANKS):
+        for triton in (False, True):
+            made = _experts(rank, use_triton_kernels=triton)
+            for shard, disk, dim in (("w13", up, 1), ("w2", down, 2)):
+                right = disk.chunk(_RANKS, dim)[rank]
+                right = right.transpose(1, 2).contiguous() if triton else right
+                taken = torch.nn.Parameter(torch.zeros_like(right), requires_grad=False)
+                made.weight_loader_fused(taken, disk, "weight", shard)
+                facts[f"{shard} of {rank}, {triton=}"] = torch.equal(taken, right)
+        bias = torch.nn.Parameter(torch.zeros(3, 4), requires_grad=False)
+        _experts(rank).weight_loader_fused(bias, _drawn(3, 8), "weight_bias", "w13")
+        facts[f"bias of {rank}"] = torch.equal(bias, _drawn(3, 8).chunk(_RANKS, 1)[rank])
+    four_bits = SimpleNamespace(get_name=lambda: "mxfp4", is_static_cfg=lambda: True)
+    made = _experts(0, quant_config=four_bits)
+    for name, disk in (("bias", _drawn(3, 6)), ("weight", up), ("scale", _drawn(3, 8))):
+        wide = [size + 2 * (number > 0 and name != "scale") for number, size in enumerate(disk.shape)]
+        taken = torch.nn.Parameter(torch.zeros(wide), requires_grad=False)
+        made.weight_loader_fused(taken, disk, name, "w13")
+        corner = taken.data[tuple(slice(size) for size in disk.shape)]
+        facts[f"{name} in four bits"] = torch.equal(corner, disk) and bool(
+            taken.count_nonzero() == disk.count_nonzero()
+        )
+    names = made.make_expert_params_mapping_fused_mxfp4(*"abcdef")
+    return Found(facts, {"names": [list(each) for each in names]})

@@ -1,10 +1,11 @@
-"""The registry of kernels of later versions: what the tree asks of it can be loaded."""
+"""Kernels by name and by key: what the tree asks of the registry can be loaded, and one is compiled once."""
 
 from __future__ import annotations
 
 import re
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from verification.parts.registry import Found, part
 
@@ -36,3 +37,57 @@ def _there(root: Path, target: str) -> bool:
     file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     word = rf"\b{re.escape(name.partition('.')[0])}\b"
     return file.is_file() and re.search(word, file.read_text("utf-8")) is not None
+
+
+@part("kernels-once")
+def once() -> Found:
+    """A kernel is compiled once for each key, for grids of any size, and finds its arguments by name."""
+    import triton
+    from sglang.srt.utils.common import CachedKernel
+
+    seen: list[Any] = []
+
+    class Kernel(triton.runtime.jit.JITFunction):  # type: ignore[misc]
+        """Compiles nothing: tells how it is called, and is called in the same way once compiled."""
+
+        fn = staticmethod(lambda x, y, BLOCK: None)
+
+        def __init__(self) -> None:
+            """Nothing is read of its text."""
+
+        def __getitem__(self, grid: Any) -> Any:
+            return lambda *given, **named: seen.append(["new", grid, given, named]) or _Compiled(seen)
+
+    made = CachedKernel(Kernel(), lambda args, kwargs: kwargs["BLOCK"])
+    for grid, block in (((2,), 8), ((3, 4), 8), ((2,), 16), ((1, 1, 1), 16)):
+        made[grid]("x", y="y", BLOCK=block)
+    try:
+        made[(1,)]("x", BLOCK=8)
+        refused = False
+    except ValueError:
+        refused = True
+    made._clear_cache()
+    made[(5,)]("x", "y", BLOCK=8)
+    kinds = [each[0] for each in seen]
+    return Found(
+        {
+            "once for each key": kinds == ["new", "again", "new", "again", "new"],
+            "all in order": all(
+                each[2] == ("x", "y", (8, 16)[number // 2])
+                for number, each in enumerate(seen[:4])
+                if each[0] == "again"
+            ),
+            "nothing is missing": refused,
+        },
+        {"calls": seen},
+    )
+
+
+class _Compiled:
+    """A kernel that is compiled: it takes all arguments by place."""
+
+    def __init__(self, seen: list[Any]) -> None:
+        self._seen = seen
+
+    def __getitem__(self, grid: Any) -> Any:
+        return lambda *given: self._seen.append(["again", grid, given])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -15,32 +17,6 @@ class Found:
     facts: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
 
-
-_MODULES = (
-    "asked",
-    "balance",
-    "batches",
-    "caches",
-    "choices",
-    "configs",
-    "experts",
-    "groups",
-    "invariant",
-    "kernel_targets",
-    "kernels",
-    "memory",
-    "messages",
-    "prefixes",
-    "processors",
-    "quantization",
-    "routing",
-    "sampling",
-    "scheduling",
-    "slots",
-    "sparse",
-    "streams",
-    "text",
-)
 
 Part = Callable[[], Found]
 PARTS: dict[str, Part] = {}
@@ -57,6 +33,6 @@ def part(name: str) -> Callable[[Part], Part]:
 
 
 def load() -> None:
-    """Register every part."""
-    for name in _MODULES:
-        importlib.import_module(f"verification.parts.{name}")
+    """Register every part of the package's modules."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        importlib.import_module(f"verification.parts.{module.name}")

@@ -52,6 +52,9 @@ _OTHERS = (
     "<arg_key>days</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
     "<tool_call>weather<arg_key>city</arg_key><arg_value>Paris</arg_value></tool_call>"
     "<tool_call>time<arg_key>zone</arg_key><arg_value>CET</arg_value></tool_call>",
+    "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value></arg_value>\n<arg_key>days</arg_key>\n"
+    "<arg_value></arg_value>\n</tool_call>",
+    "<tool_call>weather<arg_key>days</arg_key><arg_value></arg_value></tool_call>",
     f"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.weather "
     f"<|constrain|>json<|message|>{_CITY}<|call|>",
     f"<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{_CITY}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any
 from unittest import mock
@@ -122,6 +122,22 @@ def ranked(**values: Any) -> Iterator[None]:
     from sglang.srt.runtime_context import get_parallel
 
     with get_parallel().override(**values):
+        yield
+
+
+@contextmanager
+def in_group(rank: int, ranks: int, *modules: Any) -> Iterator[None]:
+    """Some modules of upstream believe in a rank of a group that nobody made."""
+    sizes: dict[str, int] = {}
+    told = {"get_tensor_model_parallel_rank": rank, "get_tensor_model_parallel_world_size": ranks}
+    with ExitStack() as stack:
+        for kind in ("tp", "attn_tp", "moe_tp"):
+            sizes[f"{kind}_rank"], sizes[f"{kind}_size"] = rank, ranks
+        stack.enter_context(ranked(**sizes))
+        for module in modules:
+            for name in told.keys() & vars(module).keys():
+                answer = mock.Mock(return_value=told[name])
+                stack.enter_context(mock.patch.object(module, name, answer))
         yield
 
 

@@ -65,7 +65,7 @@ class _AtFirst(importlib.abc.MetaPathFinder):
 
 
 def _wait_for_workers() -> None:
-    """Workers of a server import SGLang before they answer, which takes longer than uvicorn waits for them."""
+    """Workers of a server import SGLang before they answer; that takes longer than uvicorn waits."""
     from uvicorn.supervisors.multiprocess import Process
 
     name = "_healthcheck" if hasattr(Process, "_healthcheck") else "ping"

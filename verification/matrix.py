@@ -166,6 +166,7 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
     Configuration(
         "v3-sm90-mixed",
         arguments={**_FLASHINFER, **_GRAPH, "enable_mixed_chunk": True, "chunked_prefill_size": 8},
+        logprobs=False,
         **_REQUESTS,
     ),
     Configuration(
@@ -235,6 +236,12 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
         **_BLACKWELL,
     ),
     Configuration("v1-sm90-sparse", architecture=_V1, arguments=_SPARSE, config=_HEADS_OF_128, steps=3),
+    Configuration(
+        "v1-sm90-sparse-later",
+        architecture=_V1,
+        arguments={**_SPARSE, "ds_sparse_decode_threshold": 4096},
+        config=_HEADS_OF_128,
+    ),
     Configuration("v1-sm90-yarn", architecture=_V1, arguments=_TRITON, config=_YARN),
     Configuration("v3-sm90-fp8-kv", arguments={**_FLASHINFER, "kv_cache_dtype": "fp8_e4m3"}),
     Configuration("v3-sm90-scheduler-graph", arguments={**_TRITON, **_GRAPH}, **_REQUESTS),
@@ -297,10 +304,12 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
     Configuration(
         "v3-sm100-prefixes",
         quantization="fp8",
-        arguments={"chunked_prefill_size": 8},
+        arguments={"chunked_prefill_size": 64},
         environment=_ANY_PREFIX,
+        driver=SCHEDULER,
+        lengths=(150, 130, 90),
+        steps=3,
         **_BLACKWELL,
-        **_REQUESTS,
     ),
     Configuration(
         "v3-sm100-fp4-kv",
@@ -314,6 +323,15 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
         quantization="modelopt-fp8",
         arguments={"quantization": "modelopt_fp8", "moe_runner_backend": "flashinfer_cutlass"},
         **_BLACKWELL,
+    ),
+    Configuration(
+        "v3-sm100-fp8-tensors",
+        quantization="fp8-tensors",
+        arguments={"moe_runner_backend": "flashinfer_trtllm"},
+        **_BLACKWELL,
+    ),
+    Configuration(
+        "v32-sm100-short", arguments=_LONG, upstream=_TILELANG, **{**_V32, "lengths": (100, 50)}, **_BLACKWELL
     ),
     Configuration(
         "v3-sm100-nvfp4-gathered",

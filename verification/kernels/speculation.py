@@ -88,6 +88,58 @@ def verify_tree_greedy(
         predicted[last] = wanted[last]
 
 
+@reference("tree_speculative_sampling_target_only")
+def draw_from_tree(
+    predicted: Tensor, accepted: Tensor, counts: Tensor, candidates: Tensor, retrieve: Tensor,
+    next_token: Tensor, next_sibling: Tensor, coins: Tensor, last_coins: Tensor, target: Tensor, draft: Tensor,
+    enough_alone: float, enough_together: float, deterministic: bool,
+) -> None:  # fmt: skip
+    """A draft token is taken by its probability; what follows the last one is drawn from the rest."""
+    most = accepted.shape[1] - 1
+    for batch in range(candidates.shape[0]):
+        last = int(retrieve[batch, 0])
+        accepted[batch, 0] = last
+        count = current = node = 0
+        for _ in range(most):
+            current, mass = int(next_token[batch, current]), 0.0
+            while current != -1:
+                token = int(candidates[batch, current])
+                share = float(target[batch, node, token])
+                mass += share
+                if float(coins[batch, node]) <= mass / enough_together or share >= enough_alone:
+                    predicted[last] = token
+                    count, node, last = count + 1, current, int(retrieve[batch, current])
+                    accepted[batch, count] = last
+                    break
+                draft[batch, node, token] = share
+                current = int(next_sibling[batch, current])
+            if current == -1:
+                break
+        counts[batch] = count
+        rest = (
+            target[batch, node] if count == most else (target[batch, node] - draft[batch, node]).clamp_min(0)
+        )
+        sums = rest.cumsum(0)
+        over = sums > float(last_coins[batch]) * sums[-1]
+        predicted[last] = int(over.float().argmax()) if bool(over.any()) else len(sums) - 1
+
+
+@reference("top_k_renorm_probs")
+def keep_most_likely(probabilities: Tensor, out: Tensor, ks: Tensor | None, k: int) -> None:
+    for index, row in enumerate(probabilities):
+        count = min(int(ks[index]) if ks is not None else k, len(row))
+        kept = torch.where(row >= row.topk(count)[0][-1], row, torch.zeros_like(row))
+        out[index] = kept / kept.sum()
+
+
+@reference("top_p_renorm_probs")
+def keep_mass(probabilities: Tensor, out: Tensor, ps: Tensor | None, p: float) -> None:
+    for index, row in enumerate(probabilities):
+        values, order = row.sort(descending=True, stable=True)
+        values = values * ((values.cumsum(0) - values) < (float(ps[index]) if ps is not None else p))
+        out[index] = torch.zeros_like(row).scatter_(0, order, values / values.sum())
+
+
 def accept_one(device: Any, predicted: Tensor, accepted: Tensor, counts: Tensor, *rest: Tensor) -> None:
     """Where only shapes exist: every request accepts its root and one draft token."""
     candidates = rest[0]

@@ -91,8 +91,8 @@ def verify_tree_greedy(
 @reference("tree_speculative_sampling_target_only")
 def draw_from_tree(
     predicted: Tensor, accepted: Tensor, counts: Tensor, candidates: Tensor, retrieve: Tensor,
-    next_token: Tensor, next_sibling: Tensor, coins: Tensor, last_coins: Tensor, target: Tensor, draft: Tensor,
-    enough_alone: float, enough_together: float, deterministic: bool,
+    next_token: Tensor, next_sibling: Tensor, coins: Tensor, last_coins: Tensor, target: Tensor,
+    draft: Tensor, enough_alone: float, enough_together: float, deterministic: bool,
 ) -> None:  # fmt: skip
     """A draft token is taken by its probability; what follows the last one is drawn from the rest."""
     most = accepted.shape[1] - 1

@@ -31,14 +31,11 @@ def test_of_two_long_lists_the_first_event_that_differs_is_named() -> None:
     assert parts.case("p", said(*one), said(*one)).verdict == PASSED
 
 
-def test_each_part_is_registered_once_and_its_module_is_loaded() -> None:
+def test_each_part_is_registered_once() -> None:
     names: list[str] = []
-    loaded = (FOLDER / "registry.py").read_text("utf-8")
     for file in FOLDER.glob("*.py"):
-        found = re.findall(r'^@part\("([a-z0-9-]+)"\)$', file.read_text("utf-8"), re.MULTILINE)
-        assert not found or re.search(rf"\b{file.stem}\b", loaded), file.stem
-        names += found
-    assert len(set(names)) == len(names) >= 55
+        names += re.findall(r'^@part\("([a-z0-9-]+)"\)$', file.read_text("utf-8"), re.MULTILINE)
+    assert len(set(names)) == len(names) >= 150
     assert set(parts.EXPECTED) <= set(names)
 
 

@@ -331,13 +331,6 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
         **_BLACKWELL,
     ),
     Configuration(
-        "v32-sm100-short",
-        arguments=_LONG,
-        upstream={**_TILELANG, "kv_cache_dtype": "bfloat16"},
-        **{**_V32, "lengths": (100, 50)},
-        **_BLACKWELL,
-    ),
-    Configuration(
         "v3-sm100-nvfp4-gathered",
         quantization="nvfp4",
         arguments={

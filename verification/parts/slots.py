@@ -1,4 +1,4 @@
-"""Slots of what is kept and of drafts, padded queries, prompts and logits, by their kernels."""
+"""Slots of what is kept and of drafts, padded queries, and logits, by their kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from verification.parts.drawn import draw, error, told, whole
 from verification.parts.registry import Found, part
 from verification.parts.versions import first
 
-_NEAR = 0.02
 _DRAFTED = 4  # tokens that are drafted for each request
 _BOUND = 30.0
 
@@ -31,35 +30,6 @@ def logits_within_bounds() -> Found:
         {"they are near": error(found, wanted) < 1e-4, "in place": found.data_ptr() == logits.data_ptr()},
         {"found": told(found)},
     )
-
-
-@part("attention-of-prompts")
-def attention_of_prompts() -> Found:
-    """Prompts without a prefix, of less and of more than a block, with and without a look ahead."""
-    attend = first(
-        "context_attention_fwd",
-        "sglang.srt.layers.attention.triton_ops.prefill_attention",
-        "sglang.kernels.ops.attention.prefill_attention",
-    )
-    lengths, heads, shared, width = (7, 131), 4, 2, 24
-    starts = (0, lengths[0])
-    q = draw(sum(lengths), heads, width, seed=2)
-    k, v = (draw(sum(lengths), heads // shared, width, seed=seed) for seed in (3, 4))
-    facts, values = {}, {}
-    for name, causal in (("what came before", True), ("all", False)):
-        out = torch.zeros_like(q)
-        attend(q, k, v, out, whole(*starts), whole(*lengths), max(lengths), is_causal=causal)
-        wanted = torch.zeros_like(out, dtype=torch.float32)
-        for start, length in zip(starts, lengths, strict=True):
-            rows = slice(start, start + length)
-            one = (q[rows], k[rows].repeat_interleave(shared, 1), v[rows].repeat_interleave(shared, 1))
-            given = (each.float().transpose(0, 1) for each in one)
-            wanted[rows] = torch.nn.functional.scaled_dot_product_attention(
-                *given, is_causal=causal
-            ).transpose(0, 1)
-        facts[f"{name}: it is near"] = error(out, wanted) < _NEAR
-        values[name] = told(out)
-    return Found(facts, values)
 
 
 @part("padded-drafts")

@@ -61,10 +61,54 @@ class TestServers:
         assert [each.name for each in servers.chosen(("v3-",))] == [n for n in names if n.startswith("v3-")]
         assert servers.chosen(("v9",)) == ()
 
+    def test_what_lies_beside_the_model_is_part_of_the_question(self) -> None:
+        by_name = {each.name: each.question() for each in servers.read()}
+        assert by_name["v1-adapters"]["adapter"]
+        assert not by_name["v1"]["adapter"]
+        assert set(by_name["v1-cache-in-3fs"]["files"]) == {"hf3fs.json"}
+        assert by_name["v1"]["files"] == {}
+
     def test_no_request_of_a_server_takes_the_place_of_another(self) -> None:
         for server in servers.read():
             names = [each.name for each in server.requests]
             assert len(set(names)) == len(names), server.name
+
+
+class TestStore:
+    """Mooncake's store, by the addresses of what is written to it and read from it."""
+
+    def test_what_was_written_is_read_and_what_was_not_is_told(self) -> None:
+        store = mooncake._Store()
+        given, taken = ctypes.create_string_buffer(b"page", 4), ctypes.create_string_buffer(4)
+        assert store.batch_put_from(["a"], [ctypes.addressof(given)], [4]) == [0]
+        assert store.batch_is_exist(["a", "b"]) == [1, 0]
+        place = ctypes.addressof(taken)
+        assert store.batch_get_into(["b", "a"], [place, place], [4, 4]) == [-1, 4]
+        assert taken.raw == b"page"
+        assert store.remove_all() == 1
+        assert store.is_exist("a") == 0
+
+
+class TestTools:
+    """What stands for the compiler of a machine."""
+
+    NINJA = Path(servers.__file__).parent / "machine" / "tools" / "ninja"
+
+    def _make(self, folder: Path, **environment: str) -> str:
+        (folder / "build.ninja").write_text("default made.so\n")
+        real = folder / "bin" / "ninja"
+        real.parent.mkdir()
+        real.write_text("#!/bin/sh\necho compiled > made.so\n")
+        real.chmod(0o755)
+        path = f"{self.NINJA.parent}:{self.NINJA.parent}:{real.parent}:{os.environ['PATH']}"
+        subprocess.run(["ninja"], cwd=folder, env={"PATH": path, **environment}, check=True)
+        return (folder / "made.so").read_text()
+
+    def test_what_would_be_compiled_is_there_and_empty(self, tmp_path: Path) -> None:
+        assert self._make(tmp_path) == ""
+
+    def test_a_server_may_compile(self, tmp_path: Path) -> None:
+        assert self._make(tmp_path, VERIFICATION_COMPILES="1") == "compiled\n"
 
 
 class TestEngine:

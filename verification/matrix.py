@@ -188,12 +188,6 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
     Configuration(
         "v3-sm90-fp8-deep-gemm", quantization="fp8", arguments={**_TRITON, "moe_runner_backend": "deep_gemm"}
     ),
-    Configuration(
-        "v3-sm90-fp8-compiled-ahead",
-        quantization="fp8",
-        arguments=_TRITON,
-        environment={"SGLANG_JIT_DEEPGEMM_PRECOMPILE": "1"},
-    ),
     Configuration("v1-sm90-flashinfer", architecture=_V1, arguments=_FLASHINFER),
     Configuration(
         "v1-sm90-flashinfer-graph", architecture=_V1, arguments={**_FLASHINFER, **_GRAPH}, **_REQUESTS

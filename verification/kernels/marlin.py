@@ -14,14 +14,20 @@ _BITS = 32  # of the integers that weights are packed in
 
 
 @shape("gptq_marlin_gemm")
-def marlin_product(a: Tensor, c: Tensor | None, *rest: Any) -> Tensor:
-    rows, columns = rest[8:10]
+def marlin_product(
+    a: Tensor, c: Tensor | None, weight: Tensor, scales: Tensor, scale: Any, zeros: Any, groups: Any,
+    order: Any, workspace: Tensor, kind: int, rows: int, columns: int, *rest: Any,
+) -> Tensor:  # fmt: skip
     return a.new_empty((rows, columns)) if c is None else c
 
 
 @shape("moe_wna16_marlin_gemm")
-def marlin_product_of_experts(a: Tensor, c: Tensor | None, *rest: Any) -> Tensor:
-    of_each, rows, columns = rest[13], rest[17], rest[18]
+def marlin_product_of_experts(
+    a: Tensor, c: Tensor | None, weight: Tensor, bias: Any, scales: Tensor, scale: Any, zeros: Any,
+    groups: Any, order: Any, workspace: Tensor, tokens: Tensor, experts: Tensor, padded: Tensor,
+    shares: Tensor, block: int, of_each: int, weighted: bool, parallel: bool, kind: int, rows: int,
+    columns: int, *rest: Any,
+) -> Tensor:  # fmt: skip
     return a.new_empty((rows * of_each, columns)) if c is None else c
 
 

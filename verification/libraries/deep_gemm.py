@@ -34,7 +34,7 @@ def _grouped(
 
 
 def _masked(*args: Any, signal: Tensor | None = None, **named: Any) -> tuple[int, int] | None:
-    """A product that others wait for says after how many of its blocks, and how tall they are."""
+    """A product that others wait for says how tall its blocks are, and after how many it gives a signal."""
     return None if signal is None else (64, 1)
 
 

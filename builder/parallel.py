@@ -13,7 +13,9 @@ import signal
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import IO, Generic, TypeVar
 
 from builder import memo, progress
@@ -97,6 +99,22 @@ def submit(work: Callable[[], T]) -> Future[T]:
     return Future(work)
 
 
+_SHARES: ContextVar[bool] = ContextVar("shares", default=True)
+
+
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """Within it this process does all of the work of `map_parallel` itself, which takes longer.
+
+    The other process would have half of the work and nearly as much memory as this one.
+    """
+    before = _SHARES.set(False)
+    try:
+        yield
+    finally:
+        _SHARES.reset(before)
+
+
 #: Below this many items, or bytes of source in all of them, a second process costs more than it saves: it
 #: copies what it touches of this one's memory.
 FORK_FROM = 24
@@ -111,7 +129,7 @@ def map_parallel(
     `work` gives one result for each item, independent of the other items. `weigh` gives the cost of an
     item in bytes of source.
     """
-    if len(items) < FORK_FROM or sum(map(weigh, items)) < MIN_WEIGHT:
+    if not _SHARES.get() or len(items) < FORK_FROM or sum(map(weigh, items)) < MIN_WEIGHT:
         return list(work(items))
     shares: tuple[list[int], list[int]] = ([], [])
     weights = [0, 0]

@@ -6,12 +6,12 @@ our own files is shown in its overlay, with the statement of the manifest that b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import Manifest
-from builder.manifest.statements import WholeFile
+from builder.manifest.statements import Batch, WholeFile
 from builder.overlay.record import Record
 from builder.source.textdiff import runs
 from builder.tree import Snapshot
@@ -70,18 +70,35 @@ def _by_edit(problem: Problem, output: Snapshot, manifest: Manifest, marks: set[
     """A problem in a line that an edit wrote, with the edit's place; `marks`: those of the edits there."""
     assert problem.output is not None
     text = output[problem.output.file].splitlines()[problem.output.line - 1].strip()
-    for batch in manifest.batches:
-        written = [(e.mark, e.by, b"") for e in batch.edits if e.kind == "body" and e.by]
-        written += [(p.mark, p.overlay, b"+") for p in batch.patches]
-        for mark, overlay, sign in written:
-            lines = manifest.overlays.get(overlay, b"").splitlines() if mark in marks else []
-            for number, line in enumerate(lines, 1):
-                if line.startswith(sign) and line.removeprefix(sign).strip() == text:
-                    return replace(problem, mark=problem.mark or mark, overlay=Mark(overlay, number))
-        for edit in batch.edits:
-            if edit.mark in marks and edit.kind != "body" and edit.by and edit.by.encode() in text:
-                return replace(problem, mark=problem.mark or edit.mark)
-    return problem
+    written = [
+        (mark, Mark(overlay, number), line.removeprefix(sign).strip())
+        for batch in manifest.batches
+        for mark, overlay, sign in _texts(batch)
+        if mark in marks
+        for number, line in enumerate(manifest.overlays.get(overlay, b"").splitlines(), 1)
+        if line.startswith(sign)
+    ]
+    said = [
+        (edit.mark, None, edit.by.encode())
+        for batch in manifest.batches
+        for edit in batch.edits
+        if edit.mark in marks and edit.kind != "body" and edit.by
+    ]
+    found = [
+        *(each for each in written if each[2] == text),
+        *(each for each in said if each[2] in text),
+        *(each for each in written if text in each[2]),  # which the formatter laid out: `use(a);`
+    ]
+    if not found:
+        return problem
+    mark, place, _ = found[0]
+    return replace(problem, mark=problem.mark or mark, overlay=place)
+
+
+def _texts(batch: Batch) -> Iterator[tuple[Mark, str, bytes]]:
+    """The statements of a batch that write the lines of an overlay: place, overlay, how such lines begin."""
+    yield from ((edit.mark, edit.by, b"") for edit in batch.edits if edit.kind == "body" and edit.by)
+    yield from ((patch.mark, patch.overlay, b"+") for patch in batch.patches)
 
 
 def _moved(problem: Problem, old: Mark, new: Mark) -> Problem:

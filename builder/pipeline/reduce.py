@@ -11,6 +11,7 @@ from builder.graph.modules import Summary, SummaryCache, known_of, python_paths
 from builder.graph.names import is_test
 from builder.manifest.model import Manifest
 from builder.native import lockstep
+from builder.parallel import submit
 from builder.pipeline import tools, unresolved_uses
 from builder.pipeline.empty_modules import empty_modules
 from builder.pipeline.prune import Pruned, python_modules
@@ -118,12 +119,17 @@ def specialize_once(
 
     `run`: the run whose memory may be used.
     """
-    recalled = run.recalled if run else None
-    specialized = recall_or_run(
-        _digest(files, pruned, setting) if recalled else "",
-        recalled.specializations if recalled else None,
-        lambda: _specialize(files, pruned, setting, run.memo if run else NO_MEMO),
-    )
+
+    def specialized_now() -> Specialized:
+        return _specialize(files, pruned, setting, run.memo if run else NO_MEMO)
+
+    if run is None:
+        specialized = specialized_now()
+    elif run.recalled is None:  # what nobody remembers ends with a process of its own, and its memory too
+        specialized = submit(specialized_now).result()
+    else:
+        key = _digest(files, pruned, setting)
+        specialized = recall_or_run(key, run.recalled.specializations, specialized_now)
     batches = {p: r.batch for p, r in pruned.removed.items()}
     return specialized, lockstep.follow(files.replace(specialized.files), setting.upstream, batches)
 

@@ -24,13 +24,11 @@ def digest_of(*parts: Any) -> str:
     return hashlib.sha256(repr(_plain(parts)).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def recall_or_run(key: str, known: Specializations | None, run: Callable[[], Specialized]) -> Specialized:
+def recall_or_run(key: str, known: Specializations, run: Callable[[], Specialized]) -> Specialized:
     """The specialization remembered under a digest, or a new one, which is remembered from now on.
 
     One with mismatches is not remembered.
     """
-    if known is None:
-        return run()
     data = known.pop(key, None)
     if data is not None:
         known[key] = data  # the latest used are kept longest

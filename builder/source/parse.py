@@ -18,7 +18,7 @@ from builder.source.parents import Parents
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _SPACE = b" \t\f\r\n\\"
 #: The bytes of source of which the trees are kept though nobody holds them.
-MAX_RECENT = 8_000_000
+MAX_RECENT = 2_000_000
 
 
 class Module:

@@ -33,7 +33,7 @@ from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.module_bindings import BindingsCache
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.relevant_lines import import_hits
-from builder.specialize.world import Memory, SpecializerWorld, Unit
+from builder.specialize.world import MAX_HELD, Memory, SpecializerWorld, Unit
 
 MAX_ROUNDS = 40
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -157,6 +157,9 @@ class _Fixpoint:
             imported = lost & self.facts.uncalled
             self.unused |= lost - imported
             self.replace(path, data)
+            if self.oracle.waiting > MAX_HELD:
+                self.oracle.confirm(world.unit(path))
+                world.unit(path).release()
             if imported or self.uncertain.get(path) or _writes(old) != _writes(data):
                 changed.add(path)
         self.release()
@@ -181,6 +184,7 @@ class _Fixpoint:
                 continue
             for name in defined(before) - defined(after) if before is not None else ():
                 self.memory.gone[name] = BY_EDIT
+            self.cleaner.release_before(path)
 
     # -- which files ----------------------------------------------------------------------------
 
@@ -312,6 +316,7 @@ class _Fixpoint:
             answers = tuple(asked.answers.items()) if asked is not None else ()
             results.append(self.edit(unit, folded, answers))
             unit.release()
+            world.release()
         return results
 
     def edit(self, unit: Unit, folded: Folded, answers: tuple[tuple[Question, Answer], ...]) -> Round:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -42,6 +43,8 @@ def question(function: Q) -> Q:
 
 T = TypeVar("T")
 
+#: Of how many bytes of source the syntax trees are held, beside those of which something leaves.
+MAX_HELD = 5_000_000
 #: The question whether a content is Python.
 _PARSES = ("parses",)
 _DECLARES = re.compile(rb"global|nonlocal")
@@ -99,6 +102,16 @@ class Unit:
         """
         return find() if self.leaving or self.hidden else self._answers.get(question, find)
 
+    @contextmanager
+    def briefly(self) -> Iterator[None]:
+        """Lets go of the syntax tree at the end, unless it was there before. Nobody may hold nodes of it."""
+        held = self._module is not None
+        try:
+            yield
+        finally:
+            if not held:
+                self.release()
+
     @property
     def module(self) -> Module:
         """The text with its syntax tree, which stays the same one until it is released."""
@@ -119,6 +132,11 @@ class Unit:
             lines = [bisect_right(starts, match.start()) for match in _DECLARES.finditer(data)]
             self._scopes = Scopes(self.module.tree, lines)
         return self._scopes
+
+    @property
+    def releasable(self) -> int:
+        """The bytes of source whose syntax tree `release` lets go of."""
+        return 0 if self._module is None or self.leaving or self.hidden else len(self._raw)
 
     def release(self) -> None:
         """Let go of the syntax tree, which takes 40 times its text; whoever asks again has another one.
@@ -212,6 +230,18 @@ class SpecializerWorld:
             answers = self._answers.of(data)
             found = self._units[path] = Unit(path, self.names[path], data, answers=answers)
         return found
+
+    def release(self, needed: Collection[Unit] = ()) -> bool:
+        """Let go of the syntax trees once there are many of them, but for those `needed`: whether it did.
+
+        Nobody may hold nodes of them then.
+        """
+        if sum(unit.releasable for unit in self._units.values()) <= MAX_HELD:
+            return False
+        for unit in self._units.values():
+            if unit not in needed:
+                unit.release()
+        return True
 
     def outline(self, path: str) -> Outline:
         """What the text of a file tells without being parsed."""

@@ -75,6 +75,7 @@ class Cleaner:
         self._words = words
         self._upstream = _UpstreamUnits(program, answers)
         self.before_unit = self._upstream.unit
+        self.release_before = self._upstream.release
         self._unused = Unused(self.before_unit, words, links)
         self._dead = Dead(program, policy, self.before_unit, words, links, answers)
 
@@ -124,6 +125,7 @@ class Cleaner:
                     cleaned.ops[path].append(Remove(stmt))
                     names |= self._dead.remove(unit, stmt)
                 self._upstream.release(path)
+                self._dead.release_trees(world)
             if names or before != (len(cleaned.dead), sum(map(len, cleaned.ops.values()))):
                 continue
             if asked is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -71,18 +71,21 @@ class Dead:
         self._links = links
         self._may_prune = policy.may_prune
         self._extra = {w for data in program.extra for w in identifier_counts(data)}
-        removed = {p: identifier_counts(d) for p, d in before.items() if p not in files}
-        self._removed = {p: frozenset(found) for p, found in removed.items()}
+        self._removed: dict[str, frozenset[bytes]] = {}
         self._edited: dict[str, Counter[bytes]] = {}  # words of upstream's version
         #: how much more often upstream's code has a word than the kept files
-        self._fell = Counter(chain.from_iterable(found.elements() for found in removed.values()))
+        self._fell: Counter[bytes] = Counter()
         self._defined: dict[str, Counter[bytes]] = {}
         self._places: defaultdict[bytes, Counter[str]] = defaultdict(Counter)
         self._formed = FormedNames(answers)
         self._glances = Glances(answers)
         self._classes: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
         self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
-        self._used: dict[str, bool] = {}
+        self._used: dict[bytes, bool] = {}  # did upstream's own code refer to a name?
+        for path in sorted(before.keys() - files.keys()):
+            counts = identifier_counts(before[path])
+            self._removed[path] = frozenset(counts)
+            self._fell.update(counts)
         for path, data in files.items():
             self._look(path, data)
             if path not in before:
@@ -101,6 +104,11 @@ class Dead:
     def release(self) -> None:
         """Let go of what was found out about the classes of a world, and of its syntax trees."""
         self._classes = None
+
+    def release_trees(self, world: SpecializerWorld, needed: Collection[Unit] = ()) -> None:
+        """Let go of the syntax trees of a world once there are many, but for those `needed`."""
+        if world.release(needed):
+            self._classes = None
 
     def _look(self, path: str, data: bytes) -> None:
         self._formed.look(path, data)
@@ -128,11 +136,13 @@ class Dead:
         uncalled = {name.rpartition(".")[2].encode() for name in world.facts.uncalled}
         while names:
             dead: list[tuple[Unit, Definition]] = []
-            for encoded in sorted(name for name in names if self._candidate(name, name in uncalled)):
+            asked = sorted(name for name in names if self._candidate(name, name in uncalled))
+            unreferred = self._unreferred(world, asked, uncalled)
+            self._learn_uses(unreferred)
+            for encoded in unreferred:
+                self.release_trees(world, [unit for unit, _ in dead])
                 name = encoded.decode()
-                if self._referred(world, encoded, name, encoded in uncalled):
-                    continue
-                proven = self._was_used(name) and not self._formed.holds(name)
+                proven = self._used[encoded] and not self._formed.holds(name)
                 if proven or encoded in uncalled:
                     dead.extend(self._removable(world, encoded, name, proven))
             names = set()
@@ -247,41 +257,50 @@ class Dead:
             return False
         return self._words.total(name) - sum(places.values()) <= _MAX_USES_READ
 
-    def _referred(self, world: SpecializerWorld, encoded: bytes, name: str, uncalled: bool) -> bool:
-        """Does a kept file refer to this name? The file that does is remembered.
+    def _unreferred(
+        self, world: SpecializerWorld, asked: Sequence[bytes], uncalled: Collection[bytes]
+    ) -> list[bytes]:
+        """Those of the names to which no kept file refers. The file that refers to one is remembered.
 
-        What is `uncalled` is not looked up by a string, and an import of it leaves with it.
+        What is `uncalled` is not looked up by a string, and an import of it leaves with it. Every file is
+        asked for all of the names at once, so that it is parsed once.
         """
-        path, data, version = self._alive.get(encoded, ("", b"", 0))
-        if path and world.files[path] is data and world.unit(path).version == version:
-            return True
-        places = self._places[encoded]
-        for path in self._words.holders(encoded):
-            if self._words.of(path)[encoded] > places.get(path, 0):
-                unit = world.unit(path)
-                names = no_names if uncalled else possible_names
+        left = {name for name in asked if not self._still_referred(world, name)}
+        holding: defaultdict[str, list[bytes]] = defaultdict(list)
+        for name in sorted(left):
+            for path in self._words.holders(name):
+                if self._words.of(path)[name] > self._places[name].get(path, 0):
+                    holding[path].append(name)
+        for path, names in sorted(holding.items()):
+            unit = world.unit(path)
+            for name in left.intersection(names):
+                texts = no_names if name in uncalled else possible_names
                 # where no definition of it can leave, what stands in one counts
-                if refers(unit, name, names, not uncalled, path not in places):
-                    self._alive[encoded] = (path, world.files[path], unit.version)
-                    return True
-        return False
+                alone = path not in self._places[name]
+                if refers(unit, name.decode(), texts, name not in uncalled, alone):
+                    self._alive[name] = (path, world.files[path], unit.version)
+                    left.discard(name)
+            self.release_trees(world)
+        return [name for name in asked if name in left]
 
-    def _was_used(self, name: str) -> bool:
-        """Did upstream's own code refer to this name?"""
-        if name not in self._used:
-            encoded = name.encode()
-            paths = [p for p, old in sorted(self._edited.items()) if encoded in old]
-            paths += [p for p, old in self._removed.items() if encoded in old]
-            self._used[name] = any(self._upstream_refers(path, name) for path in paths)
-        return self._used[name]
+    def _still_referred(self, world: SpecializerWorld, name: bytes) -> bool:
+        """Is the file as it was that referred to this name?"""
+        path, data, version = self._alive.get(name, ("", b"", 0))
+        return bool(path) and world.files[path] is data and world.unit(path).version == version
 
-    def _upstream_refers(self, path: str, name: str) -> bool:
-        unit = self._before_unit(path)
-        if unit is None:
-            return False
-        found = refers(unit, name, string_names)
-        unit.release()
-        return found
+    def _learn_uses(self, names: Iterable[bytes]) -> None:
+        """Find out which of these names upstream's own code referred to, in one go over its files."""
+        unknown = {name for name in names if name not in self._used}
+        self._used.update(dict.fromkeys(unknown, False))
+        for path, words in chain(sorted(self._edited.items()), self._removed.items()):
+            unit = self._before_unit(path) if not unknown.isdisjoint(words) else None
+            if unit is None:
+                continue
+            asked = [name for name in unknown if name in words]
+            found = {name for name in asked if refers(unit, name.decode(), string_names)}
+            unit.release()
+            self._used.update(dict.fromkeys(found, True))
+            unknown -= found
 
 
 def _is_no_class(node: ast.stmt) -> bool:

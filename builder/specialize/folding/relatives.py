@@ -221,18 +221,25 @@ def _lends(world: SpecializerWorld, cls: str) -> bool:
     for heir in sorted(heirs) if methods else ():
         for path in sorted(world.words.holders(heir.encode())):
             unit = world.unit(path)
-            for node in nodes_on(unit, heir):
-                taken = unit.module.parents.get(node)
-                if (
-                    isinstance(node, (ast.Name, ast.Attribute))
-                    and names_of(node)[:1] == (heir,)
-                    and isinstance(taken, ast.Attribute)
-                    and taken.attr in methods
-                    and isinstance(taken.ctx, ast.Load)
-                    and _goes_elsewhere(world, unit, taken, heirs)
-                ):
-                    return True
+            if any(_goes_elsewhere(world, unit, taken, heirs) for taken in _taken(unit, heir, methods)):
+                return True
     return False
+
+
+def _taken(unit: Unit, cls: str, methods: set[str]) -> Iterator[ast.Attribute]:
+    """Where one of the methods is taken from a class by name."""
+    if not re.search(rb"\b%s(?:[\s)\\]|#[^\n]*)*\." % re.escape(cls.encode()), unit.text):
+        return  # nearly every file, which need not be parsed
+    for node in nodes_on(unit, cls):
+        taken = unit.module.parents.get(node)
+        if (
+            isinstance(node, (ast.Name, ast.Attribute))
+            and names_of(node)[:1] == (cls,)
+            and isinstance(taken, ast.Attribute)
+            and taken.attr in methods
+            and isinstance(taken.ctx, ast.Load)
+        ):
+            yield taken
 
 
 def _bound_to_self(node: ast.ClassDef) -> Iterator[str]:

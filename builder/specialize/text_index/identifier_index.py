@@ -6,6 +6,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from builder.specialize.text_index.shared_words import shared_counts
+
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _DEFINES = re.compile(
     rb"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+([A-Za-z_]\w*)|^([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[^=]", re.M
@@ -14,12 +16,12 @@ _DEFINES = re.compile(
 
 def identifier_counts(data: bytes) -> Counter[bytes]:
     """How often each identifier occurs, comments and strings included."""
-    return Counter(_WORD.findall(data))
+    return shared_counts(_WORD.findall(data))
 
 
 def defines(data: bytes) -> Counter[bytes]:
     """Names of what looks like definitions and module-level assignments, and how often each is one."""
-    return Counter([one or two for one, two in _DEFINES.findall(data)])
+    return shared_counts(one or two for one, two in _DEFINES.findall(data))
 
 
 class IdentifierIndex:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from builder.specialize.text_index.shared_words import shared_words
+
 _IMPORT = re.compile(
     rb"[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)|import[ \t]+([^\n;]*))"
 )
@@ -76,7 +78,7 @@ class Outline:
     @cached_property
     def tops(self) -> frozenset[bytes]:
         """Functions, classes and constants that begin in the first column."""
-        return frozenset(one or two for one, two in _TOP.findall(self.data))
+        return shared_words(one or two for one, two in _TOP.findall(self.data))
 
     @cached_property
     def statements(self) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
@@ -94,12 +96,12 @@ class Outline:
     @cached_property
     def attributes(self) -> frozenset[bytes]:
         """The identifiers that stand behind a dot."""
-        return frozenset(_ATTRIBUTE.findall(self.data))
+        return shared_words(_ATTRIBUTE.findall(self.data))
 
     @cached_property
     def quoted(self) -> frozenset[bytes]:
         """The identifiers with which a string begins."""
-        return frozenset(_QUOTED.findall(self.data))
+        return shared_words(_QUOTED.findall(self.data))
 
     def binds(self, name: str) -> bool | None:
         """Does the module itself define the name? None when only its syntax tree can tell.

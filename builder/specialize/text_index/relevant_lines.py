@@ -11,6 +11,7 @@ from functools import cache
 from builder.graph.names import absolute
 from builder.source.layout import suites
 from builder.specialize.text_index.outline import imports
+from builder.specialize.text_index.shared_words import shared_words
 from builder.specialize.text_index.text_search import Lines, lines_with, statements, touches
 from builder.specialize.world import Unit
 
@@ -52,7 +53,7 @@ def _present(unit: Unit, needles: Iterable[bytes]) -> list[bytes]:
     """Those of the needles that the file holds: identifiers by its set of words, others by search."""
     words = unit.cache.get("words")
     if not isinstance(words, frozenset):
-        words = unit.cache["words"] = frozenset(_WORD.findall(unit.module.data))
+        words = unit.cache["words"] = shared_words(_WORD.findall(unit.module.data))
     data, wanted = unit.module.data, frozenset(needles)
     return [*(wanted & words), *(n for n in wanted - words if not _is_word(n) and n in data)]
 

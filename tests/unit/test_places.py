@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from small_world import World, codes, place, small_world
 from builder.errors import Mark, Problem
 from builder.manifest.load import load
 from builder.manifest.model import Manifest
+from builder.overlay.record import Record
 from builder.pipeline.places import true_places
 from builder.report import render
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
@@ -66,6 +68,18 @@ def test_a_finding_in_our_own_file_names_the_overlay_and_its_statement(manifest:
     assert str(found.mark) == place("{path: python/acme/parser.py")
     assert found.message.startswith("overlays/parser/parser.py:5: ")
     assert "::: overlay overlays/parser/parser.py:5" in render(found, {})
+
+
+def test_a_line_that_the_formatter_laid_out_is_the_overlays(manifest: Manifest) -> None:
+    mark, overlay = next(
+        (edit.mark, edit.by) for b in manifest.batches for edit in b.edits if edit.kind == "body" and edit.by
+    )
+    written = replace(manifest, overlays={**manifest.overlays, overlay: b"first()\nimport x;\n"})
+    problem = Problem("G002", f"{PATH}:2: no module named x", upstream=Mark(PATH, 2))
+    record = Record(mark, "one", "because", "body", PATH, 1, None, None)
+    before, after = snapshot({PATH: b"a\nb\n"}), snapshot({PATH: b"a\nimport x\nb\n"})
+    (found,) = true_places([problem], before, after, written, [record])
+    assert (found.mark, found.overlay) == (mark, Mark(overlay, 2))
 
 
 def test_places_of_gates_that_read_upstream_stay(manifest: Manifest) -> None:

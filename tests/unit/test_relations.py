@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builder.specialize.folding import relations
+from builder.specialize.folding.relatives import _taken
 from builder.specialize.world import Unit
 
 ROOT = Path(__file__).parents[2]
@@ -59,3 +60,17 @@ def test_each_kind_of_relation() -> None:
     assert relations.relations(unit, "C") == relations.Relations(others=("B", "C"), heirs=("D",))
     assert relations.relations(unit, "D").bases == ("C",)
     assert relations.relations(unit, "E").bases == (relations.UNKNOWN,)
+
+
+@pytest.mark.parametrize(
+    "between", [b"", b" ", b")", b"  # why\n  ", b" \\\n", b"  # why\r  ", b" # \n" * 50]
+)
+def test_a_method_taken_from_a_class_is_seen_whatever_stands_before_the_dot(between: bytes) -> None:
+    opening = b"(" * (1 + between.count(b")"))
+    unit = Unit("a.py", "a", b"x = " + opening + b"Base" + between + b".run)\n")
+    assert [node.attr for node in _taken(unit, "Base", {"run"})] == ["run"]
+
+
+def test_a_line_of_hashes_after_a_class_costs_no_time() -> None:
+    unit = Unit("a.py", "a", b"class Base:\n    # Base\n    " + b"#" * 5000 + b"\n    pass\n")
+    assert not list(_taken(unit, "Base", {"run"}))

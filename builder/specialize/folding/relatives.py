@@ -228,7 +228,7 @@ def _lends(world: SpecializerWorld, cls: str) -> bool:
 
 def _taken(unit: Unit, cls: str, methods: set[str]) -> Iterator[ast.Attribute]:
     """Where one of the methods is taken from a class by name."""
-    if not re.search(rb"\b%s(?:[\s)\\]|#[^\n]*)*\." % re.escape(cls.encode()), unit.text):
+    if not re.search(rb"\b%s(?:[\s)\\]|#[^\r\n]*[\r\n])*\." % re.escape(cls.encode()), unit.text):
         return  # nearly every file, which need not be parsed
     for node in nodes_on(unit, cls):
         taken = unit.module.parents.get(node)

@@ -99,6 +99,7 @@ def submit(work: Callable[[], T]) -> Future[T]:
     return Future(work)
 
 
+#: Does `map_parallel` share its work with another process?
 _SHARES: ContextVar[bool] = ContextVar("shares", default=True)
 
 

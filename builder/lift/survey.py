@@ -27,7 +27,7 @@ from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.statements import BASE, Span
-from builder.parallel import little_memory, submit
+from builder.parallel import submit
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import About, about, elsewhere, excused, in_force
@@ -106,20 +106,17 @@ def survey(
     """Try the manifest on the new upstream; compare with the old one and find the causes."""
     between = versions.step(old[0], new[0], manifest)
     known = versions.known(new[0], manifest, between)
-    with little_memory():
-        # a process of its own for each cut: what it leaves in memory ends with it
-        found = submit(
-            partial(_compare, old[1], new[1], manifest, history, about(old[0], manifest), known)
-        ).result()
+    # a process of its own for each cut: what it leaves in memory ends with it
+    found = submit(
+        partial(_compare, old[1], new[1], manifest, history, about(old[0], manifest), known)
+    ).result()
     asked = [*_questions(found.arrivals, found.facts, found.dependencies, found.overlays)]
     decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
     questions = tuple(q for q in asked if _decision(q, decisions) is None)
-    with little_memory():
-        proposed = _proposed(manifest, new, between, schema, found, questions)
     return Survey(
         old[0], new[0], manifest, history, found.problems, found.lost, found.arrivals, found.facts,
         found.overlays, found.surface, found.dependencies, questions, tuple(decided),
-        proposed, found.causes,
+        _proposed(manifest, new, between, schema, found, questions), found.causes,
     )  # fmt: skip
 
 

@@ -206,6 +206,8 @@ def _model(item: View) -> Models:
         return Models(item.text("architectures"), name.mark, optional, "architectures", span)
     if item.has("defines"):
         return Models(item.text("defines"), item.at("defines").mark, optional, "defines", span)
+    if item.has("parameter"):
+        return Models(item.text("parameter"), item.at("parameter").mark, optional, "parameter", span)
     named = item.one("name")
     return Models(named.word, named.mark, optional, span=span)
 

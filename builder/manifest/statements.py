@@ -84,12 +84,13 @@ class Models:
     architectures   the qualified name of a list of architectures in upstream's code, or of a function that
                     answers True for an architecture
     defines         a name that the model's file defines, at any depth
+    parameter       a name that a function in the model's file has as a parameter
     """
 
     name: str
     mark: Mark
     optional: str | None = None  # why upstream may have no such model
-    kind: Literal["module", "architectures", "defines"] = "module"
+    kind: Literal["module", "architectures", "defines", "parameter"] = "module"
     span: Span = ALWAYS
 
 

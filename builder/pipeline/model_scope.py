@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
@@ -22,6 +22,7 @@ from builder.spelling import nearest
 from builder.tree import Snapshot
 
 _Statement = TypeVar("_Statement", Fact, Absent, Edit, TomlEdit, Option)
+_Holds = Callable[[ast.AST, str], bool]
 _HINT = "Remove it, or say by `since` or `until` which versions have it."
 _CONTRADICTED = "Switch the batch off (`{options}`), or state which `models` withdraw the fact."
 
@@ -135,8 +136,12 @@ class _Scope:
 
     def _stays(self, one: Models) -> str | None:
         if one not in self._answers:
-            answer = {"module": self._named, "architectures": self._listed, "defines": self._defining}
-            self._answers[one] = answer[one.kind](one)
+            if one.kind == "module":
+                self._answers[one] = self._named(one)
+            elif one.kind == "architectures":
+                self._answers[one] = self._listed(one)
+            else:
+                self._answers[one] = self._holding_name(one, *_HELD[one.kind])
         return self._answers[one]
 
     def _named(self, one: Models) -> str | None:
@@ -167,24 +172,22 @@ class _Scope:
             return None
         return min(listed & self.architectures, default=None)
 
-    def _defining(self, one: Models) -> str | None:
-        """The first model that stays and whose file defines a name."""
-        if not any(self._defines(path, one.name) for path in self.upstream if self._name(path)):
-            message = f"No model of upstream defines `{one.name}`."
+    def _holding_name(self, one: Models, holds: _Holds, verb: str) -> str | None:
+        """The first model that stays and whose file holds a name in this way."""
+        if not any(self._holds(path, one.name, holds) for path in self.upstream if self._name(path)):
+            message = f"No model of upstream {verb} `{one.name}`."
             self.problems.append(Problem("R009", message, one.mark, hint=_HINT, nothing=True))
-        return min(
-            (name for p in self.kept if self._defines(p, one.name) and (name := self._name(p))), default=None
-        )
+        found = (self._name(path) for path in self.kept if self._holds(path, one.name, holds))
+        return min(filter(None, found), default=None)
 
-    def _defines(self, path: str, name: str) -> bool:
+    def _holds(self, path: str, name: str, holds: _Holds) -> bool:
         if not path.endswith(".py") or name.encode() not in self.upstream[path]:
             return False
         try:
             tree = parse(self.upstream[path], path).tree
         except SyntaxError:
             return False
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        return any(isinstance(node, kinds) and node.name == name for node in ast.walk(tree))
+        return any(holds(node, name) for node in ast.walk(tree))
 
     def _strings(self, qualified: str) -> set[str] | None:
         name, path = qualified.rpartition(".")[2], self._module_with(qualified)
@@ -213,6 +216,21 @@ class _Scope:
         package = f"{self.manifest.roots.model_package}."
         module = module_of(path, self.manifest.packages) or ""
         return module.removeprefix(package) if module.startswith(package) else ""
+
+
+def _defines(node: ast.AST, name: str) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name
+
+
+def _has_parameter(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.arg) and node.arg == name
+
+
+#: kind of `Models` -> whether a node of a model's file is what it names, and how a message says so
+_HELD: dict[str, tuple[_Holds, str]] = {
+    "defines": (_defines, "defines"),
+    "parameter": (_has_parameter, "has a parameter"),
+}
 
 
 def _strings(name: str, assigned: dict[str, list[ast.expr]], busy: frozenset[str]) -> set[str] | None:

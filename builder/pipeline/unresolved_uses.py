@@ -12,6 +12,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE
 from builder.manifest.switches import options
 from builder.pipeline.prune import Pruned
+from builder.source.parse import parse
 from builder.specialize.leftovers import Leftover
 from builder.specialize.results import BY_EDIT, Specialized
 from builder.tree import Snapshot
@@ -44,7 +45,7 @@ def problems(
         where, excerpt = _place(first, result.files.get(first.path) or laid[first.path], upstream)
         message = f"`{first.name}` in {_named(places)} is used, but {because}."
         # an edit is written in upstream's words: a line that only the output has is none
-        hint = _remedy(removal, manifest) + (_edit(first, excerpt, manifest) if where.line else "")
+        hint = _remedy(removal, manifest) + (_edit(first, where, manifest, upstream) if where.line else "")
         yield Problem("R008", message, mark, where, excerpt, hint, cause=cause if mark else None)
 
 
@@ -59,19 +60,28 @@ def _remedy(removal: Removal | None, manifest: Manifest) -> str:
     return f"Build with `{options(manifest, [removal.batch])}`. Or s{_HINT[1:]}"
 
 
-def _edit(use: Leftover, line: str | None, manifest: Manifest) -> str:
-    """The edit that drops a use, as it is to be written; nothing where the use is no one-line statement."""
+def _edit(use: Leftover, where: Mark, manifest: Manifest, upstream: Snapshot) -> str:
+    """The edit that drops a use, as it is to be written.
+
+    Nothing where the use is neither a statement nor an entry of a list, a tuple or a set on one line.
+    """
     module = module_of(use.path, manifest.packages)
     try:
-        body = ast.parse(line or "").body
+        source = parse(upstream[use.path], use.path)
     except SyntaxError:
         return ""
-    # without a `return` or an assignment, what comes after it would do something else
-    if module is None or len(body) != 1 or not isinstance(body[0], ast.Expr):
-        return ""
-    scope = f"{module}.{use.scope}" if use.scope else module
-    quoted = (line or "").replace("'", "''")
-    return f" To drop this one: {{drop_statement: '{quoted}', in: {scope}}}."
+    for node in ast.walk(source.tree) if module is not None else ():
+        # without a `return` or an assignment, what comes after it would do something else
+        parts, kind = [node] if isinstance(node, ast.Expr) else [], "drop_statement"
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)) and node.lineno < where.line:
+            parts, kind = node.elts, "drop_entry"
+        for part in parts:
+            written = source.text(part)
+            if part.lineno == where.line and source.line(where.line - 1).decode().strip(" \r\n,") == written:
+                quoted = written.replace("'", "''")
+                scope = f"{module}.{use.scope}" if use.scope else module
+                return f" To drop this one: {{{kind}: '{quoted}', in: {scope}}}."
+    return ""
 
 
 def _named(places: Sequence[Leftover]) -> str:

@@ -71,7 +71,7 @@ def run(arch, runner, config):
     "pictures.py": "SIZE = 3\n",
     "models/__init__.py": "",
     "models/one.py": "class OneForText:\n    pass\n\n\nEntryClass = OneForText\n",
-    "models/two.py": "class TwoForText:\n    pass\n\n\nEntryClass = [TwoForText]\n",
+    "models/two.py": "class TwoForText:\n    def forward(self, get_second=False):\n        return get_second\n\n\nEntryClass = [TwoForText]\n",
     "models/two_more.py": (
         "from pkg.models.two import TwoForText\n\n\n"
         "class TwoForTextMore(TwoForText):\n    pass\n\n\nEntryClass = TwoForTextMore\n"
@@ -263,7 +263,12 @@ def test_a_fact_that_is_wrong_for_a_model_that_stays_names_the_batch_to_switch_o
 
 @pytest.mark.parametrize(
     "models",
-    ["pkg.config.is_hybrid", "[{architectures: pkg.config.is_hybrid}]", "[{defines: TwoForText}]"],
+    [
+        "pkg.config.is_hybrid",
+        "[{architectures: pkg.config.is_hybrid}]",
+        "[{defines: TwoForText}]",
+        "[{parameter: get_second}]",
+    ],
 )
 def test_a_batch_leaves_where_upstreams_code_says_that_a_model_needs_it_off(models: str) -> None:
     rest = PREDICATE.replace("    facts:", f"    models: {models}\n    facts:")
@@ -278,6 +283,7 @@ def test_a_batch_leaves_where_upstreams_code_says_that_a_model_needs_it_off(mode
     [
         ("[{architectures: pkg.config.is_mixed}]", "`pkg.config.is_mixed` is no list of architectures"),
         ("[{defines: ThreeForText}]", "No model of upstream defines `ThreeForText`."),
+        ("[{parameter: get_third}]", "No model of upstream has a parameter `get_third`."),
     ],
 )
 def test_what_says_nothing_of_any_model_is_an_error_unless_it_is_optional(models: str, message: str) -> None:
@@ -302,4 +308,4 @@ def test_a_function_whose_code_does_not_tell_is_an_error_even_where_it_is_option
 def test_a_model_is_named_in_one_way_only(model: str) -> None:
     (problem,) = problems(HEAD + f"batches:\n  - {{id: a, why: b, models: [{model}]}}\n")
     assert problem.code == "M004"
-    assert problem.message.endswith("needs exactly one of the keys `name`, `architectures` or `defines`.")
+    assert problem.message.endswith("needs exactly one of the keys `name`, `architectures`, `defines` or `parameter`.")

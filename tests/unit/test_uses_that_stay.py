@@ -1,0 +1,65 @@
+"""What the message about a use that cannot leave proposes: an edit that is written as it must be, or none."""
+
+from __future__ import annotations
+
+import pytest
+from manifest_text import manifest
+
+from builder.errors import BuildError
+from builder.pipeline.cut import cut
+from builder.tree import Entry, Snapshot, Tree, blob_id
+
+MAIN = """\
+from pkg.kinds import Fancy, Plain, Wide
+
+
+def handlers(found):
+    found(
+        Fancy,
+        Plain,
+    )
+    return [
+        (Plain, "plain"),
+        (Fancy, "fancy"),
+        (Wide, "wide"), (Wide, "again"),
+    ]
+"""
+FILES = {
+    "__init__.py": "",
+    "main.py": MAIN,
+    "kinds.py": "class Plain:\n    pass\n\n\nclass Fancy:\n    pass\n\n\nclass Wide:\n    pass\n",
+    "models/__init__.py": "",
+    "models/one.py": "class OneForText:\n    pass\n\n\nEntryClass = OneForText\n",
+}
+
+
+def hint(main: str, absent: str, edits: str = "[]") -> str:
+    """What the only problem of a cut proposes; empty when there is no problem."""
+    files = {f"python/pkg/{path}": text.encode() for path, text in {**FILES, "main.py": main}.items()}
+    blobs = {blob_id(data): data for data in files.values()}
+    tree = Tree({path: Entry("100644", blob_id(data)) for path, data in files.items()})
+    rest = f"batches:\n  - {{id: a, why: w, absent: {{symbols: [pkg.kinds.{absent}]}}, edits: {edits}}}\n"
+    try:
+        cut(Snapshot(tree, blobs), manifest(rest))
+    except BuildError as error:
+        (problem,) = error.problems
+        return problem.hint or ""
+    return ""
+
+
+def without_call(main: str) -> str:
+    return main.replace("    found(\n        Fancy,\n        Plain,\n    )\n", "")
+
+
+def test_an_entry_of_a_list_comes_with_the_edit_that_drops_it_and_that_edit_works() -> None:
+    said = hint(without_call(MAIN), "Fancy")
+    edit = "{drop_entry: '(Fancy, \"fancy\")', in: pkg.main.handlers}"
+    assert said.endswith(f"To drop this one: {edit}.")
+    assert hint(without_call(MAIN), "Fancy", f"[{edit}]") == ""
+
+
+@pytest.mark.parametrize("absent", ["Fancy", "Wide"])
+def test_an_argument_of_a_call_and_one_of_two_entries_on_a_line_come_with_no_edit(absent: str) -> None:
+    main = MAIN if absent == "Fancy" else without_call(MAIN)
+    said = hint(main, absent)
+    assert said.startswith("Build with") and "To drop this one" not in said

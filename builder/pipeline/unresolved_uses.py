@@ -72,7 +72,8 @@ def _edit(use: Leftover, where: Mark, manifest: Manifest, upstream: Snapshot) ->
         return ""
     for node in ast.walk(source.tree) if module is not None else ():
         # without a `return` or an assignment, what comes after it would do something else
-        parts, kind = [node] if isinstance(node, ast.Expr) else [], "drop_statement"
+        parts: list[ast.expr] | list[ast.Expr] = [node] if isinstance(node, ast.Expr) else []
+        kind = "drop_statement"
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)) and node.lineno < where.line:
             parts, kind = node.elts, "drop_entry"
         for part in parts:

@@ -41,19 +41,7 @@ class Module:
     @cached_property
     def starts(self) -> list[int]:
         """Offset of the start of every line, then the length of the file."""
-        data = self.data
-        if b"\r" in data or b"\f" in data:
-            starts = [m.start() for m in _LINE.finditer(data) if m.group() or m.start() == 0]
-        else:
-            starts = [0]
-            at = data.find(b"\n")
-            while at >= 0:
-                starts.append(at + 1)
-                at = data.find(b"\n", at + 1)
-            if starts[-1] == len(data) and len(starts) > 1:
-                starts.pop()
-        starts.append(len(data))
-        return starts
+        return line_starts(self.data)
 
     def line(self, index: int) -> bytes:
         """The bytes of the line at a 0-based index, with its end of line."""
@@ -180,6 +168,22 @@ class Module:
             start, end = before - 1, after + 1
 
 
+def line_starts(data: bytes) -> list[int]:
+    """Offset of the start of every line of a text, then its length."""
+    if b"\r" in data or b"\f" in data:
+        starts = [m.start() for m in _LINE.finditer(data) if m.group() or m.start() == 0]
+    else:
+        starts = [0]
+        at = data.find(b"\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = data.find(b"\n", at + 1)
+        if starts[-1] == len(data) and len(starts) > 1:
+            starts.pop()
+    starts.append(len(data))
+    return starts
+
+
 def documentation(stmt: ast.stmt) -> str | None:
     """What a string says that is a statement of its own; its indentation does not count."""
     if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant):
@@ -243,6 +247,9 @@ class _Recent:
             self.keep(key, found)
         return found
 
+    def __contains__(self, key: tuple[bytes, str]) -> bool:
+        return key in self._held
+
     def keep(self, key: tuple[bytes, str], module: Module) -> None:
         self._held[key] = module
         if key in self._last:
@@ -256,6 +263,11 @@ class _Recent:
 
 
 _RECENT = _Recent(limit=MAX_RECENT)
+
+
+def parsed_lately(raw: bytes, path: str) -> bool:
+    """Would `parse` find these bytes parsed?"""
+    return (raw, path) in _RECENT
 
 
 def parse(raw: bytes, path: str) -> Module:

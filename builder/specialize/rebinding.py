@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from builder.graph.names import imported_module
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, Writes, writes_of
-from builder.specialize.text_index.text_search import fields_of, nodes_on, refers
+from builder.specialize.text_index.text_search import fields_of, glimpsed_on, nodes_on, refers
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -132,10 +132,10 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
     ):
         return False
     unit = _parsed(world, path)
-    if unit is None or not unit.told(("name handed over", name), lambda: any(_handing(unit, name))):
+    if unit is None or not _hands_over(unit, name):
         return False
     owner = Writes(unit, _evaluator(world, unit)).owner
-    for node, given in _handing(unit, name):
+    for node, given in _handing(nodes_on(unit, name), name):
         owners = (module, ANY) if any(text(one) == name for one in given) else (module,)
         if any(owner(one, unit.scope_of(node)) in owners for one in given if _may_be_object(one)):
             return True
@@ -144,9 +144,13 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
     return False
 
 
-def _handing(unit: Unit, name: str) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+def _hands_over(unit: Unit, name: str) -> bool:
+    return unit.told(("name handed over", name), lambda: any(_handing(glimpsed_on(unit, name), name)))
+
+
+def _handing(nodes: Iterable[ast.AST], name: str) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
     """The calls that get a name as a text, a keyword or a key, with all that they are given."""
-    for node in nodes_on(unit, name):
+    for node in nodes:
         if isinstance(node, ast.Call) and names_of(node.func)[:1] not in (("getattr",), ("hasattr",)):
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
             if any(text(one) == name for one in given) or _says_key(node, name):
@@ -395,17 +399,17 @@ def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit
         if encoded in world.outline(path).attributes:
             unit = _parsed(world, path)
             if unit is not None and _stores_attribute(unit, name):
-                for node in _stores_of(unit, name):
+                for node in _stores_of(nodes_on(unit, name), name):
                     yield unit, node
 
 
 def _stores_attribute(unit: Unit, name: str) -> bool:
     """Does a file set or delete an attribute of this name?"""
-    return unit.told(("stores attribute", name), lambda: any(True for _ in _stores_of(unit, name)))
+    return unit.told(("stores attribute", name), lambda: any(_stores_of(glimpsed_on(unit, name), name)))
 
 
-def _stores_of(unit: Unit, name: str) -> Iterator[ast.Attribute]:
-    for node in nodes_on(unit, name):
+def _stores_of(nodes: Iterable[ast.AST], name: str) -> Iterator[ast.Attribute]:
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, _STORES):
             yield node
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from builder.graph.names import imported_module, package_of
 from builder.source.encoding import BOM, decoded
-from builder.source.parse import Module, parse
+from builder.source.glimpse import extents, glimpse
+from builder.source.parse import Module, line_starts, parse, parsed_lately
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope, Scopes
 from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers, Question, answers_of
@@ -45,8 +46,9 @@ T = TypeVar("T")
 
 #: Of how many bytes of source the syntax trees are held, beside those of which something leaves.
 MAX_HELD = 5_000_000
-#: The question whether a content is Python.
+#: The questions whether a content is Python, and where its statements are.
 _PARSES = ("parses",)
+_EXTENTS = ("extents",)
 _DECLARES = re.compile(rb"global|nonlocal")
 
 
@@ -116,13 +118,28 @@ class Unit:
     def module(self) -> Module:
         """The text with its syntax tree, which stays the same one until it is released."""
         if self._module is None:
-            self._module = parse(self._raw, self.path)
+            self._module = module = parse(self._raw, self.path)
+            self._answers.get(_EXTENTS, lambda: extents(module))
         return self._module
+
+    def glimpse(self, lines: Sequence[int]) -> ast.Module:
+        """The syntax tree, or one without statements that span none of these 1-based, sorted lines."""
+        where = self._answers.known.get(_EXTENTS)
+        if where is not None and self._module is None and not parsed_lately(self._raw, self.path):
+            found = glimpse(self.text, where, lines)
+            if found is not None:
+                return found
+        return self.module.tree
 
     @property
     def text(self) -> bytes:
         """The text in UTF-8, without a byte order mark: `module.data`, for which nothing is parsed."""
         return self._module.data if self._module is not None else decoded(self._raw).removeprefix(BOM)
+
+    @property
+    def starts(self) -> list[int]:
+        """`module.starts`, for which nothing is parsed."""
+        return self._module.starts if self._module is not None else line_starts(self.text)
 
     @property
     def scopes(self) -> Scopes:

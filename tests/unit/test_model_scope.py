@@ -71,7 +71,10 @@ def run(arch, runner, config):
     "pictures.py": "SIZE = 3\n",
     "models/__init__.py": "",
     "models/one.py": "class OneForText:\n    pass\n\n\nEntryClass = OneForText\n",
-    "models/two.py": "class TwoForText:\n    def forward(self, get_second=False):\n        return get_second\n\n\nEntryClass = [TwoForText]\n",
+    "models/two.py": (
+        "class TwoForText:\n    def forward(self, get_second=False):\n        return get_second\n\n\n"
+        "EntryClass = [TwoForText]\n"
+    ),
     "models/two_more.py": (
         "from pkg.models.two import TwoForText\n\n\n"
         "class TwoForTextMore(TwoForText):\n    pass\n\n\nEntryClass = TwoForTextMore\n"
@@ -308,4 +311,5 @@ def test_a_function_whose_code_does_not_tell_is_an_error_even_where_it_is_option
 def test_a_model_is_named_in_one_way_only(model: str) -> None:
     (problem,) = problems(HEAD + f"batches:\n  - {{id: a, why: b, models: [{model}]}}\n")
     assert problem.code == "M004"
-    assert problem.message.endswith("needs exactly one of the keys `name`, `architectures`, `defines` or `parameter`.")
+    keys = "`name`, `architectures`, `defines` or `parameter`"
+    assert problem.message.endswith(f"needs exactly one of the keys {keys}.")

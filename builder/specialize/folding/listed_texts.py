@@ -17,7 +17,7 @@ from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.counting import counted
 from builder.specialize.folding.positions import KEPT, KEYS, TAKEN, unseen
 from builder.specialize.folding.reads import some_read
-from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.text_index.text_search import glimpsed_on, nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -106,17 +106,16 @@ def _taken(world: SpecializerWorld, path: str, value: str, near: bool, keys: boo
 
 def _is_collected(unit: Unit, value: str) -> bool:
     """Is a text in a collection, or one of the words of another text?"""
-    return any(
-        said is not None
-        and (
-            isinstance(unit.module.parents.get(node), _COLLECTIONS)
-            if said == value
-            else value in _SEPARATORS.split(said)
-        )
-        for node in nodes_on(unit, _word(value))
-        if isinstance(node, ast.Constant)
-        for said in [text(node)]
-    )
+    for node in glimpsed_on(unit, _word(value)):
+        if isinstance(node, ast.Constant):
+            said = text(node)
+            if said is not None and said != value and value in _SEPARATORS.split(said):
+                return True
+        elif isinstance(node, _COLLECTIONS):
+            parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.Constant)]
+            if any(text(part) == value for part in parts):
+                return True
+    return False
 
 
 class _Collections:

@@ -37,14 +37,16 @@ def lines_with(unit: Unit, words: Iterable[bytes]) -> set[int]:
 
     Lines of statements that leave at the end of the round hold nothing.
     """
-    data = unit.text  # most files lack the word, and are not parsed for it
+    data = unit.text  # nothing is parsed for it
     found: set[int] = set()
+    starts: list[int] = []
     for word in words:
         at = data.find(word) if word else -1
         while at >= 0:
             end = at + len(word)
             if (at == 0 or data[at - 1] not in _IDENTIFIER) and data[end : end + 1] not in _TAIL:
-                found.add(bisect_right(unit.module.starts, at))
+                starts = starts or unit.starts
+                found.add(bisect_right(starts, at))
             at = data.find(word, at + 1)
     for low, high in unit.hidden if found else ():
         found = {line for line in found if not low <= line <= high}
@@ -179,7 +181,7 @@ def _refers(
     within: ast.AST | None = None,
 ) -> bool:
     lines = sorted(lines_with(unit, [name.encode()]))
-    stack: list[ast.AST] = [within or unit.module.tree] if lines else []
+    stack: list[ast.AST] = [within or unit.glimpse(lines)] if lines else []
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Name):
@@ -224,7 +226,9 @@ def _loads_on(unit: Unit, name: str, within: ast.AST | None) -> bool:
     if within is not None:
         low, high = first_line(within), within.end_lineno or 0  # type: ignore[attr-defined]
         found = {line for line in found if low <= line <= high}
-    return any(_loads(within or unit.module.tree, name, [line]) for line in sorted(found, reverse=True))
+    lines = sorted(found)
+    tree = within or unit.glimpse(lines) if lines else None
+    return tree is not None and any(_loads(tree, name, [line]) for line in reversed(lines))
 
 
 def _loads(node: ast.AST, name: str, lines: Lines) -> bool:
@@ -250,7 +254,20 @@ def _loads(node: ast.AST, name: str, lines: Lines) -> bool:
 def nodes_on(unit: Unit, name: str) -> Iterator[ast.AST]:
     """Every node that spans a line on which the file holds the name."""
     lines = sorted(lines_with(unit, [name.encode()]))
-    stack: list[ast.AST] = [unit.module.tree] if lines else []
+    return _nodes(unit.module.tree, lines) if lines else iter(())
+
+
+def glimpsed_on(unit: Unit, name: str) -> Iterator[ast.AST]:
+    """The nodes that `nodes_on` gives, perhaps of another tree: what is found in them is to be no node.
+
+    Much faster for a file whose syntax tree is not there.
+    """
+    lines = sorted(lines_with(unit, [name.encode()]))
+    return _nodes(unit.glimpse(lines), lines) if lines else iter(())
+
+
+def _nodes(tree: ast.Module, lines: Lines) -> Iterator[ast.AST]:
+    stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
         yield node

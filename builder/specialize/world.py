@@ -70,8 +70,10 @@ class Unit:
         self._module = module
         self._answers = answers if answers is not None else answers_of(data)
         if module is None and not self._answers.known.get(_PARSES):
-            self._module = parse(data, path)
+            self._module = module = parse(data, path)
         self._answers.known[_PARSES] = True
+        if module is not None:
+            self._learn_extents(module)
         self._scopes: Scopes | None = None
         #: what others derive from this file, by their own key: values without and with parts of the tree
         self.cache: dict[str, object] = {}
@@ -119,8 +121,11 @@ class Unit:
         """The text with its syntax tree, which stays the same one until it is released."""
         if self._module is None:
             self._module = module = parse(self._raw, self.path)
-            self._answers.get(_EXTENTS, lambda: extents(module))
+            self._learn_extents(module)
         return self._module
+
+    def _learn_extents(self, module: Module) -> None:
+        self._answers.get(_EXTENTS, lambda: extents(module))
 
     def glimpse(self, lines: Sequence[int]) -> ast.Module:
         """The syntax tree, or one without statements that span none of these 1-based, sorted lines."""

@@ -67,7 +67,20 @@ class Annotations:
                 self.ops.append(Replace(node, other))
                 self._other(other, scope)
                 return True
-        return False
+        return self._either(node.left, scope) or self._either(node.right, scope)
+
+    def _within(self, node: ast.expr, scope: Scope) -> bool:
+        """Fold `A | B` of which one is gone inside of brackets: `list[A | B]`, `Callable[[A | B], C]`."""
+        if isinstance(node, ast.List):
+            parts = node.elts
+        elif isinstance(node, ast.Subscript) and names_of(node.value)[:1] != ("Literal",):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if names_of(node.value)[:1] == ("Annotated",):  # what comes after the type may be anything
+                parts = parts[:1]
+        else:
+            return False
+        folded = [self._either(part, scope) or self._within(part, scope) for part in parts]
+        return any(folded)
 
     def union(self, node: ast.Subscript, scope: Scope) -> bool:
         """Fold `Union[...]` of which a member is gone."""
@@ -121,6 +134,8 @@ class Annotations:
 
     def _other(self, node: ast.expr, scope: Scope) -> None:
         """Fold an expression that is no annotation of a kind of its own."""
+        if self._within(node, scope):
+            return  # the rest of it is folded in the next round
         if self._fold is not None:
             self._fold(node, scope)
         else:

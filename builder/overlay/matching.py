@@ -6,6 +6,7 @@ import ast
 import textwrap
 from collections.abc import Iterator
 
+from builder.source.fields import inner_fields
 from builder.source.ops import DropItem
 
 
@@ -118,7 +119,7 @@ def walk(scope: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
         yield node, quoted
         inner = quoted or isinstance(node, ast.JoinedStr)
         children: list[tuple[ast.AST, bool]] = []
-        for name in node._fields:
+        for name in inner_fields(node.__class__):
             value = getattr(node, name, None)
             if isinstance(value, ast.AST):
                 children.append((value, inner))

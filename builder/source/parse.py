@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
 from inspect import cleandoc
+from itertools import accumulate
 from weakref import WeakValueDictionary
 
 from builder.source.encoding import BOM, decoded, encoded
 from builder.source.fields import nodes
 from builder.source.parents import Parents
 
-_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _SPACE = b" \t\f\r\n\\"
 #: The bytes of source of which the trees are kept though nobody holds them.
 MAX_RECENT = 2_000_000
@@ -170,18 +169,7 @@ class Module:
 
 def line_starts(data: bytes) -> list[int]:
     """Offset of the start of every line of a text, then its length."""
-    if b"\r" in data or b"\f" in data:
-        starts = [m.start() for m in _LINE.finditer(data) if m.group() or m.start() == 0]
-    else:
-        starts = [0]
-        at = data.find(b"\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = data.find(b"\n", at + 1)
-        if starts[-1] == len(data) and len(starts) > 1:
-            starts.pop()
-    starts.append(len(data))
-    return starts
+    return [0, *accumulate(map(len, data.splitlines(keepends=True)))] if data else [0, 0]
 
 
 def documentation(stmt: ast.stmt) -> str | None:
@@ -238,6 +226,7 @@ class _Recent:
         """`limit`: of how many bytes of source to keep the trees; a tree takes some 40 times its source."""
         self._limit = limit
         self._size = 0
+        self.asked = 0
         self._last: OrderedDict[tuple[bytes, str], Module] = OrderedDict()
         self._held: WeakValueDictionary[tuple[bytes, str], Module] = WeakValueDictionary()
 
@@ -265,6 +254,11 @@ class _Recent:
 _RECENT = _Recent(limit=MAX_RECENT)
 
 
+def asked_bytes() -> int:
+    """Of how many bytes of source `parse` has given the trees up to now."""
+    return _RECENT.asked
+
+
 def parsed_lately(raw: bytes, path: str) -> bool:
     """Would `parse` find these bytes parsed?"""
     return (raw, path) in _RECENT
@@ -275,6 +269,7 @@ def parse(raw: bytes, path: str) -> Module:
 
     Nobody writes to the tree. Raises SyntaxError, also for what is no text, or nests too deeply.
     """
+    _RECENT.asked += len(raw)
     found = _RECENT.get((raw, path))
     if found is None:
         with warnings.catch_warnings():

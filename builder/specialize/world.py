@@ -16,7 +16,7 @@ from typing import TypeVar
 from builder.graph.names import imported_module, package_of
 from builder.source.encoding import BOM, decoded
 from builder.source.glimpse import extents, glimpse
-from builder.source.parse import Module, line_starts, parse, parsed_lately
+from builder.source.parse import Module, asked_bytes, line_starts, parse, parsed_lately
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope, Scopes
 from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers, Question, answers_of
@@ -46,6 +46,8 @@ T = TypeVar("T")
 
 #: Of how many bytes of source the syntax trees are held, beside those of which something leaves.
 MAX_HELD = 5_000_000
+#: How often the trees are counted while as many bytes are parsed as may be held: there are many units.
+_COUNTED_PER_LIMIT = 8
 #: The questions whether a content is Python, and where its statements are.
 _PARSES = ("parses",)
 _EXTENTS = ("extents",)
@@ -234,6 +236,7 @@ class SpecializerWorld:
         self._answers = answers if answers is not None else AnswerCache()
         self._known = known if known is not None else BindingsCache()
         self.words = words if words is not None else IdentifierIndex(files)
+        self._counted = asked_bytes()
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._assigned: dict[tuple[str, str], bool] = {}
@@ -258,6 +261,10 @@ class SpecializerWorld:
 
         Nobody may hold nodes of them then.
         """
+        asked = asked_bytes()
+        if asked - self._counted < MAX_HELD // _COUNTED_PER_LIMIT:
+            return False
+        self._counted = asked
         if sum(unit.releasable for unit in self._units.values()) <= MAX_HELD:
             return False
         for unit in self._units.values():

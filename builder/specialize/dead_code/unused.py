@@ -137,7 +137,7 @@ class Unused:
         todo, seen = [unit.path], {unit.path}
         encoded = name.encode()
         holders = [p for p in self._words.holders(encoded) if p != unit.path]
-        asked = {p for p in holders if _may_ask_for(world.files[p], world.outline(p), encoded)}
+        asked = {p for p in holders if _may_ask_for(world.outline(p), encoded)}
         if _asks_itself(world, unit, name):
             return True
         while todo:
@@ -401,12 +401,9 @@ def _was_read(before: Unit, function: str, name: str) -> bool:
     return before.told(("was read", function, name), find)
 
 
-def _may_ask_for(data: bytes, outline: Outline, name: bytes) -> bool:
+def _may_ask_for(outline: Outline, name: bytes) -> bool:
     """Is a name an attribute of something in a file, or a text such as "name" or "package.module:name"?"""
-    if name in outline.attributes or name in outline.quoted:
-        return True
-    ends = (mark + name + quote for mark in (b".", b":") for quote in (b'"', b"'"))
-    return any(end in data for end in ends)
+    return name in outline.attributes or name in outline.quoted or name in outline.last_quoted
 
 
 def _asks_itself(world: SpecializerWorld, unit: Unit, name: str) -> bool:

@@ -19,6 +19,7 @@ _FUNCTION = re.compile(rb"(?:async[ \t]+)?def\b")
 _ASSIGNED = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")
 _ATTRIBUTE = re.compile(rb"\.\s*([A-Za-z_]\w*)")
 _QUOTED = re.compile(rb"[\"']([A-Za-z_]\w*)")
+_LAST_QUOTED = re.compile(rb"[.:]([\w\x80-\xff]+)[\"']")
 _IDENTIFIER = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
@@ -102,6 +103,11 @@ class Outline:
     def quoted(self) -> frozenset[bytes]:
         """The identifiers with which a string begins."""
         return shared_words(_QUOTED.findall(self.data))
+
+    @cached_property
+    def last_quoted(self) -> frozenset[bytes]:
+        """The words with which a string ends, after a dot or a colon: `name` of "package.module:name"."""
+        return shared_words(_LAST_QUOTED.findall(self.data))
 
     def binds(self, name: str) -> bool | None:
         """Does the module itself define the name? None when only its syntax tree can tell.

@@ -10,7 +10,8 @@ _WORDS: dict[bytes, bytes] = {}
 
 def shared_words(words: Iterable[bytes]) -> frozenset[bytes]:
     """The words, each as the object that everybody has for it."""
-    return frozenset(_WORDS.setdefault(word, word) for word in words)
+    unique = set(words)
+    return frozenset(map(_WORDS.setdefault, unique, unique))
 
 
 def shared_counts(words: Iterable[bytes]) -> Counter[bytes]:

@@ -187,6 +187,9 @@ from acme.configs.other import OtherConfig
 class Other:
     config = OtherConfig
 
+    def forward(self, pooled=False):
+        return pooled
+
 
 EntryClass = Other
 """,
@@ -333,7 +336,7 @@ facts:
     ACME_ALIEN: null
   attributes: [acme.platform.warp]
   pure: [acme.server.report]
-  environment_readers: [{name: acme.platform.flag, optional: an example, models: [other]}]
+  environment_readers: [{name: acme.platform.flag, optional: an example, models: [other, {parameter: pooled}]}]
   quiet_imports: [importlib, {name: torch, optional: an example}, {name: acme_old, until: 1.0.0}]
   bases: {other.Plain: [name]}
   defaults:

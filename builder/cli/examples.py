@@ -123,7 +123,7 @@ EXAMPLES: dict[str, Example] = {
     "U002": Example("dist pypi:latest", "dist seed", COMMAND),
     "U003": Example(
         'sha256: "0000000000000000000000000000000000000000000000000000000000000000"',
-        'sha256: "169c3a21ce139af646bd001f7ddf129ccd4af87e4e5a1cc3eb7258c0bce1bf07"',
+        'sha256: "a6167a1b826d2154f1ef2a4b9551304f82757030185a1dca94a86bcbad084f13"',
     ),
     "K001": Example(
         "kernel-wheel --wheel none/sgl_kernel-1.2.3-cp310-abi3-manylinux2014_x86_64.whl",

@@ -336,7 +336,8 @@ facts:
     ACME_ALIEN: null
   attributes: [acme.platform.warp]
   pure: [acme.server.report]
-  environment_readers: [{name: acme.platform.flag, optional: an example, models: [other, {parameter: pooled}]}]
+  environment_readers:
+    - {name: acme.platform.flag, optional: an example, models: [other, {parameter: pooled}]}
   quiet_imports: [importlib, {name: torch, optional: an example}, {name: acme_old, until: 1.0.0}]
   bases: {other.Plain: [name]}
   defaults:

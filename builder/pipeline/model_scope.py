@@ -141,7 +141,7 @@ class _Scope:
             elif one.kind == "architectures":
                 self._answers[one] = self._listed(one)
             else:
-                self._answers[one] = self._holding_name(one, *_HELD[one.kind])
+                self._answers[one] = self._with_name(one, *_HELD[one.kind])
         return self._answers[one]
 
     def _named(self, one: Models) -> str | None:
@@ -172,7 +172,7 @@ class _Scope:
             return None
         return min(listed & self.architectures, default=None)
 
-    def _holding_name(self, one: Models, holds: _Holds, verb: str) -> str | None:
+    def _with_name(self, one: Models, holds: _Holds, verb: str) -> str | None:
         """The first model that stays and whose file holds a name in this way."""
         if not any(self._holds(path, one.name, holds) for path in self.upstream if self._name(path)):
             message = f"No model of upstream {verb} `{one.name}`."

@@ -12,6 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from builder.source.layout import first_line, starts_line
 from builder.source.parse import Module, line_starts
 
 #: Where the statements of a module and its classes are, as `extents` gives them.
@@ -30,7 +31,7 @@ def extents(module: Module) -> Extents:
     for stmt in module.tree.body:
         lines = _lines(stmt)
         inner: list[_Lines] = []
-        if isinstance(stmt, ast.ClassDef) and _begins_line(module, stmt.body[0]):
+        if isinstance(stmt, ast.ClassDef) and starts_line(module, stmt.body[0]):
             for member in map(_lines, stmt.body):
                 if inner and member[0] <= inner[-1][1]:
                     inner[-1] = inner[-1][0], member[1]
@@ -78,31 +79,22 @@ def _kept(where: Extents, lines: Sequence[int]) -> Iterator[_Lines]:
         first, last, inner = numbers[at : at + 3]
         members = numbers[at + 3 : at + 3 + 2 * inner]
         at += 3 + 2 * inner
-        if not _spans(lines, first, last):
+        if not spans(lines, first, last):
             continue
         if not inner:
             yield first, last
             continue
         yield first, members[0] - 1
         pairs = list(zip(members[::2], members[1::2], strict=True))
-        yield from [pair for pair in pairs if _spans(lines, *pair)] or pairs[:1]
+        yield from [pair for pair in pairs if spans(lines, *pair)] or pairs[:1]
 
 
-def _spans(lines: Sequence[int], low: int, high: int) -> bool:
+def spans(lines: Sequence[int], low: int, high: int) -> bool:
+    """Is one of the sorted lines in [low, high]?"""
     at = bisect_left(lines, low)
     return at < len(lines) and lines[at] <= high
 
 
 def _lines(stmt: ast.stmt) -> _Lines:
-    decorators: list[ast.expr] = getattr(stmt, "decorator_list", [])
-    first = min([stmt.lineno, *(decorator.lineno for decorator in decorators)])
-    return first, stmt.end_lineno or stmt.lineno
-
-
-def _begins_line(module: Module, stmt: ast.stmt) -> bool:
-    """Does nothing stand before a statement in its first line?"""
-    first = _lines(stmt)[0]
-    line = module.line(first - 1)
-    if first < stmt.lineno or getattr(stmt, "decorator_list", None):
-        return line.lstrip().startswith(b"@")
-    return not line[: stmt.col_offset].strip()
+    """The first and the last line of a statement, 1-based."""
+    return first_line(stmt) + 1, stmt.end_lineno or stmt.lineno

@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 #: Of how many bytes of source the syntax trees are held, beside those of which something leaves.
 MAX_HELD = 5_000_000
-#: How often the trees are counted while as many bytes are parsed as may be held: there are many units.
+#: The trees are counted each time that this part of MAX_HELD was parsed: an eighth. There are many units.
 _COUNTED_PER_LIMIT = 8
 #: The questions whether a content is Python, and where its statements are.
 _PARSES = ("parses",)

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from builder.source.fields import inner_fields
+from builder.source.glimpse import spans
 from builder.specialize.world import Unit
 
 Lines = Sequence[int]  # 1-based, sorted
@@ -66,12 +67,6 @@ def first_line(node: ast.AST) -> int:
 
 def _last_line(stmt: ast.stmt) -> int:
     return stmt.end_lineno or stmt.lineno
-
-
-def spans(lines: Lines, low: int, high: int) -> bool:
-    """Is one of the lines in [low, high]?"""
-    at = bisect_left(lines, low)
-    return at < len(lines) and lines[at] <= high
 
 
 def touches(lines: Lines, node: ast.AST) -> bool:
@@ -226,9 +221,11 @@ def _loads_on(unit: Unit, name: str, within: ast.AST | None) -> bool:
     if within is not None:
         low, high = first_line(within), within.end_lineno or 0  # type: ignore[attr-defined]
         found = {line for line in found if low <= line <= high}
+    if not found:
+        return False
     lines = sorted(found)
-    tree = within or unit.glimpse(lines) if lines else None
-    return tree is not None and any(_loads(tree, name, [line]) for line in reversed(lines))
+    tree = within or unit.glimpse(lines)
+    return any(_loads(tree, name, [line]) for line in reversed(lines))
 
 
 def _loads(node: ast.AST, name: str, lines: Lines) -> bool:

@@ -47,13 +47,14 @@ class _Names(NamedTuple):
 def _names_in(data: bytes, needles: tuple[str, ...]) -> _Names | None:
     """The names in a text that hold a needle; None when there are none."""
     lowered = data.lower()
-    if not any(needle.encode() in lowered for needle in needles):
+    present = [needle for needle in needles if needle.encode() in lowered]
+    if not present:
         return None
 
     def found(pattern: re.Pattern[bytes], name: int = 0) -> Any:
         matches = {match if isinstance(match, tuple) else (match,) for match in pattern.findall(data)}
         texts = (tuple(part.decode() for part in match) for match in matches)
-        return sorted(one for one in texts if any(needle in one[name].lower() for needle in needles))
+        return sorted(one for one in texts if any(needle in one[name].lower() for needle in present))
 
     return _Names(
         tuple(name for (name,) in found(_STRING)),

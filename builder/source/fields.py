@@ -29,9 +29,16 @@ def nodes(top: ast.AST) -> Iterator[ast.AST]:
     while waiting:
         node = waiting.popleft()
         yield node
-        for name in inner_fields(node.__class__):
-            value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                waiting.append(value)
-            elif isinstance(value, list):
-                waiting.extend(item for item in value if isinstance(item, ast.AST))
+        waiting.extend(inner_nodes(node))
+
+
+def inner_nodes(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below one, without contexts and operators."""
+    found: list[ast.AST] = []
+    for name in inner_fields(node.__class__):
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [item for item in value if isinstance(item, ast.AST)]
+    return found

@@ -18,7 +18,7 @@ from builder.source.encoding import BOM, decoded
 from builder.source.glimpse import extents, glimpse
 from builder.source.parse import Module, asked_bytes, line_starts, parse, parsed_lately
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
-from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope, Scopes
+from builder.specialize.evaluating.scopes import Binding, Comprehension, KeywordLines, Scope, Scopes
 from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers, Question, answers_of
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.module_bindings import (
@@ -52,6 +52,7 @@ _COUNTED_PER_LIMIT = 8
 _PARSES = ("parses",)
 _EXTENTS = ("extents",)
 _DECLARES = re.compile(rb"global|nonlocal")
+_BINDS = re.compile(rb"lambda|\bfor\b|:=")
 
 
 class Unit:
@@ -152,10 +153,13 @@ class Unit:
     def scopes(self) -> Scopes:
         """The scopes of the syntax tree."""
         if self._scopes is None:
-            data, starts = self.module.data, self.module.starts
-            lines = [bisect_right(starts, match.start()) for match in _DECLARES.finditer(data)]
-            self._scopes = Scopes(self.module.tree, lines)
+            self._scopes = Scopes(self.module.tree, KeywordLines(self._with(_DECLARES), self._with(_BINDS)))
         return self._scopes
+
+    def _with(self, pattern: re.Pattern[bytes]) -> list[int]:
+        """The lines that hold what a pattern matches, 1-based and sorted."""
+        starts = self.module.starts
+        return [bisect_right(starts, match.start()) for match in pattern.finditer(self.module.data)]
 
     @property
     def releasable(self) -> int:

@@ -112,13 +112,13 @@ class Unused:
         places = unit.told(("unread imports", before.digest, tuple(sorted(predicates))), find)
         if not places:
             return []
-        known = {(b.node.lineno, b.node.col_offset, b.index): b for b in imported(unit.module.tree.body)}
+        known = {(b.node.lineno, b.node.col_offset, b.index): b for b in imports_of(unit)}
         return [known[place] for place in places]
 
     def _unread(self, unit: Unit, before: Unit, predicates: set[str]) -> Iterator[Bound]:
         counts, read = self._words.of(unit.path), self._read.setdefault(unit.path, {})
         gone: dict[str, bool] = {}
-        for bound in imported(unit.module.tree.body):
+        for bound in imports_of(unit):
             name = bound.name
             count = counts[name.encode()]
             if read.get(name) == count:
@@ -176,11 +176,11 @@ class Unused:
         places = set(unit.told(("unread locals", before.digest), find))
         if not places:
             return []
-        known = constants(unit.module.tree.body, None)
+        known = constants_of(unit)
         return [stmt for _, stmt, _ in known if (stmt.lineno, stmt.col_offset) in places]
 
     def _unread_locals(self, unit: Unit, before: Unit) -> Iterator[ast.stmt]:
-        for function, stmt, name in constants(unit.module.tree.body, None):
+        for function, stmt, name in constants_of(unit):
             if (
                 loads(unit, name, function)
                 or _reads_all(unit, function)
@@ -263,7 +263,7 @@ def _shadowed(unit: Unit, name: str) -> bool:
     """Does every function that reads a name of the module import its own?"""
     inner = unit.cache.get("inner imports")
     if not isinstance(inner, frozenset):
-        inner = frozenset(b.name for b in imported(unit.module.tree.body) if not b.public)
+        inner = frozenset(b.name for b in imports_of(unit) if not b.public)
         unit.cache["inner imports"] = inner
     if name not in inner:
         return False
@@ -304,6 +304,14 @@ def _plain_imports(unit: Unit) -> list[ast.Import]:
     return [node for node in nodes_on(unit, "import") if isinstance(node, ast.Import)]
 
 
+def imports_of(unit: Unit) -> list[Bound]:
+    """Every name that an import of the file binds, at any depth; kept with the syntax tree."""
+    found: list[Bound] | None = unit.tree_cache.get("imports")  # type: ignore[assignment]
+    if found is None:
+        found = unit.tree_cache["imports"] = list(imported(unit.module.tree.body))
+    return found
+
+
 def imported(body: Iterable[ast.stmt], public: bool = True) -> Iterator[Bound]:
     """Every name that an import binds, at any depth; `__future__` and star imports are left out."""
     for stmt in body:
@@ -338,6 +346,15 @@ def _statements_in(stmt: ast.stmt) -> Iterator[ast.stmt]:
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def constants_of(unit: Unit) -> list[tuple[Function, ast.stmt, str]]:
+    """What `constants` finds in the file; kept with the syntax tree."""
+    found: list[tuple[Function, ast.stmt, str]] | None
+    found = unit.tree_cache.get("constants")  # type: ignore[assignment]
+    if found is None:
+        found = unit.tree_cache["constants"] = list(constants(unit.module.tree.body, None))
+    return found
 
 
 def constants(

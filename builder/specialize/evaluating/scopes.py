@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from builder.source.fields import inner_fields
 
@@ -21,6 +21,27 @@ class Binding:
     node: ast.AST
     value: ast.expr | None = None
     alias: ast.alias | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordLines:
+    """KeywordLines of a text, 1-based and sorted; None: they are not known.
+
+    `declaring`: those that may hold `global` or `nonlocal`. A function that spans none of them binds nothing
+    outside of itself, and is looked into only when its scope is asked for. `binding`: those that may hold
+    `lambda`, `for` or `:=`. An expression that spans none of them opens no scope and binds no name.
+    """
+
+    declaring: Sequence[int] | None = None
+    binding: Sequence[int] | None = None
+
+
+def _may_span(lines: Sequence[int] | None, node: ast.AST) -> bool:
+    """May a node span one of the lines?"""
+    if lines is None:
+        return True
+    at = bisect_left(lines, node.lineno)  # type: ignore[attr-defined]
+    return at < len(lines) and lines[at] <= node.end_lineno  # type: ignore[attr-defined, no-any-return]
 
 
 @dataclass(eq=False, slots=True)
@@ -70,14 +91,13 @@ class Scope:
 class Scopes:
     """Every scope of a module, by its node."""
 
-    def __init__(self, tree: ast.Module, declarations: Sequence[int] | None = None) -> None:
-        """`declarations`: the lines (1-based, sorted) that may hold `global` or `nonlocal`. When they are
-        known, a function that spans none of them is looked into only when its scope is asked for, since
-        it binds nothing outside itself."""
+    def __init__(self, tree: ast.Module, lines: KeywordLines = KeywordLines()) -> None:
+        """`lines`: what the text tells about lines; they save work."""
         self.root = Scope(tree, None, "module", "")
         self.by_node: dict[ast.AST, Scope] = {tree: self.root}
         self.waiting: dict[ast.AST, Scope] = {}
-        builder = _Builder(self, declarations)
+        self._lines = lines
+        builder = _Builder(self, lines)
         builder.suite(tree.body, self.root)
         builder.bind_nonlocals()
 
@@ -96,13 +116,14 @@ class Scopes:
         return list(dict.fromkeys([self.root, *self.by_node.values()]))
 
     def _look_into(self, node: ast.AST) -> None:
-        _Builder(self, ()).suite(node.body, self.waiting.pop(node))  # type: ignore[attr-defined]
+        lines = replace(self._lines, declaring=())
+        _Builder(self, lines).suite(node.body, self.waiting.pop(node))  # type: ignore[attr-defined]
 
 
 class _Builder:
-    def __init__(self, scopes: Scopes, declarations: Sequence[int] | None) -> None:
+    def __init__(self, scopes: Scopes, lines: KeywordLines) -> None:
         self.scopes = scopes
-        self.declarations = declarations
+        self.lines = lines
         self.nonlocals: list[tuple[str, Scope, ast.AST]] = []
         self.visitors: dict[type[ast.AST], Callable[[_Builder, ast.AST, Scope], None]] = {}
 
@@ -148,17 +169,33 @@ class _Builder:
 
     def later(self, node: ast.AST) -> bool:
         """May a function be looked into later: is it known to declare no name of an outer scope?"""
-        if self.declarations is None:
-            return False
-        at = bisect_left(self.declarations, node.lineno)  # type: ignore[attr-defined]
-        return at == len(self.declarations) or self.declarations[at] > node.end_lineno  # type: ignore[attr-defined]
+        return not _may_span(self.lines.declaring, node)
+
+    def expression(self, node: ast.expr, scope: Scope) -> None:
+        """Visit an expression that is evaluated, unless it is known to open no scope and to bind no name."""
+        if _may_span(self.lines.binding, node):
+            self.visit(node, scope)
+
+    def visit_Expr(self, node: ast.Expr, scope: Scope) -> None:
+        self.expression(node.value, scope)
+
+    def visit_Return(self, node: ast.Return, scope: Scope) -> None:
+        if node.value is not None:
+            self.expression(node.value, scope)
+
+    def visit_If(self, node: ast.If, scope: Scope) -> None:
+        self.expression(node.test, scope)
+        self.suite(node.body, scope)
+        self.suite(node.orelse, scope)
+
+    visit_While = visit_If
 
     def visit_FunctionDef(self, node: ast.FunctionDef, scope: Scope) -> None:
         self.name(node.name, scope, Binding("def", node))
         for item in (*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d)):
-            self.visit(item, scope)
+            self.expression(item, scope)
         if node.returns is not None:
-            self.visit(node.returns, scope)
+            self.expression(node.returns, scope)
         inner = self.open(node, scope, "function", node.name)
         self.parameters(node.args, inner)
         if self.later(node):
@@ -180,12 +217,12 @@ class _Builder:
         for arg in (*every, *(a for a in (args.vararg, args.kwarg) if a)):
             scope.bind(arg.arg, Binding("parameter", arg))
             if arg.annotation is not None and scope.parent is not None:
-                self.visit(arg.annotation, scope.parent)
+                self.expression(arg.annotation, scope.parent)
 
     def visit_ClassDef(self, node: ast.ClassDef, scope: Scope) -> None:
         self.name(node.name, scope, Binding("class", node))
         for item in (*node.decorator_list, *node.bases, *(k.value for k in node.keywords)):
-            self.visit(item, scope)
+            self.expression(item, scope)
         self.suite(node.body, self.open(node, scope, "class", node.name))
 
     def comprehension(self, node: ast.AST, scope: Scope) -> None:
@@ -222,7 +259,7 @@ class _Builder:
         self.nonlocals += [(name, scope, node) for name in node.names]
 
     def visit_Assign(self, node: ast.Assign, scope: Scope) -> None:
-        self.visit(node.value, scope)
+        self.expression(node.value, scope)
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.name(target.id, scope, Binding("assign", node, node.value))
@@ -230,9 +267,9 @@ class _Builder:
                 self.target(target, scope, Binding("other", node))
 
     def visit_AnnAssign(self, node: ast.AnnAssign, scope: Scope) -> None:
-        self.visit(node.annotation, scope)
+        self.expression(node.annotation, scope)
         if node.value is not None:
-            self.visit(node.value, scope)
+            self.expression(node.value, scope)
         if isinstance(node.target, ast.Name):
             kind = "assign" if node.value is not None else "declare"
             self.name(node.target.id, scope, Binding(kind, node, node.value))

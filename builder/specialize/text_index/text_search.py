@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from builder.source.fields import inner_fields
+from builder.source.fields import inner_fields, inner_nodes
 from builder.source.glimpse import spans
 from builder.specialize.world import Unit
 
@@ -76,12 +76,20 @@ def touches(lines: Lines, node: ast.AST) -> bool:
     return spans(lines, first_line(node), node.end_lineno or node.lineno)  # type: ignore[attr-defined]
 
 
+def _on_one_line(node: ast.AST) -> bool:
+    low: int | None = getattr(node, "lineno", None)
+    return low is not None and low == node.end_lineno and not getattr(node, "decorator_list", None)  # type: ignore[attr-defined]
+
+
 def children(node: ast.AST, lines: Lines) -> Iterator[ast.AST]:
-    """The direct children that span one of the lines."""
+    """The direct children that span one of the lines, of a node that does."""
     if isinstance(node, ast.JoinedStr):  # places inside f-strings are wrong before Python 3.12
         for inner in ast.walk(node):
             if inner is not node:
                 yield inner
+        return
+    if _on_one_line(node):  # it spans one of them, so all that stands in it does
+        yield from inner_nodes(node)
         return
     for name in inner_fields(node.__class__):
         value = getattr(node, name, None)

@@ -49,7 +49,8 @@ class _Finder:
         self.evaluator = Evaluator(world, unit)
 
     def find(self) -> Iterator[Leftover]:
-        yield from self.visit(self.unit.module.tree, self.unit.scopes.root, self.lines)
+        if self.lines:
+            yield from self.visit(self.unit.module.tree, self.unit.scopes.root, self.lines)
 
     def visit(self, node: ast.AST, scope: Scope, lines: Lines | None) -> Iterator[Leftover]:
         """The uses in a node. `lines`: what spans none of them is skipped; None: look at everything."""

@@ -139,10 +139,19 @@ class Unit:
                 return found
         return self.module.tree
 
+    def holds(self, tree: ast.Module) -> bool:
+        """Is this the syntax tree of the whole file, as the file has it now?"""
+        return self._module is not None and self._module.tree is tree
+
     @property
     def text(self) -> bytes:
         """The text in UTF-8, without a byte order mark: `module.data`, for which nothing is parsed."""
         return self._module.data if self._module is not None else decoded(self._raw).removeprefix(BOM)
+
+    @property
+    def bom(self) -> bool:
+        """Does the file begin with a byte order mark?"""
+        return self._raw.startswith(BOM)
 
     @property
     def starts(self) -> list[int]:

@@ -100,8 +100,11 @@ _GATHERED = re.compile(rb"^\w+ = [\[(]\s*[A-Z]\w*,", re.MULTILINE)
 def gathered_flags(reader: Reader) -> Found:
     """The flags that the fields of other files' classes declare for the parser of this file, which lists the
     classes: `_SECTIONS = [Model, Memory]`."""
+    data = reader.sources.snapshot[reader.path]
+    if b"add_argument(" not in data or not _GATHERED.search(data):
+        return
     whole = reader.sources.parsed(reader.path)
-    if whole is None or b"add_argument(" not in whole.data or not _GATHERED.search(whole.data):
+    if whole is None:
         return
     for stmt in whole.tree.body:
         if isinstance(stmt, ast.Assign) and isinstance(stmt.value, (ast.List, ast.Tuple)):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Scope
-from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.text_index.text_search import nodes_like
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -63,14 +63,18 @@ def registers_with(world: SpecializerWorld, name: str) -> bool:
     for path in sorted(world.words.holding([b"register"])):
         unit = world.unit(path)
         evaluator = Evaluator(world, unit)
-        for node in nodes_on(unit, "register"):
-            if isinstance(node, ast.Attribute) and node.attr == "register":
+        for node in nodes_like(unit, "register", "attribute", _takes_register):
+            if isinstance(node, ast.Attribute):
                 owner = evaluator.qualified(node.value, unit.scope_of(node))
                 if owner is None and last in world.words.of(path):
                     return True
                 if isinstance(owner, str) and _inherits(world, owner, name, 0):
                     return True
     return False
+
+
+def _takes_register(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "register"
 
 
 def _inherits(world: SpecializerWorld, name: str, ancestor: str, depth: int) -> bool:

@@ -21,7 +21,7 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.text_index.text_search import classes_called, nodes_on
 from builder.specialize.world import SpecializerWorld
 
 #: Bases that call no method of a subclass but those with two underscores on either side.
@@ -196,11 +196,10 @@ class Hierarchy:
         if not module:
             return
         unit = self._world.unit(self._world.paths[module])
-        for node in nodes_on(unit, name):
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                found = Class(unit, node, unit.scopes.of(node).parent or unit.scopes.root)
-                if found.qualified == qualified:
-                    yield found
+        for node in classes_called(unit, name):
+            found = Class(unit, node, unit.scopes.of(node).parent or unit.scopes.root)
+            if found.qualified == qualified:
+                yield found
 
     # -- what inherits from a class -----------------------------------------------------------------
 

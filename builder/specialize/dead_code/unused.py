@@ -23,6 +23,7 @@ from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import (
     DEFINITIONS,
     functions_around,
+    glimpsed_on,
     lines_with,
     loads,
     nodes_on,
@@ -118,7 +119,7 @@ class Unused:
     def _unread(self, unit: Unit, before: Unit, predicates: set[str]) -> Iterator[Bound]:
         counts, read = self._words.of(unit.path), self._read.setdefault(unit.path, {})
         gone: dict[str, bool] = {}
-        for bound in imports_of(unit):
+        for bound in imports_of(unit):  # the tree is needed: the file is searched for each of the names
             name = bound.name
             count = counts[name.encode()]
             if read.get(name) == count:
@@ -301,7 +302,7 @@ def _starts_a_statement(data: bytes, at: int) -> bool:
 
 
 def _plain_imports(unit: Unit) -> list[ast.Import]:
-    return [node for node in nodes_on(unit, "import") if isinstance(node, ast.Import)]
+    return [node for node in glimpsed_on(unit, "import") if isinstance(node, ast.Import)]
 
 
 def imports_of(unit: Unit) -> list[Bound]:

@@ -41,7 +41,7 @@ def _may_span(lines: Sequence[int] | None, node: ast.AST) -> bool:
     if lines is None:
         return True
     at = bisect_left(lines, node.lineno)  # type: ignore[attr-defined]
-    return at < len(lines) and lines[at] <= node.end_lineno  # type: ignore[attr-defined, no-any-return]
+    return at < len(lines) and lines[at] <= node.end_lineno  # type: ignore[attr-defined]
 
 
 @dataclass(eq=False, slots=True)

@@ -14,7 +14,7 @@ from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.numbering import filled, numbers, stored
 from builder.specialize.folding.reads import may_own, some_read
 from builder.specialize.folding.relatives import class_of_self, is_own_class
-from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.text_index.text_search import nodes_like
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -58,22 +58,25 @@ def entry_counted(world: SpecializerWorld, key: str, listed: str) -> bool:
             unit = world.unit(path)
         except SyntaxError:
             return True
-        counts = _Counts(Evaluator(world, unit))
-        for node in nodes_on(unit, word):
-            taken = _taken(unit, node) if isinstance(node, ast.Constant) and node.value == key else None
-            if taken is not None and counts.of(taken, unit.scope_of(taken), bool(listed)):
+        for node in nodes_like(unit, word, f"takes the entry {key!r}", lambda node: _takes(node, key)):
+            if isinstance(node, ast.expr) and _Counts(Evaluator(world, unit)).of(
+                node, unit.scope_of(node), bool(listed)
+            ):
                 return True
     return not word
 
 
-def _taken(unit: Unit, key: ast.Constant) -> ast.expr | None:
-    """The expression that takes the entry of a key: `a["key"]`, `a.get("key")`."""
-    parent = unit.module.parents.get(key)
-    if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
-        return parent
-    if isinstance(parent, ast.Call) and key in parent.args[:1]:
-        return parent if getattr(parent.func, "attr", "") in ("get", "pop", "setdefault") else None
-    return None
+def _takes(node: ast.AST, key: str) -> bool:
+    """Does an expression take the entry of a key: `a["key"]`, `a.get("key")`?"""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Load) and _is_text(node.slice, key)
+    methods = ("get", "pop", "setdefault")
+    called = isinstance(node, ast.Call) and getattr(node.func, "attr", "") in methods
+    return called and bool(node.args) and _is_text(node.args[0], key)  # type: ignore[attr-defined]
+
+
+def _is_text(node: ast.expr, said: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == said
 
 
 @question

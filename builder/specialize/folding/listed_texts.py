@@ -59,6 +59,8 @@ def _names_key(world: SpecializerWorld, path: str, value: str) -> bool:
         unit = world.unit(path)
     except SyntaxError:
         return True
+    if not unit.told(("text may be a key", value), lambda: _may_be_key(unit, value)):
+        return False
     parents = unit.module.parents
     for node in nodes_on(unit, _word(value)):
         if isinstance(node, ast.Constant) and node.value == value:
@@ -72,6 +74,20 @@ def _names_key(world: SpecializerWorld, path: str, value: str) -> bool:
                 if any(_takes_by(world, f"{around}.{name}") for name in sorted(names)):
                     return True
     return False
+
+
+def _may_be_key(unit: Unit, value: str) -> bool:
+    """Is a text in the brackets of `a[key]` or the key of a pattern, or assigned to a name?"""
+
+    def holds(nodes: Iterable[ast.AST]) -> bool:
+        return any(isinstance(node, ast.Constant) and node.value == value for node in nodes)
+
+    return any(
+        (isinstance(node, ast.Subscript) and holds([node.slice]))
+        or (isinstance(node, ast.Assign) and holds([node.value]))
+        or (isinstance(node, ast.MatchMapping) and holds(node.keys))
+        for node in glimpsed_on(unit, _word(value))
+    )
 
 
 def _takes_by(world: SpecializerWorld, constant: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,7 +13,7 @@ from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.class_uses import is_named
 from builder.specialize.folding.relations import UNKNOWN, Relations, relations
-from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.text_index.text_search import classes_called, glimpsed_on, nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 
@@ -189,7 +189,7 @@ def _methods(node: ast.ClassDef) -> frozenset[str]:
 def _sets_look_up(world: SpecializerWorld, name: str) -> bool:
     """Is an attribute of this name set somewhere, so that some class has one?"""
     for path in sorted(world.words.holders(name.encode())):
-        for node in nodes_on(world.unit(path), name):
+        for node in glimpsed_on(world.unit(path), name):
             if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
                 return True
             if (
@@ -230,16 +230,23 @@ def _taken(unit: Unit, cls: str, methods: set[str]) -> Iterator[ast.Attribute]:
     """Where one of the methods is taken from a class by name."""
     if not re.search(rb"\b%s(?:[\s)\\]|#[^\r\n]*[\r\n])*\." % re.escape(cls.encode()), unit.text):
         return  # nearly every file, which need not be parsed
-    for node in nodes_on(unit, cls):
-        taken = unit.module.parents.get(node)
+
+    def find() -> frozenset[str]:
+        return frozenset(taken.attr for taken in _taken_from(glimpsed_on(unit, cls), cls))
+
+    if not methods.isdisjoint(unit.told(("taken from class", cls), find)):
+        yield from (taken for taken in _taken_from(nodes_on(unit, cls), cls) if taken.attr in methods)
+
+
+def _taken_from(nodes: Iterable[ast.AST], cls: str) -> Iterator[ast.Attribute]:
+    for node in nodes:
         if (
-            isinstance(node, (ast.Name, ast.Attribute))
-            and names_of(node)[:1] == (cls,)
-            and isinstance(taken, ast.Attribute)
-            and taken.attr in methods
-            and isinstance(taken.ctx, ast.Load)
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Load)
+            and isinstance(node.value, (ast.Name, ast.Attribute))
+            and names_of(node.value)[:1] == (cls,)
         ):
-            yield taken
+            yield node
 
 
 def _bound_to_self(node: ast.ClassDef) -> Iterator[str]:
@@ -272,12 +279,9 @@ def _is_inside(world: SpecializerWorld, qualified: str) -> bool:
 def _classes(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
     statement = re.compile(rb"\bclass[\s\\]+" + re.escape(name.encode()) + rb"\b")
     for path in sorted(world.words.holders(name.encode())):
-        if not statement.search(world.files[path]):
-            continue
-        unit = world.unit(path)
-        for node in nodes_on(unit, name):
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                yield unit, node
+        if statement.search(world.files[path]):
+            unit = world.unit(path)
+            yield from ((unit, node) for node in classes_called(unit, name))
 
 
 def class_of_self(node: ast.expr, scope: Scope) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from builder.graph.names import absolute
+from builder.source.encoding import BOM
 from builder.source.layout import suites
 from builder.specialize.text_index.outline import imports
 from builder.specialize.text_index.shared_words import shared_words
@@ -32,8 +33,8 @@ class RelevantLines:
     """The 1-based lines that hold a needle, or a name that a statement with a needle binds."""
 
     def __init__(self, unit: Unit, needles: Iterable[str], offsets: Iterable[int]) -> None:
-        starts = unit.module.starts
-        shift = 3 if unit.module.bom else 0
+        starts = unit.starts
+        shift = len(BOM) if unit.bom else 0
         lines = {bisect_right(starts, max(0, o - shift)) for o in offsets}
         wanted = {n.encode() for n in needles}
         fresh = lines | lines_with(unit, _present(unit, wanted))
@@ -53,8 +54,8 @@ def _present(unit: Unit, needles: Iterable[bytes]) -> list[bytes]:
     """Those of the needles that the file holds: identifiers by its set of words, others by search."""
     words = unit.cache.get("words")
     if not isinstance(words, frozenset):
-        words = unit.cache["words"] = shared_words(_WORD.findall(unit.module.data))
-    data, wanted = unit.module.data, frozenset(needles)
+        words = unit.cache["words"] = shared_words(_WORD.findall(unit.text))
+    data, wanted = unit.text, frozenset(needles)
     return [*(wanted & words), *(n for n in wanted - words if not _is_word(n) and n in data)]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from builder.source.fields import inner_fields, inner_nodes
 from builder.source.glimpse import spans
+from builder.specialize.evaluating.scopes import Scopes
 from builder.specialize.world import Unit
 
 Lines = Sequence[int]  # 1-based, sorted
@@ -269,6 +270,30 @@ def glimpsed_on(unit: Unit, name: str) -> Iterator[ast.AST]:
     """
     lines = sorted(lines_with(unit, [name.encode()]))
     return _nodes(unit.glimpse(lines), lines) if lines else iter(())
+
+
+def glimpsed_scopes(unit: Unit, name: str) -> Scopes:
+    """The scopes of the statements on whose lines the file holds the name, perhaps of another tree."""
+    tree = unit.glimpse(sorted(lines_with(unit, [name.encode()])))
+    return unit.scopes if unit.holds(tree) else Scopes(tree)
+
+
+def nodes_like(unit: Unit, name: str, what: str, test: Callable[[ast.AST], object]) -> Iterator[ast.AST]:
+    """Those of the nodes of `nodes_on` that pass a test, which looks at a node and what is below it alone.
+
+    A file in which there is none is not parsed. `what`: names the test; the same name is the same test.
+    """
+    if unit.told((what, name), lambda: any(map(test, glimpsed_on(unit, name)))):
+        yield from filter(test, nodes_on(unit, name))
+
+
+def classes_called(unit: Unit, name: str) -> Iterator[ast.ClassDef]:
+    """The class statements of a file that bind a name, at any depth."""
+
+    def binds(node: ast.AST) -> bool:
+        return isinstance(node, ast.ClassDef) and node.name == name
+
+    yield from nodes_like(unit, name, "class called", binds)  # type: ignore[misc]
 
 
 def _nodes(tree: ast.Module, lines: Lines) -> Iterator[ast.AST]:

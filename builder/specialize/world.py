@@ -6,7 +6,6 @@ A world is frozen during a round, so that the order of files and the number of w
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,8 +50,8 @@ _COUNTED_PER_LIMIT = 8
 #: The questions whether a content is Python, and where its statements are.
 _PARSES = ("parses",)
 _EXTENTS = ("extents",)
-_DECLARES = re.compile(rb"global|nonlocal")
-_BINDS = re.compile(rb"lambda|\bfor\b|:=")
+_DECLARE = (b"global", b"nonlocal")
+_BIND = (b"lambda", b"for", b":=")
 
 
 class Unit:
@@ -162,13 +161,19 @@ class Unit:
     def scopes(self) -> Scopes:
         """The scopes of the syntax tree."""
         if self._scopes is None:
-            self._scopes = Scopes(self.module.tree, KeywordLines(self._with(_DECLARES), self._with(_BINDS)))
+            self._scopes = Scopes(self.module.tree, KeywordLines(self._with(_DECLARE), self._with(_BIND)))
         return self._scopes
 
-    def _with(self, pattern: re.Pattern[bytes]) -> list[int]:
-        """The lines that hold what a pattern matches, 1-based and sorted."""
-        starts = self.module.starts
-        return [bisect_right(starts, match.start()) for match in pattern.finditer(self.module.data)]
+    def _with(self, words: Iterable[bytes]) -> list[int]:
+        """The lines with one of these words, or with a longer one that holds it; 1-based and sorted."""
+        data, starts, lines = self.module.data, self.module.starts, set()
+        for word in words:
+            at = data.find(word)
+            while at >= 0:
+                line = bisect_right(starts, at)
+                lines.add(line)
+                at = data.find(word, starts[line])
+        return sorted(lines)
 
     @property
     def releasable(self) -> int:

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from random_source import Text
 
 from builder.specialize.evaluating.scopes import Scopes
-from builder.specialize.text_index.text_search import lines_with, loads, refers, statements
+from builder.specialize.text_index.text_search import (
+    classes_called,
+    glimpsed_scopes,
+    lines_with,
+    loads,
+    nodes_like,
+    refers,
+    statements,
+)
 from builder.specialize.world import Unit
 
 
@@ -47,6 +55,68 @@ def test_functions_read_when_asked_for_have_the_scopes_of_those_read_at_once(see
         late = unit.scopes.of(node)
         assert late.names == scope.names
         assert (late.qualname, late.kind, late.outer) == (scope.qualname, scope.kind, scope.outer)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = [0for y in z]\n",
+        "x = f(\n    lambda:y,\n    z,\n)\n",
+        "print(f'{[a for a in b]} {(c:=d)}')\n",
+        "if (a:=b): c\n",
+        "while f(a := b):\n    pass\nelse:\n    (c := 1)\n",
+        "def f(a=(b:=1), *, c: {d for d in e} = lambda: g) -> (h := 2):\n    return (i := j)\n",
+        "@f(lambda: a)\nclass C((b for b in c)):\n    d: (e := 1) = (g := 2)\n",
+        "x = (\n    'one'\n    f'{(lambda a: a)(1)}'\n)\n",
+    ],
+)
+def test_an_expression_that_opens_a_scope_or_binds_a_name_is_not_passed_over(text: str) -> None:
+    unit = Unit("m.py", "m", text.encode())
+    whole = Scopes(unit.module.tree)
+    found = {scope.node: scope for scope in unit.scopes.every()}
+    assert found.keys() == {scope.node for scope in whole.every()}
+    for scope in whole.every():
+        assert found[scope.node].names == scope.names
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_classes_are_found_by_name_whether_or_not_the_tree_is_held(held: bool) -> None:
+    text = "class A: pass\ndef f():\n    class A: pass\n    A.b\nclass B(A): pass\nx = 1\n" * 3
+    unit = Unit("m.py", "m", text.encode())
+    if not held:
+        unit.release()
+    assert [node.lineno for node in classes_called(unit, "A")] == [1, 3, 7, 9, 13, 15][::-1]
+    assert list(classes_called(unit, "x")) == []
+
+
+def test_a_file_without_such_a_node_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builder.specialize.world.parsed_lately", lambda raw, path: False)
+    unit = unit_of("def f():\n    return a.b\n\n\n" + "x = 1\n" * 50)
+    for kind, found in ((ast.Lambda, 0), (ast.Return, 1)):
+        unit.release()
+        nodes = nodes_like(unit, "b", kind.__name__, lambda node, kind=kind: isinstance(node, kind))  # type: ignore[misc]
+        assert len(list(nodes)) == found
+        assert bool(unit.releasable) is bool(found)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=100)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_a_glimpse_shows_what_imports_bind_as_the_whole_tree_does(seed: int) -> None:
+    unit = random_unit(seed)
+
+    def bound() -> set[tuple[str, str, str]]:
+        return {
+            (scope.qualname, name, binding.alias.name)
+            for scope in glimpsed_scopes(unit, "import").every()
+            for name, bindings in scope.names.items()
+            for binding in bindings
+            if binding.alias is not None
+        }
+
+    whole = bound()
+    unit.release()
+    assert bound() == whole
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=30), st.sets(st.integers(1, 60), max_size=8))

@@ -9,7 +9,7 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.relatives import class_of_self, may_share_objects
-from builder.specialize.text_index.text_search import glimpsed_on, nodes_on
+from builder.specialize.text_index.text_search import glimpsed_on, nodes_like, nodes_on
 from builder.specialize.world import SpecializerWorld, Unit
 
 #: Functions and methods that take an attribute or an item whose name is a text.
@@ -126,12 +126,18 @@ def names_given(world: SpecializerWorld, name: str) -> set[str]:
 
 
 def _reads(unit: Unit, name: str) -> Iterator[ast.expr]:
-    for node in nodes_on(unit, name):
-        named = getattr(node, "id", getattr(node, "attr", None)) == name
-        if named and isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+    for node in nodes_like(unit, name, "may be read", lambda node: _may_read(node, name)):
+        if isinstance(node, (ast.Name, ast.Attribute)):
             yield node
-        elif isinstance(node, ast.Constant) and node.value == name:
+        elif isinstance(node, ast.Constant):
             yield from _by_text(unit, node)
+
+
+def _may_read(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Constant):
+        return bool(node.value == name)
+    named = getattr(node, "id", getattr(node, "attr", None)) == name
+    return named and isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
 
 
 def _by_text(unit: Unit, node: ast.Constant) -> Iterator[ast.expr]:

@@ -40,6 +40,11 @@ class Class:
     scope: Scope  # around it
 
     @property
+    def place(self) -> tuple[str, int, int]:
+        """Where it stands: the file, the line and the column. It is the same in every syntax tree."""
+        return self.unit.path, self.node.lineno, self.node.col_offset
+
+    @property
     def qualified(self) -> str:
         return ".".join(part for part in (self.unit.name, self.scope.qualname, self.node.name) if part)
 

@@ -107,8 +107,8 @@ class Dead:
 
     def release_trees(self, world: SpecializerWorld, needed: Collection[Unit] = ()) -> None:
         """Let go of the syntax trees of a world once there are many, but for those `needed`."""
-        if world.release(needed):
-            self._classes = None
+        if world.release(needed) and self._classes is not None:
+            self._classes[1].forget_nodes()
 
     def _look(self, path: str, data: bytes) -> None:
         self._formed.look(path, data)

@@ -20,7 +20,7 @@ _NEUTRAL = frozenset(["abc.ABC", "object", "typing.Generic", "typing.Protocol"])
 
 
 class Reflection:
-    """Answers about the look-ups of one world."""
+    """Answers about the look-ups of one world. They hold no nodes, and outlive the syntax trees."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Reflection:
 
     def sees_class(self, cls: Class) -> bool:
         """May a method of the class be looked up by a name that no text shows?"""
-        key = cls.node
+        key = cls.place
         if key not in self._answers:
             self._answers[key] = self._sees_class(cls)
         return self._answers[key]

@@ -13,7 +13,7 @@ from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.class_uses import is_named
 from builder.specialize.folding.relations import UNKNOWN, Relations, relations
-from builder.specialize.text_index.text_search import classes_called, glimpsed_on, nodes_on
+from builder.specialize.text_index.text_search import classes_called, glimpsed_on, nodes_like, nodes_on
 from builder.specialize.world import SpecializerWorld, Unit, question
 
 
@@ -153,21 +153,20 @@ def changed_outside(world: SpecializerWorld, cls: str) -> bool:
 
     for path in sorted(world.words.holders(cls.encode())):
         unit = world.unit(path)
-        for node in nodes_on(unit, cls):
-            call = unit.module.parents.get(node)
-            if isinstance(call, ast.keyword):
-                call = unit.module.parents.get(call)
-            if not isinstance(call, ast.Call) or call.func is node or node not in _given(call):
-                continue
-            named = Evaluator(world, unit).qualified(call.func, unit.scope_of(call))
-            outside = isinstance(named, str) and not _is_inside(world, named)
-            if names_of(node)[:1] == (cls,) and outside and named not in _ASKS:
-                return True
+        for call in nodes_like(unit, cls, "class given to a call", lambda node: _is_given(node, cls)):
+            if isinstance(call, ast.Call):
+                named = Evaluator(world, unit).qualified(call.func, unit.scope_of(call))
+                if isinstance(named, str) and not _is_inside(world, named) and named not in _ASKS:
+                    return True
     return False
 
 
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
+def _is_given(node: ast.AST, cls: str) -> bool:
+    """Is this a call that gets something of this last name?"""
+    if not isinstance(node, ast.Call):
+        return False
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return any(names_of(each)[:1] == (cls,) for each in given)
 
 
 def _bound(node: ast.ClassDef) -> Iterator[str]:

@@ -49,8 +49,9 @@ def extents(module: Module) -> Extents:
     return numbers.tobytes()
 
 
-def glimpse(data: bytes, where: Extents, lines: Sequence[int]) -> ast.Module | None:
-    """The tree of the statements that span one of the 1-based, sorted `lines` of the text `data`.
+def glimpse(data: bytes, where: Extents, lines: Sequence[int]) -> tuple[ast.Module, int] | None:
+    """The tree of the statements that span one of the 1-based, sorted `lines` of the text `data`, and how
+    many bytes they are.
 
     None where that is most of the file, or does not parse alone.
     """
@@ -66,7 +67,7 @@ def glimpse(data: bytes, where: Extents, lines: Sequence[int]) -> ast.Module | N
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(bytes(text))
+            return ast.parse(bytes(text)), len(text) - at
     except SyntaxError:  # `a = 1; \` goes on in the next line
         return None
 

@@ -77,6 +77,7 @@ class Unit:
         if module is not None:
             self._learn_extents(module)
         self._scopes: Scopes | None = None
+        self._glimpsed = 0  # bytes in glimpses since the tree was let go of
         #: what others derive from this file, by their own key: values without and with parts of the tree
         self.cache: dict[str, object] = {}
         self.tree_cache: dict[str, object] = {}
@@ -130,13 +131,20 @@ class Unit:
         self._answers.get(_EXTENTS, lambda: extents(module))
 
     def glimpse(self, lines: Sequence[int]) -> ast.Module:
-        """The syntax tree, or one without statements that span none of these 1-based, sorted lines."""
+        """The syntax tree, or one without statements that span none of these 1-based, sorted lines.
+
+        Once all of its glimpses are as long as the file it is parsed, so that they never cost much more.
+        """
         where = self._answers.known.get(_EXTENTS)
-        if where is not None and self._module is None and not parsed_lately(self._raw, self.path):
-            found = glimpse(self.text, where, lines)
-            if found is not None:
-                return found
-        return self.module.tree
+        plenty = self._glimpsed > len(self._raw)
+        if where is None or plenty or self._module is not None or parsed_lately(self._raw, self.path):
+            return self.module.tree
+        found = glimpse(self.text, where, lines)
+        if found is None:
+            return self.module.tree
+        tree, size = found
+        self._glimpsed += size
+        return tree
 
     def holds(self, tree: ast.Module) -> bool:
         """Is this the syntax tree of the whole file, as the file has it now?"""
@@ -186,6 +194,8 @@ class Unit:
         Nobody may hold nodes of it then. A file of which something leaves keeps its tree.
         """
         if not self.leaving and not self.hidden:
+            if self._module is not None:
+                self._glimpsed = 0
             self._module = self._scopes = None
             self.tree_cache.clear()
 

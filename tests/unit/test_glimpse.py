@@ -20,7 +20,8 @@ from builder.specialize.world import Unit
 
 def glimpsed(text: str, *lines: int) -> ast.Module | None:
     module = parse(text.encode(), "a.py")
-    return glimpse(module.data, extents(module), lines)
+    found = glimpse(module.data, extents(module), lines)
+    return found[0] if found is not None else None
 
 
 def said(nodes: Sequence[ast.AST]) -> list[str]:
@@ -44,7 +45,8 @@ def test_random_programs(seed: int, chosen: int) -> None:
     names = sorted({node.id for node in ast.walk(whole.module.tree) if isinstance(node, ast.Name)})
     for name in Random(chosen).sample(names, min(3, len(names))):
         lines = sorted(lines_with(whole, [name.encode()]))
-        part = glimpse(whole.module.data, extents(whole.module), lines)
+        found = glimpse(whole.module.data, extents(whole.module), lines)
+        part = found[0] if found is not None else None
         alone = Unit("random.py", "random", data)
         alone.glimpse = lambda lines, part=part: part or whole.module.tree  # type: ignore[method-assign]
         assert said(list(glimpsed_on(alone, name))) == said(list(nodes_on(whole, name)))
@@ -87,3 +89,15 @@ def test_most_of_a_file_is_left_to_the_whole_tree() -> None:
 def test_a_file_whose_tree_is_there_is_not_parsed_again() -> None:
     unit = Unit("a.py", "a", b"a = 1\nb = 2\nc = 3\nd = 4\n")
     assert unit.glimpse([2]) is unit.module.tree
+
+
+def test_a_file_is_parsed_once_its_glimpses_are_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builder.specialize.world.parsed_lately", lambda raw, path: False)
+    unit = Unit("a.py", "a", FILLER.encode())
+    for _ in range(2):
+        unit.release()
+        asked = 0
+        while not unit.releasable:
+            unit.glimpse([3])
+            asked += 1
+        assert 15 < asked < 30

@@ -25,7 +25,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class KeywordLines:
-    """KeywordLines of a text, 1-based and sorted; None: they are not known.
+    """The lines of a text that may hold certain keywords, 1-based and sorted; None: they are not known.
 
     `declaring`: those that may hold `global` or `nonlocal`. A function that spans none of them binds nothing
     outside of itself, and is looked into only when its scope is asked for. `binding`: those that may hold
@@ -92,7 +92,7 @@ class Scopes:
     """Every scope of a module, by its node."""
 
     def __init__(self, tree: ast.Module, lines: KeywordLines = KeywordLines()) -> None:
-        """`lines`: what the text tells about lines; they save work."""
+        """`lines`: those of the text of the tree; what spans none of them need not be looked at."""
         self.root = Scope(tree, None, "module", "")
         self.by_node: dict[ast.AST, Scope] = {tree: self.root}
         self.waiting: dict[ast.AST, Scope] = {}

@@ -58,11 +58,11 @@ def entry_counted(world: SpecializerWorld, key: str, listed: str) -> bool:
             unit = world.unit(path)
         except SyntaxError:
             return True
-        for node in nodes_like(unit, word, f"takes the entry {key!r}", lambda node: _takes(node, key)):
-            if isinstance(node, ast.expr) and _Counts(Evaluator(world, unit)).of(
-                node, unit.scope_of(node), bool(listed)
-            ):
-                return True
+        nodes = nodes_like(unit, word, f"takes the entry {key!r}", lambda node: _takes(node, key))
+        taken = [node for node in nodes if isinstance(node, ast.expr)]
+        counts = _Counts(Evaluator(world, unit)) if taken else None
+        if counts and any(counts.of(node, unit.scope_of(node), bool(listed)) for node in taken):
+            return True
     return not word
 
 

@@ -13,7 +13,7 @@ from builder.source.ops import Op
 from builder.source.parse import Module
 from builder.source.splice import splice
 from builder.specialize.results import Mismatch
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 
 class CheckedEdits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from builder.specialize.evaluating.scopes import Binding, Scope
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 
 def defined(unit: Unit) -> frozenset[str]:

@@ -17,7 +17,8 @@ from builder.specialize.dead_code.hierarchy import INERT_BASES, Hierarchy
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.given_fields import Makers, given_uses
 from builder.specialize.leftovers import Leftover, use_of
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _COPIES = frozenset(["list", "set", "sorted", "tuple"])

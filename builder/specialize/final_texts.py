@@ -12,7 +12,7 @@ from builder.specialize.dead_code.empty_module import is_empty_module
 from builder.specialize.format_edits import format_edits, format_files
 from builder.specialize.results import Mismatch
 from builder.specialize.text_index.content_answers import AnswerCache
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)

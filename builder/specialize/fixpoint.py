@@ -33,7 +33,8 @@ from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.module_bindings import BindingsCache
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.relevant_lines import import_hits
-from builder.specialize.world import MAX_HELD, Memory, SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import MAX_HELD, Memory, SpecializerWorld
 
 MAX_ROUNDS = 40
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")

@@ -13,7 +13,8 @@ from builder.specialize.folding.reads import names_given
 from builder.specialize.folding.relatives import is_own_class
 from builder.specialize.leftovers import Leftover, use_of
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 #: Functions that call what they are given first, with what they are given besides.
 _CALLERS = frozenset(["functools.partial", "functools.partialmethod", "itertools.starmap", "map"])

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from builder.specialize.text_index.module_bindings import Imported, imported
 from builder.specialize.text_index.text_search import glimpsed_scopes, nodes_on
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 
 def modules_held(world: SpecializerWorld, unit: Unit) -> frozenset[str]:

@@ -11,7 +11,8 @@ from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Comprehension, Function, Scope
 from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
 from builder.specialize.text_index.text_search import Lines, children, statements, touches
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 _SCOPED = (*Function, *Comprehension, ast.ClassDef)
 

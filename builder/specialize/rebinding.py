@@ -18,7 +18,8 @@ from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, Writes, writes_of
 from builder.specialize.text_index.text_search import fields_of, glimpsed_on, nodes_on, refers
-from builder.specialize.world import SpecializerWorld, Unit, question
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld, question
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 

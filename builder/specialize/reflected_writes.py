@@ -15,7 +15,7 @@ from builder.specialize.world import SpecializerWorld
 if TYPE_CHECKING:
     from builder.specialize.evaluating.evaluate import Evaluator
     from builder.specialize.evaluating.scopes import Scope
-    from builder.specialize.world import Unit
+    from builder.specialize.unit import Unit
 
 #: One of these words must be in a file that writes names in another way than by a statement.
 REFLECTION = (

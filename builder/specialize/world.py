@@ -5,20 +5,15 @@ A world is frozen during a round, so that the order of files and the number of w
 
 from __future__ import annotations
 
-import ast
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from builder.graph.names import imported_module, package_of
-from builder.source.encoding import BOM, decoded
-from builder.source.glimpse import extents, glimpse
-from builder.source.parse import Module, asked_bytes, line_starts, parse, parsed_lately
+from builder.graph.names import package_of
+from builder.source.parse import asked_bytes
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
-from builder.specialize.evaluating.scopes import Binding, Comprehension, KeywordLines, Scope, Scopes
-from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers, Question, answers_of
+from builder.specialize.evaluating.scopes import Binding
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.module_bindings import (
     BindingsCache,
@@ -28,6 +23,7 @@ from builder.specialize.text_index.module_bindings import (
     module_bindings,
 )
 from builder.specialize.text_index.outline import Outline
+from builder.specialize.unit import Unit
 
 #: name -> a question about the whole program whose answer is a function of its files
 QUESTIONS: dict[str, Callable[..., bool]] = {}
@@ -41,182 +37,10 @@ def question(function: Q) -> Q:
     return function
 
 
-T = TypeVar("T")
-
 #: Of how many bytes of source the syntax trees are held, beside those of which something leaves.
 MAX_HELD = 5_000_000
 #: The trees are counted each time that this part of MAX_HELD was parsed: an eighth. There are many units.
 _COUNTED_PER_LIMIT = 8
-#: The questions whether a content is Python, and where its statements are.
-_PARSES = ("parses",)
-_EXTENTS = ("extents",)
-_DECLARE = (b"global", b"nonlocal")
-_BIND = (b"lambda", b"for", b":=")
-
-
-class Unit:
-    """One file: its module name, syntax tree and scopes."""
-
-    def __init__(
-        self,
-        path: str,
-        name: str,
-        data: bytes,
-        module: Module | None = None,
-        answers: ContentAnswers | None = None,
-    ) -> None:
-        """`module`: the same bytes, parsed already; `answers`: what is known of them. Raises SyntaxError."""
-        self.path = path
-        self.name = name
-        self._raw = data
-        self._module = module
-        self._answers = answers if answers is not None else answers_of(data)
-        if module is None and not self._answers.known.get(_PARSES):
-            self._module = module = parse(data, path)
-        self._answers.known[_PARSES] = True
-        if module is not None:
-            self._learn_extents(module)
-        self._scopes: Scopes | None = None
-        self._glimpsed = 0  # bytes in glimpses since the tree was let go of
-        #: what others derive from this file, by their own key: values without and with parts of the tree
-        self.cache: dict[str, object] = {}
-        self.tree_cache: dict[str, object] = {}
-        # what leaves at the end of the round: statements and imported names, and the lines (first, last)
-        # of statements that have their lines for themselves
-        self.leaving: set[ast.AST] = set()
-        self.hidden: list[tuple[int, int]] = []
-        # imports of which all names leave, while their module still runs
-        self.running: set[ast.AST] = set()
-
-    @property
-    def version(self) -> int:
-        """Changes when more of this file is known to leave."""
-        return len(self.leaving)
-
-    @property
-    def package(self) -> str:
-        return package_of(self.path, self.name)
-
-    @property
-    def digest(self) -> str:
-        """A digest of the bytes."""
-        return self._answers.digest
-
-    def told(self, question: Question, find: Callable[[], T]) -> T:
-        """What `find` gives, which must depend on the bytes of the file alone; it is found out once.
-
-        Once something of the file leaves, it is found out each time.
-        """
-        return find() if self.leaving or self.hidden else self._answers.get(question, find)
-
-    @contextmanager
-    def briefly(self) -> Iterator[None]:
-        """Lets go of the syntax tree at the end, unless it was there before. Nobody may hold nodes of it."""
-        held = self._module is not None
-        try:
-            yield
-        finally:
-            if not held:
-                self.release()
-
-    @property
-    def module(self) -> Module:
-        """The text with its syntax tree, which stays the same one until it is released."""
-        if self._module is None:
-            self._module = module = parse(self._raw, self.path)
-            self._learn_extents(module)
-        return self._module
-
-    def _learn_extents(self, module: Module) -> None:
-        self._answers.get(_EXTENTS, lambda: extents(module))
-
-    def glimpse(self, lines: Sequence[int]) -> ast.Module:
-        """The syntax tree, or one without statements that span none of these 1-based, sorted lines.
-
-        Once all of its glimpses are as long as the file it is parsed, so that they never cost much more.
-        """
-        where = self._answers.known.get(_EXTENTS)
-        plenty = self._glimpsed > len(self._raw)
-        if where is None or plenty or self._module is not None or parsed_lately(self._raw, self.path):
-            return self.module.tree
-        found = glimpse(self.text, where, lines)
-        if found is None:
-            return self.module.tree
-        tree, size = found
-        self._glimpsed += size
-        return tree
-
-    def holds(self, tree: ast.Module) -> bool:
-        """Is this the syntax tree of the whole file, as the file has it now?"""
-        return self._module is not None and self._module.tree is tree
-
-    @property
-    def text(self) -> bytes:
-        """The text in UTF-8, without a byte order mark: `module.data`, for which nothing is parsed."""
-        return self._module.data if self._module is not None else decoded(self._raw).removeprefix(BOM)
-
-    @property
-    def bom(self) -> bool:
-        """Does the file begin with a byte order mark?"""
-        return self._raw.startswith(BOM)
-
-    @property
-    def starts(self) -> list[int]:
-        """`module.starts`, for which nothing is parsed."""
-        return self._module.starts if self._module is not None else line_starts(self.text)
-
-    @property
-    def scopes(self) -> Scopes:
-        """The scopes of the syntax tree."""
-        if self._scopes is None:
-            self._scopes = Scopes(self.module.tree, KeywordLines(self._with(_DECLARE), self._with(_BIND)))
-        return self._scopes
-
-    def _with(self, words: Iterable[bytes]) -> list[int]:
-        """The lines with one of these words, or with a longer one that holds it; 1-based and sorted."""
-        data, starts, lines = self.module.data, self.module.starts, set()
-        for word in words:
-            at = data.find(word)
-            while at >= 0:
-                line = bisect_right(starts, at)
-                lines.add(line)
-                at = data.find(word, starts[line])
-        return sorted(lines)
-
-    @property
-    def releasable(self) -> int:
-        """The bytes of source whose syntax tree `release` lets go of."""
-        return 0 if self._module is None or self.leaving or self.hidden else len(self._raw)
-
-    def release(self) -> None:
-        """Let go of the syntax tree, which takes 40 times its text; whoever asks again has another one.
-
-        Nobody may hold nodes of it then. A file of which something leaves keeps its tree.
-        """
-        if not self.leaving and not self.hidden:
-            if self._module is not None:
-                self._glimpsed = 0
-            self._module = self._scopes = None
-            self.tree_cache.clear()
-
-    def scope_of(self, node: ast.AST) -> Scope:
-        """The scope in which a node is evaluated."""
-        parents = self.module.parents
-        below, at, outside = node, parents.get(node), False
-        while at is not None:
-            if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and below in at.body:
-                return self.scopes.of(at)
-            if isinstance(at, ast.Lambda) and below is at.body:
-                return self.scopes.of(at)
-            if isinstance(at, Comprehension) and not (outside and below is at.generators[0]):
-                return self.scopes.of(at)
-            outside = isinstance(at, ast.comprehension) and below is at.iter
-            below, at = at, parents.get(at)
-        return self.scopes.root
-
-    def absolute(self, node: ast.ImportFrom) -> str:
-        """The absolute module of `from X import ...`."""
-        return imported_module(node, self.package)
 
 
 @dataclass

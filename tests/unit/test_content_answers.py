@@ -16,7 +16,7 @@ from builder.specialize.program import Memo, Policy, Program
 from builder.specialize.text_index.content_answers import AnswerCache, Question
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.text_search import loads
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 BEFORE = b"from pkg.b import gone, kept\n\n\ndef f():\n    gone()\n    return kept()\n"
 AFTER = b"from pkg.b import gone, kept\n\n\ndef f():\n    return kept()\n"

@@ -15,7 +15,7 @@ from builder.source.encoding import BOM
 from builder.source.glimpse import extents, glimpse
 from builder.source.parse import parse
 from builder.specialize.text_index.text_search import glimpsed_on, lines_with, nodes_on
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 
 def glimpsed(text: str, *lines: int) -> ast.Module | None:
@@ -92,7 +92,7 @@ def test_a_file_whose_tree_is_there_is_not_parsed_again() -> None:
 
 
 def test_a_file_is_parsed_once_its_glimpses_are_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("builder.specialize.world.parsed_lately", lambda raw, path: False)
+    monkeypatch.setattr("builder.specialize.unit.parsed_lately", lambda raw, path: False)
     unit = Unit("a.py", "a", FILLER.encode())
     for _ in range(2):
         unit.release()

@@ -9,7 +9,7 @@ import pytest
 
 from builder.specialize.folding import relations
 from builder.specialize.folding.relatives import _taken
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 ROOT = Path(__file__).parents[2]
 

@@ -20,7 +20,7 @@ from builder.specialize.text_index.text_search import (
     refers,
     statements,
 )
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 
 def unit_of(text: str) -> Unit:
@@ -90,7 +90,7 @@ def test_classes_are_found_by_name_whether_or_not_the_tree_is_held(held: bool) -
 
 
 def test_a_file_without_such_a_node_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("builder.specialize.world.parsed_lately", lambda raw, path: False)
+    monkeypatch.setattr("builder.specialize.unit.parsed_lately", lambda raw, path: False)
     unit = unit_of("def f():\n    return a.b\n\n\n" + "x = 1\n" * 50)
     for kind, found in ((ast.Lambda, 0), (ast.Return, 1)):
         unit.release()

@@ -10,7 +10,8 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.text_search import nodes_like
-from builder.specialize.world import SpecializerWorld, Unit, question
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld, question
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

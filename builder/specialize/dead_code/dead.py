@@ -31,7 +31,8 @@ from builder.specialize.text_index.text_search import (
     refers_within,
     string_names,
 )
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 #: A name that occurs more often than this outside definitions is alive for all practical purposes.
 _MAX_USES_READ = 12

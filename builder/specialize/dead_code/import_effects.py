@@ -25,7 +25,8 @@ from builder.specialize.folding.relatives import class_of_self
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.world import SpecializerWorld, Unit, question
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld, question
 
 #: Modules of the standard library that do something when they are imported.
 _LOUD = frozenset(

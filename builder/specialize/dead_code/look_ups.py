@@ -16,7 +16,8 @@ from builder.specialize.evaluating.names import text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.text_search import children, lines_with
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 #: Functions that read an attribute whose name is their second argument.
 _READS = frozenset(["getattr", "hasattr", "getattr_static", "__getattribute__"])

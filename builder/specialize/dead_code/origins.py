@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from builder.specialize.dead_code.class_statements import Function, is_protocol, makes_own
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Binding, Scope
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 #: Functions that give what they are given, its elements or its class.
 _PASS_ON = frozenset(

@@ -11,7 +11,8 @@ from builder.specialize.dead_code.spelled_names import scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
 from builder.specialize.evaluating.scopes import Binding, Scope
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 #: Modules of the standard library with classes of which an object need not inherit.
 _ABSTRACT = frozenset(

@@ -13,7 +13,8 @@ from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 #: Bases outside of the program that say nothing of what an object is.
 _NEUTRAL = frozenset(["abc.ABC", "object", "typing.Generic", "typing.Protocol"])

@@ -12,7 +12,8 @@ from builder.specialize.evaluating.names import names_of
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import DEFINITIONS, nodes_on
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 #: Functions that read every name of a module or a function, also one that an import adds.
 _READ_ALL = (b"dir", b"eval", b"exec", b"globals", b"locals", b"vars")

@@ -11,7 +11,8 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.text_index.identifier_index import IdentifierIndex, identifier_counts
 from builder.specialize.text_index.text_search import nodes_on, possible_names
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 #: In so many files at most the calls of a function are looked at.
 MAX_HOLDERS = 12

@@ -28,7 +28,8 @@ from builder.specialize.text_index.text_search import (
     loads,
     nodes_on,
 )
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 _IMPORT = re.compile(rb"import\b[^\n;#]*")
 

@@ -24,7 +24,8 @@ from builder.specialize.folding.flow import (
     runs_later,
     runs_now,
 )
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 Value = KnownValue | Gone | None
 _BUILTINS = frozenset(["hasattr", "getattr", "isinstance", "issubclass", "bool", "int"])

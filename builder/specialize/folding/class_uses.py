@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.text_index.glance import heads, makes_classes
 from builder.specialize.text_index.text_search import nodes_on
-from builder.specialize.world import SpecializerWorld, Unit, question
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld, question
 
 #: Functions that only ask about the classes that they are given.
 _ASK = frozenset(["isinstance", "issubclass", "super", "cast", "TypeVar", "NewType"])

@@ -15,7 +15,8 @@ from builder.specialize.folding.numbering import filled, numbers, stored
 from builder.specialize.folding.reads import may_own, some_read
 from builder.specialize.folding.relatives import class_of_self, is_own_class
 from builder.specialize.text_index.text_search import nodes_like
-from builder.specialize.world import SpecializerWorld, Unit, question
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld, question
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _COUNTS = frozenset(
@@ -70,9 +71,9 @@ def _takes(node: ast.AST, key: str) -> bool:
     """Does an expression take the entry of a key: `a["key"]`, `a.get("key")`?"""
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Load) and _is_text(node.slice, key)
-    methods = ("get", "pop", "setdefault")
-    called = isinstance(node, ast.Call) and getattr(node.func, "attr", "") in methods
-    return called and bool(node.args) and _is_text(node.args[0], key)  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    return getattr(node.func, "attr", "") in ("get", "pop", "setdefault") and _is_text(node.args[0], key)
 
 
 def _is_text(node: ast.expr, said: str) -> bool:

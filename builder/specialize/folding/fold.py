@@ -19,7 +19,8 @@ from builder.specialize.folding.flow import exits
 from builder.specialize.folding.imports import Imports, suppressed
 from builder.specialize.folding.only_defines import only_defines
 from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 #: Conditions that hold a literal True or False: edits put them there.
 _LITERAL = re.compile(

@@ -18,7 +18,8 @@ from builder.specialize.folding.counting import counted
 from builder.specialize.folding.positions import KEPT, KEYS, TAKEN, unseen
 from builder.specialize.folding.reads import some_read
 from builder.specialize.text_index.text_search import glimpsed_on, nodes_on
-from builder.specialize.world import SpecializerWorld, Unit, question
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld, question
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _COLLECTIONS = (ast.Dict, ast.List, ast.Set, ast.Tuple)

@@ -10,7 +10,8 @@ from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.relatives import class_of_self, may_share_objects
 from builder.specialize.text_index.text_search import glimpsed_on, nodes_like, nodes_on
-from builder.specialize.world import SpecializerWorld, Unit
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld
 
 #: Functions and methods that take an attribute or an item whose name is a text.
 _LOOK_UPS = frozenset(["getattr", "getattr_static", "__getattribute__", "attrgetter"])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from builder.source.layout import suites
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.text_index.text_search import first_line, nodes_on
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 #: Stands for a base that the text does not name, and for `type`, whose instances are classes.
 UNKNOWN = "type"

@@ -14,7 +14,8 @@ from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.class_uses import is_named
 from builder.specialize.folding.relations import UNKNOWN, Relations, relations
 from builder.specialize.text_index.text_search import classes_called, glimpsed_on, nodes_like, nodes_on
-from builder.specialize.world import SpecializerWorld, Unit, question
+from builder.specialize.unit import Unit
+from builder.specialize.world import SpecializerWorld, question
 
 
 def may_share_objects(world: SpecializerWorld, one: str, other: str) -> bool:
@@ -227,10 +228,10 @@ def _lends(world: SpecializerWorld, cls: str) -> bool:
 
 def _taken(unit: Unit, cls: str, methods: set[str]) -> Iterator[ast.Attribute]:
     """Where one of the methods is taken from a class by name."""
-    if not re.search(rb"\b%s(?:[\s)\\]|#[^\r\n]*[\r\n])*\." % re.escape(cls.encode()), unit.text):
-        return  # nearly every file, which need not be parsed
 
     def find() -> frozenset[str]:
+        if not re.search(rb"\b%s(?:[\s)\\]|#[^\r\n]*[\r\n])*\." % re.escape(cls.encode()), unit.text):
+            return frozenset()  # nearly every file, of which nothing need be parsed
         return frozenset(taken.attr for taken in _taken_from(glimpsed_on(unit, cls), cls))
 
     if not methods.isdisjoint(unit.told(("taken from class", cls), find)):

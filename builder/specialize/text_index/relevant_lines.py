@@ -14,7 +14,7 @@ from builder.source.layout import suites
 from builder.specialize.text_index.outline import imports
 from builder.specialize.text_index.shared_words import shared_words
 from builder.specialize.text_index.text_search import Lines, lines_with, statements, touches
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from builder.source.fields import inner_fields, inner_nodes
 from builder.source.glimpse import spans
 from builder.specialize.evaluating.scopes import Scopes
-from builder.specialize.world import Unit
+from builder.specialize.unit import Unit
 
 Lines = Sequence[int]  # 1-based, sorted
 

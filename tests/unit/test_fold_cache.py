@@ -13,7 +13,7 @@ from small_package import FACTS, module_of, run
 from test_fixpoint import FILES
 
 from builder.specialize import fixpoint
-from builder.specialize import world as world_module
+from builder.specialize import unit as unit_module
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fold_cache import FoldRecord, RecordingWorld
 from builder.specialize.text_index.module_bindings import BindingsCache, ModuleBindings
@@ -113,7 +113,7 @@ def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.
 
     first = answers()
     assert first == ["a", "c.d", "pkg.x.h", "pkg.f.i", "pkg.x.j"]
-    monkeypatch.setattr(world_module, "parse", lambda data, path: pytest.fail(f"{path} is parsed"))
+    monkeypatch.setattr(unit_module, "parse", lambda data, path: pytest.fail(f"{path} is parsed"))
     assert answers() == first
 
 

@@ -16,8 +16,8 @@ from builder.source.fields import nodes
 from builder.source.parents import Parents
 
 _SPACE = b" \t\f\r\n\\"
-#: The bytes of source of which the trees are kept though nobody holds them.
-MAX_RECENT = 2_000_000
+#: The bytes of source of which the trees are kept though nobody holds them. A tree takes 30 times its source.
+MAX_RECENT = 20_000_000
 
 
 class Module:

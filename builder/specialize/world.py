@@ -38,7 +38,7 @@ def question(function: Q) -> Q:
 
 
 #: Of how many bytes of source the syntax trees are held, beside those of which something leaves.
-MAX_HELD = 5_000_000
+MAX_HELD = 20_000_000
 #: The trees are counted each time that this part of MAX_HELD was parsed: an eighth. There are many units.
 _COUNTED_PER_LIMIT = 8
 

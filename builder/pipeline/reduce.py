@@ -20,7 +20,7 @@ from builder.pipeline.specialization_memo import digest_of, recall_or_run
 from builder.pipeline.unreached import narrowed, output_summaries
 from builder.select.patterns import PatternSet
 from builder.specialize.evaluating.facts import Facts
-from builder.specialize.fixpoint import specialize
+from builder.specialize.fixpoint import Session, specialize
 from builder.specialize.leftovers import Leftover
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
 from builder.specialize.results import Specialized
@@ -69,8 +69,9 @@ def reduce(
     known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
     earlier = run.recalled.summaries if run.recalled else {}
     reported: set[tuple[str, str, str]] = set()
+    session = Session()
     for number in range(1, _MAX_PASSES + 1):
-        specialized, followed = specialize_once(output, pruned, setting, run)
+        specialized, followed = specialize_once(output, pruned, setting, run, session)
         run.stop(_unresolved(specialized, reported, pruned, setting, output))
         run.stop(followed.problems)
         total = total.then(specialized)
@@ -113,7 +114,11 @@ def _place(use: Leftover) -> tuple[str, str, str]:
 
 
 def specialize_once(
-    files: Snapshot, pruned: Pruned, setting: Setting, run: Run | None = None
+    files: Snapshot,
+    pruned: Pruned,
+    setting: Setting,
+    run: Run | None = None,
+    session: Session | None = None,
 ) -> tuple[Specialized, lockstep.Followed]:
     """What follows from the facts and from what is gone: in Python, then in native code.
 
@@ -121,7 +126,7 @@ def specialize_once(
     """
 
     def specialized_now() -> Specialized:
-        return _specialize(files, pruned, setting, run.memo if run else NO_MEMO)
+        return _specialize(files, pruned, setting, run.memo if run else NO_MEMO, session)
 
     if run is None:
         specialized = specialized_now()
@@ -134,7 +139,9 @@ def specialize_once(
     return specialized, lockstep.follow(files.replace(specialized.files), setting.upstream, batches)
 
 
-def _specialize(files: Snapshot, pruned: Pruned, setting: Setting, memo: Memo) -> Specialized:
+def _specialize(
+    files: Snapshot, pruned: Pruned, setting: Setting, memo: Memo, session: Session | None = None
+) -> Specialized:
     upstream, manifest, opaque = setting.upstream, setting.manifest, setting.opaque
     readable = [p for p in python_paths(files) if p not in opaque]
     before = [p for p in python_paths(upstream) if not is_test(p) and p not in opaque]
@@ -151,7 +158,7 @@ def _specialize(files: Snapshot, pruned: Pruned, setting: Setting, memo: Memo) -
         frozen=setting.ours,
         stays=_stubs(manifest),
     )
-    return specialize(program, policy, memo)
+    return specialize(program, policy, memo, session)
 
 
 def _digest(files: Snapshot, pruned: Pruned, setting: Setting) -> str:

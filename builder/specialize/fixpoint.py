@@ -51,15 +51,49 @@ Uses = tuple[list[Leftover], tuple[tuple[Question, Answer], ...]]
 Dirty = dict[str, set[str] | None]
 
 
-def specialize(program: Program, policy: Policy, memo: Memo = NO_MEMO) -> Specialized:
+class Session:
+    """A program that was specialized, and that can go on when more of its files leave."""
+
+    def __init__(self) -> None:
+        self._fixpoint: _Fixpoint | None = None
+        self._policy: Policy | None = None
+
+    def holds(self, program: Program, policy: Policy) -> bool:
+        """Is this program what was left of the one before, without some of its files?"""
+        before = self._fixpoint
+        return (
+            before is not None
+            and self._policy is not None
+            and policy.facts == self._policy.facts
+            and policy.frozen == self._policy.frozen
+            and policy.stays == self._policy.stays
+            and program.removed >= frozenset(before.removed)
+            and program.upstream.keys() == before.upstream.keys()
+            and all(before.files.get(path) == readable(data) for path, data in program.files.items())
+        )
+
+    def run(self, program: Program, policy: Policy, memo: Memo) -> Specialized:
+        """Specialize a program, or go on with the one before."""
+        if self.holds(program, policy):
+            assert self._fixpoint is not None
+            return self._fixpoint.go_on(frozenset(program.files), program.removed)
+        texts = {path: readable(data) for path, data in program.files.items()}
+        upstream = {path: readable(data) for path, data in program.upstream.items()}
+        decoded = replace(program, files=texts, upstream=upstream)
+        self._policy = policy
+        self._fixpoint = _Fixpoint(decoded, policy, memo if policy.check else replace(memo, folds=None))
+        return self._fixpoint.run()
+
+
+def specialize(
+    program: Program, policy: Policy, memo: Memo = NO_MEMO, session: Session | None = None
+) -> Specialized:
     """Specialize a program: fold what the facts decide, cascade what is gone and clean up after both.
 
     Never raises for what the program holds: what cannot be done is among the result's mismatches.
+    `session`: of the same program with more files, which then goes on from its end.
     """
-    texts = {path: readable(data) for path, data in program.files.items()}
-    upstream = {path: readable(data) for path, data in program.upstream.items()}
-    decoded = replace(program, files=texts, upstream=upstream)
-    result = _Fixpoint(decoded, policy, memo if policy.check else replace(memo, folds=None)).run()
+    result = (session or Session()).run(program, policy, memo)
     for path, data in list(result.files.items()):
         try:
             result.files[path] = encoded(data, program.files[path])
@@ -103,6 +137,8 @@ class _Fixpoint:
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
         self.broken: set[Leftover] = set()  # what no fold could keep as it is
         self.hindrances: dict[str, frozenset[tuple[str, ...]]] = {}
+        self.laid_out: set[str] = set()  # paths that got another layout at the end
+        self.touched: set[str] | None = None  # when this goes on: what was folded or changed
 
     def world(self) -> SpecializerWorld:
         return SpecializerWorld(
@@ -117,6 +153,41 @@ class _Fixpoint:
         first = self.files_with(self.facts.needles) | self.importing_gone() | set(self.edited())
         dirty: Dirty = {**self.news()}
         dirty.update(dict.fromkeys(first))
+        return self.settle(dirty)
+
+    def go_on(self, files: frozenset[str], removed: frozenset[str]) -> Specialized:
+        """Go on after the end, when only some of the files are left and more modules are `removed`."""
+        leaving = self.files.keys() - files
+        lost = {self.names[path].rpartition(".")[2] for path in leaving}
+        for path in sorted(leaving):
+            self.words.remove(path)
+            self.cleaner.leave(path, self.files.pop(path))
+            self.units.pop(path, None)
+            self.outlines.pop(path, None)
+            for told in (self.methods, self.hindrances, self.uncertain, self.wanted, self.memory.local):
+                told.pop(path, None)  # type: ignore[attr-defined]
+        for path in self.laid_out:
+            if path in self.files:
+                self.words.replace(path, self.files[path])
+                self.cleaner.replace(path, self.files[path])
+        self.links.renew(self.files)
+        self.removed = removed
+        self.removed_files = {
+            self.names[p]: d for p, d in self.upstream.items() if p not in self.files and p in self.names
+        }
+        self.first = dict(self.files)
+        self.result = Specialized({})
+        self.oracle.mismatches = []
+        self.touched = set()
+        dirty: Dirty = {**self.news()}
+        first = self.importing_gone() | self.unhindered() | (self.files_with(lost) & set(self.edited()))
+        # a place that is told must be that of the final text
+        first |= {path for path in self.laid_out & self.files.keys() if self.uncertain.get(path)}
+        dirty.update(dict.fromkeys(first - self.frozen))
+        return self.settle(dirty)
+
+    def settle(self, dirty: Dirty) -> Specialized:
+        """Fold and clean until nothing changes, and finish."""
         try:
             cleaned = -1  # the edits when everything was clean
             while self.result.rounds < MAX_ROUNDS:
@@ -252,6 +323,8 @@ class _Fixpoint:
     # -- rounds -----------------------------------------------------------------------------------
 
     def fold_round(self, dirty: Dirty) -> Dirty:
+        if self.touched is not None:
+            self.touched |= dirty.keys()
         rounds = self.rounds(dirty)
         self.result.rounds += 1
         for found in (r.folded for r in rounds):
@@ -408,7 +481,11 @@ class _Fixpoint:
 
     def finish(self) -> None:
         # what the manifest's own edits wrote is laid out like the rest
-        changed = sorted({*self.edited(), *(p for p, d in self.files.items() if d != self.first[p])})
+        changed = sorted({p for p, d in self.files.items() if d != self.first[p]})
+        if self.touched is None:
+            changed = sorted({*self.edited(), *changed})
+        else:
+            self.touched |= set(changed)
         texts = FinalTexts(
             self.files, self.original, self.names, self.world().unit, self.units, self.oracle,
             self.answers,
@@ -424,9 +501,12 @@ class _Fixpoint:
                 self.result.emptied.append(path)
             if final.data != self.files[path]:
                 self.units.pop(path, None)
+        self.laid_out = {p for p, data in self.result.files.items() if data != self.files[p]}
         self.files.update(self.result.files)
         names = {name.rpartition(".")[2] for name in self.facts.symbols}
         suspects = self.files_with(names) | set(self.memory.local) | self.wanted.keys()
+        if self.touched is not None:  # of the others it is known
+            suspects &= self.touched
         self.result.leftovers += self.open_uses(
             sorted(path for path in suspects - self.frozen if path in self.files), names
         )

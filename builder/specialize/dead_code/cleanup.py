@@ -85,6 +85,12 @@ class Cleaner:
         counts = self._words.of(path)
         self._dead.replace(path, counts, self._words.replace(path, data), data)
 
+    def leave(self, path: str, data: bytes) -> None:
+        """A kept file leaves as a whole."""
+        self._dead.leave(path, self._words.of(path))
+        self._unused.kept.pop(path, None)
+        self._unused.forget()
+
     def release(self) -> None:
         """Let go of the syntax trees that only cleaning up needs."""
         self._dead.release()

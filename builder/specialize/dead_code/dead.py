@@ -65,6 +65,7 @@ class Dead:
         """`before_unit`: a file as upstream has it; `words`, `links`: the identifiers and imports of the
         program's files as they are now; `answers`: what is known of contents."""
         before, files = program.upstream, program.files
+        self._before = before
         self._frozen = policy.frozen
         self._stays = policy.stays
         self._before_unit = before_unit
@@ -101,6 +102,17 @@ class Dead:
         self._edited.setdefault(path, old)
         self._fell.subtract(more)
         self._look(path, data)
+
+    def leave(self, path: str, counts: Mapping[bytes, int]) -> None:
+        """A kept file leaves as a whole; it had these words."""
+        if path in self._before:
+            self._removed[path] = frozenset(identifier_counts(self._before[path]))
+        self._fell.update(counts)
+        self._edited.pop(path, None)
+        self._used = {name: True for name, used in self._used.items() if used}  # ask again for the others
+        for name in self._defined.pop(path, ()):
+            del self._places[name][path]
+        self._formed.look(path, b"")
 
     def release(self) -> None:
         """Let go of what was found out about the classes of a world, and of its syntax trees."""
@@ -287,7 +299,7 @@ class Dead:
     def _still_referred(self, world: SpecializerWorld, name: bytes) -> bool:
         """Is the file as it was that referred to this name?"""
         path, data, version = self._alive.get(name, ("", b"", 0))
-        return bool(path) and world.files[path] is data and world.unit(path).version == version
+        return bool(path) and world.files.get(path) is data and world.unit(path).version == version
 
     def _learn_uses(self, names: Iterable[bytes]) -> None:
         """Find out which of these names upstream's own code referred to, in one go over its files."""

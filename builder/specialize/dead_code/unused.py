@@ -59,6 +59,10 @@ class Unused:
         self.kept: dict[str, set[tuple[int, str]]] = {}
         self._read: dict[str, dict[str, int]] = {}  # path -> name that is read -> how often it occurs
 
+    def forget(self) -> None:
+        """Ask again which names are read."""
+        self._read.clear()
+
     def imports(self, world: SpecializerWorld, unit: Unit) -> tuple[list[Bound], list[Bound]]:
         """Imported names that nobody reads any more, though upstream's file read them: those that leave, and
         those that leave while the import of their module stays."""

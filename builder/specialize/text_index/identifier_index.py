@@ -41,6 +41,11 @@ class IdentifierIndex:
         """How often the file holds each identifier."""
         return self._counts[path]
 
+    def remove(self, path: str) -> None:
+        """A file leaves; what it held is asked for no more."""
+        for word in self._counts.get(path, ()):
+            self._holders[word].discard(path)
+
     def replace(self, path: str, data: bytes) -> dict[bytes, int]:
         """From now on the file has these bytes; by how much the count of each word changed."""
         return self._change(path, identifier_counts(data))

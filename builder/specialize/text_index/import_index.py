@@ -22,6 +22,11 @@ class ImportIndex:
         """`names`: path -> module; `words`: of the same files, kept up to date by the caller."""
         self._names = names
         self._words = words
+        self.renew(files)
+
+    def renew(self, files: Mapping[str, bytes]) -> None:
+        """From now on these are the files."""
+        names = self._names
         self._modules = {names[path]: path for path in files}
         self._takers: defaultdict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
         self._stars: defaultdict[str, set[str]] = defaultdict(set)

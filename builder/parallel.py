@@ -116,7 +116,7 @@ def little_memory() -> Iterator[None]:
         _SHARES.reset(before)
 
 
-#: Below this many items, or bytes of source in all of them, a second process costs more than it saves: it
+#: Below this many items, or bytes of source in all of them, another process costs more than it saves: it
 #: copies what it touches of this one's memory.
 FORK_FROM = 24
 MIN_WEIGHT = 2_000_000
@@ -125,20 +125,37 @@ MIN_WEIGHT = 2_000_000
 def map_parallel(
     items: Sequence[A], work: Callable[[Sequence[A]], Sequence[T]], weigh: Callable[[A], int]
 ) -> list[T]:
-    """`work(items)`, with half of the items done in a child process; results keep the order of the items.
+    """`work(items)`, shared with a child process for each further core; results keep the order of the items.
 
     `work` gives one result for each item, independent of the other items. `weigh` gives the cost of an
     item in bytes of source.
     """
-    if not _SHARES.get() or len(items) < FORK_FROM or sum(map(weigh, items)) < MIN_WEIGHT:
+    total = sum(map(weigh, items)) if _SHARES.get() else 0
+    if len(items) < FORK_FROM or total < MIN_WEIGHT:
         return list(work(items))
-    shares: tuple[list[int], list[int]] = ([], [])
-    weights = [0, 0]
+    count = max(2, min(_cores(), total // MIN_WEIGHT + 1, len(items) // (FORK_FROM // 2)))
+    shares: list[list[int]] = [[] for _ in range(count)]
+    weights = [0] * count
     for index in sorted(range(len(items)), key=lambda index: (-weigh(items[index]), index)):
-        lighter = weights.index(min(weights))
-        shares[lighter].append(index)
-        weights[lighter] += weigh(items[index])
-    theirs = submit(lambda: work([items[index] for index in shares[1]]))
+        lightest = weights.index(min(weights))
+        shares[lightest].append(index)
+        weights[lightest] += weigh(items[index])
+    theirs = [submit(_part(work, items, share)) for share in shares[1:]]
     results = dict(zip(shares[0], work([items[index] for index in shares[0]]), strict=True))
-    results.update(zip(shares[1], theirs.result(), strict=True))
+    for share, future in zip(shares[1:], theirs, strict=True):
+        results.update(zip(share, future.result(), strict=True))
     return [results[index] for index in range(len(items))]
+
+
+def _part(
+    work: Callable[[Sequence[A]], Sequence[T]], items: Sequence[A], share: Sequence[int]
+) -> Callable[[], Sequence[T]]:
+    return lambda: work([items[index] for index in share])
+
+
+def _cores() -> int:
+    """How many processes may run at a time; BUILDER_JOBS states another number."""
+    given = os.environ.get("BUILDER_JOBS", "")
+    if given.isdigit():
+        return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2

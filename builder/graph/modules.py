@@ -6,11 +6,12 @@ without `__init__.py` is a package like any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from builder.graph.names import module_of
+from builder.parallel import map_parallel
 from builder.tree import GITLINK, SYMLINK, Snapshot
 
 #: Changes whenever `summarise` can give another value for the same bytes.
@@ -127,12 +128,18 @@ def summaries(
     """
     tops = tuple(sorted(packages))
     by_path: dict[str, Summary] = {}
-    for path in sorted(python_paths(snapshot)):
+    paths = sorted(python_paths(snapshot))
+    for path in paths:
         old = known.get(summary_key(path, snapshot.tree[path].blob)) if known else None
-        if old is None:
-            old = summarise(snapshot[path], path, module_of(path, packages) or "", tops)
-        by_path[path] = old
-    return by_path
+        if old is not None:
+            by_path[path] = old
+    todo = [path for path in paths if path not in by_path]
+
+    def made(some: Sequence[str]) -> list[Summary]:
+        return [summarise(snapshot[path], path, module_of(path, packages) or "", tops) for path in some]
+
+    by_path.update(zip(todo, map_parallel(todo, made, lambda path: len(snapshot[path])), strict=True))
+    return {path: by_path[path] for path in paths}
 
 
 def known_of(snapshot: Snapshot, by_path: Mapping[str, Summary]) -> dict[tuple[str, str, int], Summary]:

@@ -74,7 +74,9 @@ def _cases() -> list[Any]:
 
 
 @pytest.mark.parametrize("case", _cases())
-def test_a_program_behaves_as_before_or_the_build_stops(case: Mapping[str, Any], tmp_path: Path) -> None:
+def test_a_program_behaves_as_before_or_the_build_stops(
+    case: Mapping[str, Any], programs: Programs, tmp_path: Path
+) -> None:
     kept = {"pkg/__init__.py": b"", "pkg/mod.py": case["mod"].encode()}
     kept |= {path: text.encode() for path, text in case.get("files", {}).items()}
     gone = {path: text.encode() for path, text in case.get("gone", {}).items()}
@@ -97,9 +99,8 @@ def test_a_program_behaves_as_before_or_the_build_stops(case: Mapping[str, Any],
     around |= {path: text.encode() for path, text in case.get("extra", {}).items()}
     before = upstream if case.get("ref_gone", True) else kept
     drive = dedent(case.get("drive", DRIVER))
-    assert _behaviour(tmp_path / "after", {**kept, **result.files, **around}, drive) == _behaviour(
-        tmp_path / "before", {**before, **around}, drive
-    )
+    after = programs.behaviour(tmp_path / "after", {**kept, **result.files, **around}, drive)
+    assert after == programs.behaviour(tmp_path / "before", {**before, **around}, drive)
 
 
 def _facts(case: Mapping[str, Any]) -> Facts:
@@ -107,21 +108,64 @@ def _facts(case: Mapping[str, Any]) -> Facts:
     return Facts.of(parse(text.encode(), "hunted.yaml", {}, read_schema(HERE.parents[1])))
 
 
-def _behaviour(root: Path, files: Mapping[str, bytes], drive: str) -> tuple[str, str]:
-    """What the driver prints, and the last line of its traceback."""
-    for path, data in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(data)
-    told = subprocess.run(
-        [sys.executable, "-W", "ignore", "-B", "-c", drive],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "PYTHONHASHSEED": "0"},
-    )
-    error = told.stderr.strip().splitlines()
-    return told.stdout, error[-1].replace(str(root), "") if told.returncode else ""
+class Programs:
+    """Runs programs in forks of one process, each as if Python had just started."""
+
+    def __init__(self) -> None:
+        self._server = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-B", "-c", SERVER],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONHASHSEED": "0"},
+        )  # fmt: skip
+
+    def behaviour(self, root: Path, files: Mapping[str, bytes], drive: str) -> tuple[str, str]:
+        """What the driver prints, and the last line of its traceback."""
+        for path, data in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(data)
+        Path(f"{root}.drive").write_text(drive, "utf-8")
+        assert self._server.stdin is not None and self._server.stdout is not None
+        print(root, file=self._server.stdin, flush=True)
+        status = int(self._server.stdout.readline())
+        assert status >= 0, f"ended by signal {-status}"
+        stdout, stderr = (Path(f"{root}.{name}").read_text("utf-8") for name in ("stdout", "stderr"))
+        return stdout, stderr.strip().splitlines()[-1].replace(str(root), "") if status else ""
+
+    def end(self) -> None:
+        self._server.communicate()
+
+
+#: The process that forks. It imports only what Python has imported when it starts.
+SERVER = """\
+import os, sys
+from _signal import alarm
+
+def serve():
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            return line.rstrip()
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    os._exit(0)
+
+root = serve()
+alarm(60)
+files = os.devnull, root + ".stdout", root + ".stderr"
+for number, path in enumerate(files):
+    os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
+os.chdir(root)
+with open(root + ".drive", encoding="utf-8") as file:
+    code = compile(file.read(), "<string>", "exec")
+for name in ("serve", "alarm", "files", "number", "path", "name", "file", "os", "sys"):
+    globals().pop(name)
+exec(code)
+"""
+
+
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Programs]:
+    found = Programs()
+    yield found
+    found.end()
 
 
 def _module(path: str) -> str:

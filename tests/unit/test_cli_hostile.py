@@ -458,12 +458,13 @@ def test_colours_follow_no_color_and_force_color(shared: World) -> None:
 def test_a_bare_environment_gives_the_same_output(
     shared: World, tmp_path: Path, more: dict[str, str | None]
 ) -> None:
-    shared.good("dist", "--out", str(tmp_path / "out"), **more)
+    built = shared.process("dist", "--out", str(tmp_path / "out"), **more)
+    assert built.returncode == 0, built.stderr
     one = folder_bytes(tmp_path / "out", [".sglang-deepseek.index"])
     assert one == folder_bytes(shared.home / "dist", [".sglang-deepseek.index"])
     # what has no letters in the locale is written out
-    done = shared.good("why", "docs/logo.bin", **more)
-    assert "docs/a name with " in done.stdout
+    done = shared.process("why", "docs/logo.bin", **more)
+    assert done.returncode == 0 and "docs/a name with " in done.stdout, done.stderr
 
 
 def test_a_terminal_of_40_columns_gets_every_problem_whole(world: World) -> None:

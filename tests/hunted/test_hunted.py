@@ -114,7 +114,8 @@ class Programs:
     def __init__(self) -> None:
         self._server = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-B", "-c", SERVER],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONHASHSEED": "0"},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
         )  # fmt: skip
 
     def behaviour(self, root: Path, files: Mapping[str, bytes], drive: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""report.html: its values are those of `why`, its bytes depend on nothing else, and a browser shows it."""
+"""report.html: its values are those of `why`, and its bytes depend on nothing else."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser, browser, executable
 from memory_store import MemoryStore
+from report_of_small_world import shown_of_small_world
 from test_outcome import Step, run
 
 import builder.emit.report_html
@@ -22,10 +21,8 @@ from builder.pipeline import build, tools
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.paths import path_answer
 from builder.pipeline.answers.readings import answers
-from builder.pipeline.report_page.data import Build, report_data
 from builder.pipeline.report_page.files import split_hunks
 from builder.pipeline.run import Recalled
-from builder.pipeline.uncertain import uncertain
 
 ASSETS = Path(builder.emit.report_html.__file__).parent / "assets"
 
@@ -33,11 +30,7 @@ ASSETS = Path(builder.emit.report_html.__file__).parent / "assets"
 @pytest.fixture(scope="module")
 def shown() -> tuple[Context, dict[str, Any]]:
     """The small world, and what the page shows of it."""
-    done, upstream, manifest = run(Step(), Recalled.of(MemoryStore()))
-    context = Context.of(done.cut, done.after, done.figures, manifest)
-    found = uncertain(done.cut, done.after, manifest)
-    stated = Build(upstream, "acme-1.whl", "1.2.3+small", ())
-    return context, report_data(stated, context, done.figures, found, manifest)
+    return shown_of_small_world()
 
 
 def unpacked(page: bytes) -> Any:
@@ -175,105 +168,3 @@ def test_the_vendored_library_is_what_its_source_states() -> None:
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == one["sha256"]
     assert source["version"] in (folder / "d3-hierarchy.min.js").read_text("utf-8").splitlines()[0]
     assert source["licence"] == "ISC" and "with or without fee" in (folder / "LICENSE").read_text("utf-8")
-
-
-# -- in a browser ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def opened(
-    shown: tuple[Context, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Browser]:
-    if executable() is None:
-        how = "Debian, Ubuntu: apt-get install --no-install-recommends chromium"
-        pytest.skip(f"no Chromium is installed ({how})")
-    folder = tmp_path_factory.mktemp("browser")
-    page = folder / "report.html"
-    page.write_bytes(report_html(shown[1]))
-    with browser(folder) as found:
-        found.open(page)
-        yield found
-
-
-def ask(opened: Browser, query: str) -> None:
-    opened.run(
-        f"(() => {{ const q = document.getElementById('query'); q.value = {json.dumps(query)};"
-        " q.dispatchEvent(new Event('input')); q.focus(); })()"
-    )
-
-
-def answer(opened: Browser) -> str:
-    return str(opened.run("document.getElementById('answer').innerText"))
-
-
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_is_as_wide_as_the_window_and_complains_of_nothing(
-    opened: Browser, width: int, dark: bool
-) -> None:
-    opened.resize(width, dark=dark)
-    opened.wait(f"document.querySelector('#treemap svg').viewBox.baseVal.width <= {width}")
-    assert opened.run("document.documentElement.scrollWidth") <= width
-    ground = opened.run("getComputedStyle(document.body).backgroundColor")
-    assert (ground == "rgb(255, 255, 255)") is not dark
-    assert opened.run("document.querySelectorAll('#treemap rect').length") > 20
-    assert opened.complaints == []
-
-
-def test_a_search_gives_the_answer_with_the_keyboard_alone(
-    opened: Browser, shown: tuple[Context, dict[str, Any]]
-) -> None:
-    context, _ = shown
-    path = next(p for p in sorted(context.paths) if path_answer(context, p).back and p.endswith(".py"))
-    ask(opened, path)
-    opened.press("Enter")
-    opened.wait("document.activeElement.id === 'answer'")
-    told = path_answer(context, path)
-    assert told.headline in answer(opened)
-    assert str(told.back).replace("`", "") in answer(opened)
-    assert told.reasons[0].rule in answer(opened)
-    assert opened.complaints == []
-
-
-def test_a_folder_of_the_map_opens_with_the_keyboard(opened: Browser) -> None:
-    opened.resize(1280)
-    opened.run("document.querySelector('#treemap a').focus()")
-    first = opened.run("document.activeElement.getAttribute('href')")
-    opened.press("ArrowRight")
-    assert opened.run("document.activeElement.getAttribute('href')") != first
-    opened.run("document.querySelector('#treemap a[href^=\"#folder\"]').focus()")
-    opened.press("Enter")
-    opened.wait(
-        "document.querySelectorAll('#crumbs a').length + document.querySelectorAll('#crumbs b').length > 1"
-    )
-    assert opened.complaints == []
-
-
-def test_the_same_folders_stand_in_the_table_with_sums_that_agree(
-    opened: Browser, shown: tuple[Context, dict[str, Any]]
-) -> None:
-    opened.run("location.hash = '#folder='")
-    opened.wait("document.querySelectorAll('#crumbs a').length === 1")
-    rows = opened.run(
-        "[...document.querySelectorAll('#folder tbody tr')]"
-        ".map((row) => [...row.cells].map((cell) => cell.textContent))"
-    )
-    data = shown[1]
-    assert sum(int(row[2].replace(",", "")) for row in rows) == len(data["files"])
-    assert sum(int(row[3].replace(",", "")) for row in rows) == sum(row[2] or 0 for row in data["files"])
-
-
-def test_an_edited_file_shows_its_diff_and_a_batch_how_to_switch_it_off(opened: Browser) -> None:
-    opened.run("document.querySelector('#editlist details').open = true")
-    opened.wait("document.querySelector('#editlist pre.diff .m, #editlist pre.diff .p') !== null")
-    opened.run("location.hash = '#batch=fancy'")
-    opened.wait("document.querySelector('#batch-fancy').innerText.includes('dist --without fancy')")
-    assert opened.complaints == []
-
-
-def test_the_page_can_be_printed(opened: Browser) -> None:
-    assert opened.pdf().startswith(b"%PDF")
-    opened.resize(1280, media="print")
-    assert opened.run("getComputedStyle(document.querySelector('nav')).display") == "none"
-    opened.resize(1280)
-    assert opened.complaints == []

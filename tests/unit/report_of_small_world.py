@@ -1,0 +1,21 @@
+"""What report.html shows of the small world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_store import MemoryStore
+from test_outcome import Step, run
+
+from builder.pipeline.answers.context import Context
+from builder.pipeline.report_page.data import Build, report_data
+from builder.pipeline.run import Recalled
+from builder.pipeline.uncertain import uncertain
+
+
+def shown_of_small_world() -> tuple[Context, dict[str, Any]]:
+    done, upstream, manifest = run(Step(), Recalled.of(MemoryStore()))
+    context = Context.of(done.cut, done.after, done.figures, manifest)
+    found = uncertain(done.cut, done.after, manifest)
+    stated = Build(upstream, "acme-1.whl", "1.2.3+small", ())
+    return context, report_data(stated, context, done.figures, found, manifest)

@@ -14,7 +14,7 @@ STAMP   := $(VENV)/.installed
 # Recipes read these from the environment, so that spaces and quotes in them are safe.
 export OUT UPSTREAM RANGE SCOPE
 
-.PHONY: help setup dist plan lock verify verify-quick gpu-pack verify-gpu verify-dist lift sweep doctor docs test check bench clean
+.PHONY: help setup dist plan lock verify verify-quick gpu-pack verify-gpu verify-dist lift sweep doctor docs test test-all check bench clean
 help:
 	@echo 'make dist [UPSTREAM=sha|tag|branch|pin|pypi:VERSION] [OUT=dist]   build the distribution'
 	@echo 'make dist SCOPE=NAME                                              a variant that the manifest names'
@@ -27,7 +27,8 @@ help:
 	@echo 'make verify-gpu [UPSTREAM=...] [PACK=pack]                        compare with real kernels, on a GPU'
 	@echo 'make lift UPSTREAM=... [ARGS="--from PIN"]                        say what a newer upstream breaks and brings'
 	@echo 'make sweep RANGE=A..B [ARGS="--every 10"]                         try the manifest on many commits'
-	@echo 'make test                                                         run the tests'
+	@echo 'make test [ARGS=...]                                              run the tests that every change must pass'
+	@echo 'make test-all [ARGS=...]                                          run all tests'
 	@echo 'make check                                                        lint, types, layers and the site of docs/'
 	@echo 'make bench                                                        measure, as ratios to a floor'
 	@echo 'make docs                                                         write the generated pages again'
@@ -123,8 +124,13 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
+# The folders of pyproject.toml's testpaths; `make test ARGS=FILE` runs one file of any folder.
 test: $(STAMP)
 	$(BIN)/python -m pytest $(ARGS)
+
+# Also real upstreams, faults in full, and what is long.
+test-all: $(STAMP)
+	$(BIN)/python -m pytest --override-ini testpaths=tests $(ARGS)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py $(ARGS)

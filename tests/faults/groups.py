@@ -26,6 +26,9 @@ _CACHE = "unit/test_upstream_cache.py"
 _RESOLVE = "unit/test_upstream_resolve.py"
 _PLACES = "faults/test_output_places.py"
 _DRILL = "faults/test_drill.py"
+_STOPPED = "unit/test_cli_stopped.py"
+_KILLED = "long/test_cli_killed.py"
+_SURROUNDINGS = "long/test_cli_surroundings.py"
 
 GROUPS: dict[str, Group] = {
     "paths": Group(
@@ -47,7 +50,7 @@ GROUPS: dict[str, Group] = {
         "Upstream trees with links out, gitlinks, colliding and raw names, attributes, what is not Python",
         "the bytes come through as they are, or a coded refusal; nothing outside OUT",
         (
-            "faults/test_hostile_trees.py",
+            "unit/test_hostile_trees.py",
             "unit/test_upstream_git.py::test_modes",
             "unit/test_upstream_git.py::test_a_tree_with",
             "unit/test_source_encoding.py",
@@ -62,7 +65,7 @@ GROUPS: dict[str, Group] = {
     "patches": Group(
         "Patches: traversal, links, offsets, wrong counts, binary, reversed, applied twice",
         "applied exactly as written, or R-coded with the true place",
-        ("unit/test_overlay_patch.py", "faults/test_fuzz_readers.py::test_any_patch"),
+        ("unit/test_overlay_patch.py", "unit/test_fuzz_readers.py::test_any_patch"),
     ),
     "yaml": Group(
         "YAML: duplicate keys, aliases and bombs, tags, tabs, encodings, depth, size, wrong types",
@@ -73,7 +76,7 @@ GROUPS: dict[str, Group] = {
             "unit/test_manifest_schema.py",
             "unit/test_manifest_values.py",
             f"{_HOSTILE}::test_a_manifest_",
-            "faults/test_fuzz_readers.py::test_any_manifest",
+            "unit/test_fuzz_readers.py::test_any_manifest",
         ),
     ),
     "regex": Group(
@@ -104,7 +107,7 @@ GROUPS: dict[str, Group] = {
         "damaged objects, shallow and partial clones",
         "no effect, or U001; no program of the repository runs",
         (
-            "faults/test_hostile_git.py",
+            "unit/test_hostile_git.py",
             "unit/test_upstream_git.py",
             f"{_HOSTILE}::test_git_variables",
             f"{_RESOLVE}::test_the_clone_has_no_hooks",
@@ -116,7 +119,8 @@ GROUPS: dict[str, Group] = {
         "the old or the new output, whole; the next run succeeds and leaves nothing beside it",
         (
             f"{_DRILL}::test_sigkill",
-            "unit/test_cli_killed.py::test_sigkill",
+            f"{_KILLED}::test_sigkill",
+            f"{_STOPPED}::test_sigkill",
             f"{_WRITE}::test_a_kill",
             f"{_WRITE}::test_after_a_kill",
             f"{_CACHE}::test_the_lock_of_a_killed",
@@ -129,9 +133,10 @@ GROUPS: dict[str, Group] = {
         "130, 143, 129 or the finished run; nothing is left beside the output",
         (
             f"{_DRILL}::test_a_request_to_end",
-            "unit/test_cli_killed.py::test_an_interruption",
-            "unit/test_cli_killed.py::test_a_request_to_end",
-            "unit/test_cli_killed.py::test_a_first_build",
+            f"{_KILLED}::test_an_interruption",
+            f"{_KILLED}::test_a_request_to_end",
+            f"{_KILLED}::test_a_first_build",
+            f"{_STOPPED}::test_a_request_to_end",
             f"{_WRITE}::test_an_interrupt",
         ),
     ),
@@ -154,8 +159,9 @@ GROUPS: dict[str, Group] = {
         "Two builders at once; the lock of a dead builder; a lock that cannot be made",
         "one whole output; a wait, then E004",
         (
-            "unit/test_cli_killed.py::test_two_builders",
-            "unit/test_cli_killed.py::test_a_builder_that_waits",
+            f"{_KILLED}::test_two_builders",
+            f"{_KILLED}::test_a_builder_that_waits",
+            f"{_STOPPED}::test_two_builders",
             f"{_WRITE}::test_another_builder",
             f"{_WRITE}::test_many_builders",
             f"{_WRITE}::test_a_lock_that_cannot",
@@ -215,6 +221,8 @@ GROUPS: dict[str, Group] = {
         "the same bytes, and whole messages",
         (
             f"{_HOSTILE}::test_a_bare_environment",
+            f"{_HOSTILE}::test_a_python",
+            _SURROUNDINGS,
             f"{_HOSTILE}::test_a_terminal",
             f"{_HOSTILE}::test_a_closed_stream",
             f"{_HOSTILE}::test_a_reader",
@@ -241,6 +249,7 @@ GROUPS: dict[str, Group] = {
             "unit/test_cli_determinism.py::test_the_number",
             "unit/test_cli_determinism.py::test_the_order_of_edits",
             "unit/test_cli_determinism.py::test_a_build_over",
+            "build/test_release.py",
             "real/test_dist.py",
         ),
     ),
@@ -263,9 +272,9 @@ GROUPS: dict[str, Group] = {
         "Sdists and wheels: traversal, links, duplicates, polyglots, bombs, wrong RECORD",
         "refused before anything is used, and the digest before anything is opened",
         (
-            "faults/test_hostile_archives.py",
-            "faults/test_fuzz_readers.py::test_any_sdist",
-            "faults/test_fuzz_readers.py::test_any_wheel",
+            "unit/test_hostile_archives.py",
+            "unit/test_fuzz_readers.py::test_any_sdist",
+            "unit/test_fuzz_readers.py::test_any_wheel",
             "unit/test_upstream_sdist.py",
             "unit/test_kernel_wheel.py",
             "unit/test_kernel_wheel_verb.py",

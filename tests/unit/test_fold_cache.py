@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_package import FACTS, module_of, run
 from test_fixpoint import FILES
@@ -77,6 +77,7 @@ def everything(done: Any) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+@settings(max_examples=settings().max_examples // 2)  # an example is ten cuts
 @given(st.lists(WORLDS, min_size=2, max_size=5))
 def test_recalling_gives_what_folding_gives(worlds: list[Any]) -> None:
     recall: dict[str, FoldRecord] = {}

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_package import run
 from test_fold_cache import everything
@@ -119,6 +119,7 @@ FACTS = st.builds(
 )
 
 
+@settings(max_examples=settings().max_examples * 2 // 5)  # an example is eight cuts
 @given(st.lists(FACTS, min_size=2, max_size=4))
 def test_recalling_under_other_facts_gives_what_folding_gives(listed: list[Facts]) -> None:
     recall: dict[str, FoldRecord] = {}

@@ -21,15 +21,18 @@ from builder.specialize import fixpoint, world
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning")
 
 LONG = settings.get_current_profile_name() == "long"
+#: Tests that share the programs, so that several processes can.
+PARTS = 3
 EXAMPLES = int(os.environ.get("EXAMPLES", 1_000_000 if LONG else 300))
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 @given(st.integers(0, 2**48))
 @settings(
-    max_examples=max(1, EXAMPLES // BATCH), phases=[Phase.reuse, Phase.generate]
+    max_examples=max(1, EXAMPLES // BATCH // PARTS), phases=[Phase.reuse, Phase.generate]
 )  # a seed cannot shrink
-def test_a_program_does_the_same_before_and_after(seed: int) -> None:
-    seed += int(os.environ.get("SEED", "0")) << 48
+def test_a_program_does_the_same_before_and_after(part: int, seed: int) -> None:
+    seed += (int(os.environ.get("SEED", "0")) * PARTS + part) << 48
     different = differences(programs(seed), imported(seed))
     assert not different, "\n".join(different)
 

@@ -22,7 +22,7 @@ def test_every_test_that_a_group_names_exists_and_belongs_to_it(name: str) -> No
 
 def test_a_test_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(ValueError, match="no test is"):
-        list(nodes(["faults/test_reliability_page.py::test_of_nothing"]))
+        list(nodes(["unit/test_reliability_page.py::test_of_nothing"]))
     with pytest.raises(ValueError, match="no tests are in"):
         list(nodes(["faults/test_of_nothing.py"]))
 

@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import io
+import shutil
 import tarfile
 import zipfile
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from builder.emit.metadata import metadata
 from builder.emit.wheel import build_wheel
 from builder.errors import BuildError, Mark, Problem
 from builder.manifest.model import Pin
-from builder.upstream import archive, pyproject, wheel
+from builder.upstream import archive, download, pyproject, wheel
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
 
@@ -432,9 +433,12 @@ def test_a_wheel_with_another_digest_than_the_pin_is_refused_unopened(
 
 @pytest.mark.parametrize("damage", [b"", b"PK", b"another file"])
 def test_a_damaged_copy_is_downloaded_again_and_refused_offline(
-    index: Path, where: Sources, damage: bytes
+    index: Path, where: Sources, damage: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = offer(index)
+    monkeypatch.setattr(
+        download, "newest_wheel", lambda *_: Path(shutil.copy(*index.iterdir(), index.parent))
+    )
     here = replace(where, pins=pinned(digest(data)))
     first = resolve("new", here)
     (kept,) = where.cache.rglob("*.whl")

@@ -51,23 +51,14 @@ def refused(world: World, status: int, code: str, *words: str, **more: str | Non
         ("name: acme-small", "name: [acme-small", "M001"),
         ("name: acme-small", "name: acme-small\nname: again", "M002"),
         ("label: small", "label: &a small", "M003"),
-        ("label: small", "label: !!python/object:os.system small", "M003"),
-        ("label: small", "label: small\n---\nname: two", "M003"),
         ("label: small", "label: 3", "M004"),
         ("label: small", "lable: small", "M005"),
-        ("- id: awk", "- id: grpc", "M006"),
         ("batches: [fancy]", "batches: [fanzy]", "M006"),
         ("default: seed", "default: sed", "M010"),
         ("remove: [python/acme/test/]", "remove: [../outside/]", "M007"),
-        ("remove: [python/acme/test/]", "remove: [python/../../etc]", "M007"),
-        ("path: python/acme/extra.py", "path: ../extra.py", "M007"),
-        ("path: python/acme/extra.py", "path: /etc/passwd", "M007"),
-        ("path: python/acme/extra.py", "path: .git/hooks/x", "M007"),
-        ("from: overlays/parser/extra.py", "from: overlays/../manifest.yaml", "M007"),
         ("remove: [python/acme/test/]", "remove: [python/acme/tset/]", "R001"),
         ("drop_entry: '\"fancy\"'", "drop_entry: '\"other\"'", "R004"),
         ("- sgl_kernel.fancy\n", "- sgl_kernel.fanzy\n", "R005"),
-        ("keep: [deep]", "keep: [deeper]", "R001"),
         ("present: [python/acme/launch.py,", "present: [python/acme/lunch.py,", "G007"),
     ],
 )
@@ -97,15 +88,10 @@ def test_several_mistakes_are_told_in_one_run(world: World) -> None:
     "data",
     [
         b"",
-        b"\0",
         b"\xff\xfe\x00",
         b"[]",
-        b"- a\n- b\n",
-        b"a: 1\n\tb: 2\n",
         b"{" * 5000,
-        b"[" * 5000 + b"]" * 5000,
         b"x: " + b"a" * 3_000_000,
-        "\ufeffname: x\n".encode(),
         b"name: \x1b[31mred\n",
     ],
     ids=lambda data: repr(data[:12]),
@@ -200,10 +186,7 @@ def test_an_unknown_batch_gets_the_nearest_name(shared: World) -> None:
 def test_a_command_line_that_is_not_understood_is_usage(shared: World, words: tuple[str, ...]) -> None:
     done = shared.run(*words)
     assert done.returncode == 2 and "Error:" in done.stderr and done.stdout == ""
-
-
-def test_a_verb_with_a_typo_is_suggested(shared: World) -> None:
-    assert "Did you mean 'dist'?" in shared.run("dits").stderr
+    assert ("Did you mean 'dist'?" in done.stderr) is (words == ("dits",))
 
 
 def test_a_usage_error_is_data_where_data_was_asked_for(shared: World) -> None:
@@ -259,16 +242,7 @@ def test_a_mirror_that_is_no_repository_is_named(world: World) -> None:
     "name",
     [
         "-x",
-        "--upload-pack=touch x",
-        "a b",
-        "a..b",
-        "HEAD~1",
-        "refs/heads/../x",
         "\x1b[31m",
-        "pypi:",
-        "0" * 41,
-        " ",
-        "@{u}",
         "pypi:not a version",
     ],
 )

@@ -249,7 +249,7 @@ GROUPS: dict[str, Group] = {
             "unit/test_cli_determinism.py::test_the_number",
             "unit/test_cli_determinism.py::test_the_order_of_edits",
             "unit/test_cli_determinism.py::test_a_build_over",
-            "build/test_release.py",
+            "release/test_release.py",
             "real/test_dist.py",
         ),
     ),

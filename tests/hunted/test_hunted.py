@@ -52,28 +52,27 @@ PLATFORM = "def is_hip(): return False\ndef is_new(): return True\n"
 DRIVER = "import pkg.mod as m\nprint(repr(m.main()))"
 
 
+PAGES: dict[str, list[dict[str, Any]]] = {
+    page.stem: yaml.load(page.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    for page in sorted(HERE.glob("*.yaml"))
+}
+
+
 def test_the_page_of_soundness_has_the_shape_of_every_open_program() -> None:
     page = (HERE.parents[1] / "docs/soundness.md").read_text(encoding="utf-8")
-    shapes = {case["open"] for case in _every_case() if "open" in case}
+    shapes = {case["open"] for cases in PAGES.values() for case in cases if "open" in case}
     assert [shape for shape in sorted(shapes) if f"**{shape}**" not in page] == []
 
 
-def _every_case() -> Iterator[dict[str, Any]]:
-    for page in sorted(HERE.glob("*.yaml")):
-        yield from yaml.safe_load(page.read_text(encoding="utf-8"))
-
-
-def _cases() -> list[Any]:
-    found = []
-    for page in sorted(HERE.glob("*.yaml")):
-        for case in yaml.safe_load(page.read_text(encoding="utf-8")):
+def _cases() -> Iterator[Any]:
+    for page, cases in PAGES.items():
+        for case in cases:
             reason = case.get("open")
             marks = [pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True)] if reason else []
-            found.append(pytest.param(case, id=f"{page.stem}: {case['name']}", marks=marks))
-    return found
+            yield pytest.param(case, id=f"{page}: {case['name']}", marks=marks)
 
 
-@pytest.mark.parametrize("case", _cases())
+@pytest.mark.parametrize("case", list(_cases()))
 def test_a_program_behaves_as_before_or_the_build_stops(
     case: Mapping[str, Any], programs: Programs, tmp_path: Path
 ) -> None:

@@ -127,20 +127,6 @@ def test_an_interruption_of_the_whole_process_group_at_any_time_is_quiet(
         world.good("dist", "--without", "awk")
 
 
-def test_two_builders_of_one_output_both_end_well(world: World, outputs: Outputs) -> None:
-    running = [
-        subprocess.Popen(
-            world.command("dist"), cwd=world.home, env=world.environment(),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for _ in range(3)
-    ]  # fmt: skip
-    for one in running:
-        _, said = one.communicate(timeout=120)
-        assert one.returncode == 0, said
-    assert contents(world.home / "dist") == outputs.new and beside(world) == []
-
-
 def test_two_builders_of_different_outputs_leave_one_of_them_whole(world: World, outputs: Outputs) -> None:
     commands = [world.command("dist"), world.command("dist", "--without", "awk")] * 2
     running = [

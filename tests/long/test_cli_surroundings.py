@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
-from closed_streams import harmless_without
-from small_world import World, folder_bytes, small_world
+from small_world import World, small_world
+from surroundings import harmless_without, quiet_without_reader, same_output
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +34,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
 def test_a_bare_environment_gives_the_same_output(
     shared: World, tmp_path: Path, more: dict[str, str | None]
 ) -> None:
-    built = shared.process("dist", "--out", str(tmp_path / "out"), **more)
-    assert built.returncode == 0, built.stderr
-    one = folder_bytes(tmp_path / "out", [".sglang-deepseek.index"])
-    assert one == folder_bytes(shared.home / "dist", [".sglang-deepseek.index"])
-    # what has no letters in the locale is written out
-    done = shared.process("why", "docs/logo.bin", **more)
-    assert done.returncode == 0 and "docs/a name with " in done.stdout, done.stderr
+    same_output(shared, tmp_path, more)
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
@@ -53,12 +45,4 @@ def test_a_closed_stream_harms_nothing(shared: World, words: tuple[str, ...], nu
 
 def test_a_reader_that_goes_away_ends_the_builder_quietly(shared: World) -> None:
     for words in (("rules", "--format", "json"), ("explain",)):
-        reading, writing = os.pipe()
-        os.close(reading)
-        done = subprocess.run(
-            shared.command(*words), cwd=shared.home, env=shared.environment(), stdout=writing,
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        os.close(writing)
-        assert done.returncode == 141, done.stderr
-        assert not [line for line in done.stderr.splitlines() if not line.startswith("upstream ")]
+        quiet_without_reader(shared, *words)

@@ -17,9 +17,14 @@ PACKAGES = {"pkg": "python/pkg"}
 
 def snapshot(files: Mapping[str, str | bytes]) -> Snapshot:
     """A snapshot of regular files; text is dedented."""
-    raw = {p: d if isinstance(d, bytes) else dedent(d).encode() for p, d in files.items()}
-    entries = {p: Entry(FILE, blob_id(d)) for p, d in raw.items()}
-    return Snapshot(Tree(entries), {blob_id(d): d for d in raw.values()})
+    return with_modes({p: d if isinstance(d, bytes) else dedent(d).encode() for p, d in files.items()})
+
+
+def with_modes(files: Mapping[str, bytes | tuple[str, bytes]]) -> Snapshot:
+    """A snapshot of files: the bytes of a regular one, or (mode, bytes)."""
+    rows = {path: value if isinstance(value, tuple) else (FILE, value) for path, value in files.items()}
+    entries = {path: Entry(mode, blob_id(data)) for path, (mode, data) in rows.items()}
+    return Snapshot(Tree(entries), {blob_id(data): data for _, data in rows.values()})
 
 
 def package(files: Mapping[str, str | bytes]) -> Snapshot:

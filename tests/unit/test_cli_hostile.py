@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from closed_streams import harmless_without
 from small_files import FILES
 from small_world import ROOT, World, codes, commit_files, folder_bytes, place, small_world
+from surroundings import harmless_without, quiet_without_reader, same_output
 from upstream_repo import git
 
 
@@ -440,13 +440,7 @@ def test_a_python_with_other_settings_gives_the_same_output(
     shared: World, tmp_path: Path, more: dict[str, str]
 ) -> None:
     """tests/long/test_cli_surroundings.py has more of them."""
-    built = shared.process("dist", "--out", str(tmp_path / "out"), **more)
-    assert built.returncode == 0, built.stderr
-    one = folder_bytes(tmp_path / "out", [".sglang-deepseek.index"])
-    assert one == folder_bytes(shared.home / "dist", [".sglang-deepseek.index"])
-    # what has no letters in the locale is written out
-    done = shared.process("why", "docs/logo.bin", **more)
-    assert done.returncode == 0 and "docs/a name with " in done.stdout, done.stderr
+    same_output(shared, tmp_path, more)
 
 
 def test_a_terminal_of_40_columns_gets_every_problem_whole(world: World) -> None:
@@ -462,15 +456,7 @@ def test_a_closed_stream_harms_nothing(shared: World, number: int) -> None:
 
 def test_a_reader_that_goes_away_ends_the_builder_quietly(shared: World) -> None:
     for words in (("plan", "--paths"), ("schema",)):
-        reading, writing = os.pipe()
-        os.close(reading)
-        done = subprocess.run(
-            shared.command(*words), cwd=shared.home, env=shared.environment(), stdout=writing,
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        os.close(writing)
-        assert done.returncode == 141, done.stderr
-        assert not [line for line in done.stderr.splitlines() if not line.startswith("upstream ")]
+        quiet_without_reader(shared, *words)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")

@@ -62,7 +62,7 @@ def test_two_builders_of_one_output_both_end_well(world: World, outputs: Outputs
             world.command("dist"), cwd=world.home, env=world.environment(),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
-        for _ in range(2)
+        for _ in range(3)
     ]  # fmt: skip
     for one in running:
         _, said = one.communicate(timeout=120)

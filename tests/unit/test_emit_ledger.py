@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from gate_worlds import with_modes as snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from builder.emit.ledger import Reason, Row, rows, to_bytes
 from builder.emit.removed import removed_md
 from builder.emit.wheel import Wheel
 from builder.errors import BuildError, Mark
-from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Snapshot, Tree, blob_id
+from builder.tree import EXECUTABLE, SYMLINK, blob_id
 
 SCHEMA = Path(__file__).parents[2] / "schema"
 BASE = Reason("base", "python/**", Mark("manifest.yaml", 3, 5))
@@ -30,15 +31,6 @@ def schema(name: str) -> dict:
     found = json.loads((SCHEMA / f"{name}.schema.json").read_text())
     jsonschema.Draft7Validator.check_schema(found)
     return found
-
-
-def snapshot(files: dict[str, bytes | tuple[str, bytes]]) -> Snapshot:
-    entries, contents = {}, {}
-    for path, value in files.items():
-        mode, data = value if isinstance(value, tuple) else (FILE, value)
-        entries[path] = Entry(mode, blob_id(data))
-        contents[blob_id(data)] = data
-    return Snapshot(Tree(entries), contents)
 
 
 UPSTREAM = snapshot(

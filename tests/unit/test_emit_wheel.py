@@ -16,6 +16,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from gate_worlds import with_modes as snapshot
 
 from builder.emit.about import About
 from builder.emit.archive import Member, pack
@@ -24,7 +25,7 @@ from builder.emit.metadata import distribution_version, version_module
 from builder.emit.wheel import Wheel, build_wheel, content_digest, wheel_contents
 from builder.errors import BuildError
 from builder.manifest.model import Project
-from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Snapshot, Tree, blob_id
+from builder.tree import EXECUTABLE, SYMLINK, Snapshot
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -121,15 +122,6 @@ FILES: dict[str, bytes | tuple[str, bytes]] = {
 def sample(**changes: bytes | tuple[str, bytes] | None) -> Snapshot:
     files = {**FILES, **{path.replace("__", "/"): value for path, value in changes.items()}}
     return snapshot({path: value for path, value in files.items() if value is not None})
-
-
-def snapshot(files: dict[str, bytes | tuple[str, bytes]]) -> Snapshot:
-    entries, contents = {}, {}
-    for path, value in files.items():
-        mode, data = value if isinstance(value, tuple) else (FILE, value)
-        entries[path] = Entry(mode, blob_id(data))
-        contents[blob_id(data)] = data
-    return Snapshot(Tree(entries), contents)
 
 
 def edited(path: str, old: str, new: str) -> Snapshot:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from gate_worlds import with_modes as snapshot
 
 from builder.emit.checksums import NAME, sha256sums
 from builder.emit.marker import INDEX, MARKER, Index, Marker
@@ -24,15 +25,6 @@ from builder.errors import BuildError
 from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, Tree, blob_id
 
 ROOT = Path(__file__).parents[2]
-
-
-def snapshot(files: dict[str, bytes | tuple[str, bytes]]) -> Snapshot:
-    entries, contents = {}, {}
-    for path, value in files.items():
-        mode, data = value if isinstance(value, tuple) else (FILE, value)
-        entries[path] = Entry(mode, blob_id(data))
-        contents[blob_id(data)] = data
-    return Snapshot(Tree(entries), contents)
 
 
 def output(name: str, extra: dict[str, bytes | tuple[str, bytes]] | None = None) -> Output:

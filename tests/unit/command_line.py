@@ -53,6 +53,7 @@ def _restored() -> Iterator[None]:
     folder, hook, tests = Path.cwd(), sys.unraisablehook, sys.modules["__main__"]
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     sys.modules["__main__"] = program  # usage errors name the program by its package
+    gc.freeze()  # what the tests hold is not walked where a verb collects
     try:
         with (
             patch.object(output, "_settings", output._Settings()),
@@ -67,4 +68,5 @@ def _restored() -> Iterator[None]:
         sys.modules["__main__"] = tests
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        gc.enable()  # the verbs collect no garbage
+        gc.enable()  # the verbs collect no garbage by themselves
+        gc.unfreeze()

@@ -31,7 +31,7 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
     _on_elsewhere(request, what)
     done = stages.recalled_outcome(request, options.resolve(request))
     output.stage("")
-    context = Context.of(done.cut, done.after, done.figures, request.manifest)
+    context = Context.of(done, request.manifest)
     answers = readings.answers(context, what)
     if not answers:
         near = readings.suggestions(context, what)

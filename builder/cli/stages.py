@@ -62,8 +62,7 @@ def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
 
 
 def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Outcome:
-    """The outcome that an earlier build remembered or the lock proves, and otherwise a cut of upstream that is
-    verified.
+    """The outcome that an earlier build remembered or the lock proves, or else a new one.
 
     `recall`: the results in use, by default those of the cache folder. Raises BuildError.
     """
@@ -88,8 +87,8 @@ def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outc
 def keep_proof(
     request: Request, upstream: Upstream, done: Outcome, proof: Proof, with_record: bool = False
 ) -> str:
-    """Write what was proven into the lock, and say so. Its record is kept for the default pin, for a pin that has
-    one, and where it is asked for. Raises BuildError."""
+    """Write what was proven into the lock, and say so. The cut is recorded for the default pin, for a pin
+    that has a record, and where it is asked for. Raises BuildError."""
     manifest, pin = request.manifest, request.upstream
     has_one = with_record or pin == manifest.upstream.default or record.path_of(request.root, pin).exists()
     cut = None

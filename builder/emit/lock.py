@@ -22,8 +22,8 @@ class Proof:
     """What a build of one upstream with one manifest gave.
 
     `manifest`: the digest of what the manifest says. `families`: batch -> what its patterns matched, in a
-    line. `figures`: those of `build.json` that pages show; nothing is compared with them. `record`: the sha256
-    of the recorded cut; empty for none.
+    line. `figures`: those of `build.json` that pages show; nothing is compared with them. `record`: the
+    sha256 of the recorded cut; empty for none.
     """
 
     commit: str | None

@@ -21,8 +21,8 @@ FOLDER = "records"
 
 @dataclass(frozen=True, slots=True)
 class RecordedCut:
-    """`proven`: the day (ISO 8601); `builder`: the version of the builder that proved it; `entries`: the packed
-    parts of the outcome by their keys."""
+    """`proven`: the day (ISO 8601); `builder`: the version of the builder that proved it; `entries`: the
+    packed parts of the outcome by their keys."""
 
     proven: str
     builder: str
@@ -46,8 +46,10 @@ def read(root: Path, pin: str, sha256: str) -> RecordedCut | None:
 
 
 def write(root: Path, pin: str, record: RecordedCut, before: str) -> str:
-    """Write the record of a pin and give its digest. One that has the same entries stays as it is; `before` is
-    its digest. Raises BuildError (E002)."""
+    """Write the record of a pin and give its digest; `before` is that of the record that is there.
+
+    A record with the same entries stays as it is. Raises BuildError (E002).
+    """
     old = read(root, pin, before)
     if old is not None and old.entries == record.entries:
         return before

@@ -1,7 +1,7 @@
 """The outcome of a build before it is packed: a cut that every gate accepts, with its figures.
 
 It is remembered whole, by upstream and by what the manifest states. A comment or a reason changes none of it:
-see `builder/pipeline/packing.py`. Summaries are not part of what is remembered, since they follow from the trees.
+see `builder/pipeline/packing.py`. Summaries are not remembered with it, since they follow from the trees.
 """
 
 from __future__ import annotations
@@ -115,9 +115,13 @@ def recorded(
     try:
         entries = {key: text.encode() for key, text in record.entries.items()}
         known = _Remembered.of(upstream, manifest, about, recalled).outcome(entries)
+        if known is None or known.cut.output.tree.id != tree:
+            return None
+        output = known.cut.output
+        for path in output:
+            if output.tree[path] != upstream.tree.get(path):
+                output[path]  # raises where the text is not the one that the tree names
     except (ValueError, AttributeError):
-        return None
-    if known is None or known.cut.output.tree.id != tree:
         return None
     return replace(known, record=record)
 

@@ -12,7 +12,7 @@ import enum
 import importlib
 import json
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from builder.errors import Mark
@@ -163,7 +163,7 @@ class _Writer:
             if upstream.get(path) != entry:
                 if entry.mode == GITLINK:
                     raise TypeError("a gitlink of our own cannot be packed")
-                node += [self.number(entry.mode), *self._text(path, snapshot[path])]
+                node += [self.number(entry.mode), self.number(entry.blob), *self._text(path, snapshot[path])]
         return node
 
     def _text(self, path: str, text: bytes) -> tuple[int, int]:
@@ -202,7 +202,9 @@ class _Reader:
             "enum": lambda parts: self._classes[parts[0]](self._values[parts[1]]),
             "manifest": lambda parts: self._made(parts, {n: getattr(packing.manifest, n) for n in FROM_TEXT}),
             "statement": self._statement,
-            "texts": lambda parts: dict(map(self._text, parts[::2], parts[1::2])),
+            "texts": lambda parts: _Texts(
+                packing.upstream, {self._values[path]: self._text(path, at) for path, at in _groups(parts, 2)}
+            ),
             "snapshot": self._snapshot,
         }
 
@@ -228,28 +230,62 @@ class _Reader:
     def _snapshot(self, parts: list[int]) -> Snapshot:
         upstream, at = self._packing.upstream, 0
         entries: dict[str, Entry] = {}
-        contents: dict[str, bytes] = {}
+        texts: dict[str, tuple[str, list[Any]]] = {}
         for turn, count in enumerate(self._values[parts[0]]):
             if turn % 2:
                 entries.update((path, upstream.tree[path]) for path in self._packing.paths[at : at + count])
             at += count
-        for mode, path_number, text_number in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-            path, text = self._text(path_number, text_number)
-            entries[path] = Entry(self._values[mode], blob_id(text))
-            contents[entries[path].blob] = text
-        return Snapshot(Tree(entries), ChainMap(contents, upstream.contents))  # type: ignore[arg-type]  # read only
+        for mode, blob, path, text in _groups(parts[1:], 4):
+            entry = Entry(self._values[mode], self._values[blob])
+            entries[self._values[path]] = entry
+            texts[entry.blob] = self._text(path, text)
+        own: Any = _Texts(upstream, texts, checked=True)
+        others: Any = (
+            upstream.contents
+        )  # a ChainMap writes into its first mapping alone, and nobody writes here
+        return Snapshot(Tree(entries), ChainMap(own, others))
 
-    def _text(self, path_number: int, text_number: int) -> tuple[str, bytes]:
-        path: str = self._values[path_number]
+    def _text(self, path: int, text: int) -> tuple[str, list[Any]]:
+        """The path, and what its text is made of."""
+        return self._values[path], self._values[text]
+
+
+def _groups(parts: list[int], size: int) -> Iterator[tuple[int, ...]]:
+    return zip(*(parts[start::size] for start in range(size)), strict=True)
+
+
+class _Texts(Mapping[str, bytes]):
+    """Texts that are made of upstream's when they are asked for."""
+
+    def __init__(
+        self, upstream: Snapshot, texts: Mapping[str, tuple[str, list[Any]]], checked: bool = False
+    ) -> None:
+        """`texts`: key -> the path of upstream's text, and the pieces of it as they are stored; `checked`:
+        the keys are the ids of blobs."""
+        self._upstream = upstream
+        self._texts = texts
+        self._checked = checked
+
+    def __getitem__(self, key: str) -> bytes:
+        path, stored = self._texts[key]
         pieces: list[Piece] = []
-        parts, end = iter(self._values[text_number]), 0
+        parts, end = iter(stored), 0
         for part in parts:
             if isinstance(part, str):
                 pieces.append(part.encode("latin-1"))
             else:
                 pieces.append((end + part, next(parts)))
-                end = sum(pieces[-1])
-        return path, applied(self._packing.upstream.get(path, b""), pieces)
+                end += part + pieces[-1][1]
+        text = applied(self._upstream.get(path, b""), pieces)
+        if self._checked and blob_id(text) != key:
+            raise ValueError(f"the pieces of {path} do not make the blob {key}")
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
 def _fields_of(kind: type) -> tuple[str, ...]:

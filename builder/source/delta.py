@@ -1,4 +1,4 @@
-"""A text as spans of another one, with what the other lacks in full: what an edit left of a file, in short."""
+"""A text as spans of another one, and in full what the other one lacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOKEN = re.compile(rb"\w+|[^\S\n]+|\n|[^\w\s]")
 
 
 def delta(old: bytes, new: bytes) -> list[Piece]:
-    """The pieces that make `new` of `old`. A word that `old` has is a span of it, wherever it stands there."""
+    """The pieces that make `new` of `old`. A word that `old` has is a span, wherever it stands there."""
     pieces: list[Piece] = []
     for piece in _pieces(old, new):
         last = pieces[-1] if pieces else None

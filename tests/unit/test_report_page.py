@@ -34,8 +34,8 @@ ASSETS = Path(builder.emit.report_html.__file__).parent / "assets"
 def shown() -> tuple[Context, dict[str, Any]]:
     """The small world, and what the page shows of it."""
     done, upstream, manifest = run(Step(), Recalled.of(MemoryStore()))
-    context = Context.of(done.cut, done.after, done.figures, manifest)
-    found = uncertain(done.cut, done.after, manifest)
+    context = Context.of(done, manifest)
+    found = uncertain(done.cut, done.graphs)
     stated = Build(upstream, "acme-1.whl", "1.2.3+small", ())
     return context, report_data(stated, context, done.figures, found, manifest)
 

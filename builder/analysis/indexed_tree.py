@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 
 from builder.graph.modules import Summary, SummaryCache, summaries
 from builder.graph.resolve import Index
 from builder.tree import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
 class IndexedTree:
-    """One tree, its Python summaries by path, and the index over them."""
+    """One tree, its Python summaries by path, and the index over them.
 
-    snapshot: Snapshot
-    summaries: Mapping[str, Summary]
-    index: Index
+    Summaries and index are made when they are first asked for: of a build that is remembered most questions
+    need neither, and making them parses every file.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, packages: Mapping[str, str], make: Callable[[], Mapping[str, Summary]]
+    ) -> None:
+        """`packages`: import name -> folder; `make` gives the summaries by path."""
+        self.snapshot = snapshot
+        self._packages = packages
+        self._make = make
+
+    @cached_property
+    def summaries(self) -> Mapping[str, Summary]:
+        """The summary of each Python file, by path."""
+        return self._make()
+
+    @cached_property
+    def index(self) -> Index:
+        """The names of the tree's modules."""
+        return Index(self.summaries, self._packages)
 
 
 def world(snapshot: Snapshot, packages: Mapping[str, str], known: SummaryCache | None = None) -> IndexedTree:
     """Index a snapshot; files whose summaries are in `known` are not parsed again."""
-    by_path = summaries(snapshot, packages, known)
-    return IndexedTree(snapshot, by_path, Index(by_path, packages))
+    return IndexedTree(snapshot, packages, partial(summaries, snapshot, packages, known))
 
 
 def line_of(tree: IndexedTree, path: str, line: int) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from builder.cli import options, output, stages
 from builder.cli.cache_file import recalled
 from builder.emit import write
+from builder.errors import BuildError
 from builder.pipeline import build, lockfile, request_key, tools
 from builder.pipeline.git_branch import write_branch
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from builder.cli.dist import Job
     from builder.cli.options import Request
+    from builder.emit.lock import Proof
+    from builder.emit.write import Output
+    from builder.pipeline.outcome import Outcome
     from builder.upstream.model import Upstream
 
 
@@ -47,23 +51,33 @@ def _is_current(request: Request, upstream: Upstream, versions: dict[str, str], 
 
 def _build(request: Request, upstream: Upstream, versions: dict[str, str], job: Job, digest: str) -> None:
     manifest, without, scope = request.manifest, request.without, request.manifest.scope_name
-    if job.proves:
-        done = stages.proven_outcome(request, upstream)
+
+    def packed(done: Outcome) -> tuple[Output, Proof, str | None]:
+        """The output and its proof. An output that contradicts the lock must not replace the old one."""
         output.stage("packing")
         result, proof = build.assemble(done, upstream, manifest, without, versions)
+        if job.update_lock:
+            return result, proof, None
+        return result, proof, lockfile.confirm(request.root, request.upstream, proof, without, scope)
+
+    if job.proves:
+        done = stages.proven_outcome(request, upstream)
+        result, proof, drift = packed(done)
     else:
         with recalled(request.cache) as recall:
-            done = stages.recalled_outcome(request, upstream, recall)
-            output.stage("packing")
-            result, proof = build.assemble(done, upstream, manifest, without, versions)
-    # before anything is written: an output that contradicts the lock must not replace the old one
-    drift = None
-    if not job.update_lock:
-        drift = lockfile.confirm(request.root, request.upstream, proof, without, scope)
+            outcome = stages.made_outcome if job.recut else stages.recalled_outcome
+            done = outcome(request, upstream, recall)
+            try:
+                result, proof, drift = packed(done)
+            except BuildError:
+                if done.record is None:
+                    raise
+                done = stages.made_outcome(request, upstream, recall)  # a record is believed in nothing
+                result, proof, drift = packed(done)
     output.stage("writing")
     write.write(job.out, result, asked=digest if request_key.settled(request.upstream, manifest) else "")
     if job.update_lock:
-        drift = lockfile.record(request.root, request.upstream, proof, without, scope)
+        drift = stages.keep_proof(request, upstream, done, proof)
     if job.branch and job.repo:
         tip = write_branch(job.repo, job.branch, done, upstream, manifest)
         output.note(f"branch  {job.branch} {tip}")

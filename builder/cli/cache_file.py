@@ -24,16 +24,19 @@ from builder.errors import BuildError
 if TYPE_CHECKING:
     from builder.pipeline.run import Recalled
 
-NAME = "results.sqlite3"
+NAME = "results-2.sqlite3"
 #: How large all entries may get; those that were not used for longest leave first.
 MAX_BYTES = 400_000_000
+#: Entries that the others never push out, since each stands for a whole build, and how large they may get.
+LASTING, MAX_LASTING_BYTES = "outcomes", 200_000_000
 #: How long to wait for another builder that saves (seconds).
 _PATIENCE = 10.0
 _SCHEMA = (
     # `key` is of builder, kind and key; `value` is a digest of key and result, then the result
     "create table if not exists results (key blob primary key, value blob not null)",
     # apart, because an update rewrites a row; `used` is the number of the run that used it last
-    "create table if not exists uses (key blob primary key, used integer, size integer) without rowid",
+    "create table if not exists uses "
+    "(key blob primary key, used integer, size integer, lasting integer) without rowid",
 )
 
 
@@ -106,8 +109,7 @@ class CacheFile:
             return
         with contextlib.suppress(OSError, sqlite3.Error):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            for old in self._path.parent.glob("recalled-*"):  # the form before this one
-                old.unlink(missing_ok=True)
+            self._path.with_name("results.sqlite3").unlink(missing_ok=True)  # the form before this one
             with contextlib.closing(sqlite3.connect(self._path, _PATIENCE, isolation_level=None)) as writer:
                 # a file that a crash of the machine damages costs only time
                 writer.execute("pragma synchronous = off")
@@ -122,7 +124,8 @@ class CacheFile:
         for (kind, key), data in self._added.items():
             name = self._name(kind, key)
             writer.execute("insert or replace into results values (?, ?)", (name, _check(name, data) + data))
-            writer.execute("insert or replace into uses values (?, ?, ?)", (name, run, len(data)))
+            use = name, run, len(data), kind == LASTING
+            writer.execute("insert or replace into uses values (?, ?, ?, ?)", use)
         writer.executemany("update uses set used = ? where key = ?", [(run, one) for one in self._used])
         _shrink(writer)
 
@@ -156,12 +159,15 @@ def _check(name: bytes, data: bytes) -> bytes:
 
 def _shrink(writer: sqlite3.Connection) -> None:
     """Delete what was not used for longest until the rest fits."""
-    (total,) = writer.execute("select coalesce(sum(size), 0) from uses").fetchone()
     oldest = []
-    for key, size in writer.execute("select key, size from uses order by used"):
-        if total <= MAX_BYTES:
-            break
-        oldest.append((key,))
-        total -= size
+    for lasting, most in ((False, MAX_BYTES), (True, MAX_LASTING_BYTES)):
+        rows = writer.execute("select key, size from uses where lasting = ? order by used", (lasting,))
+        stored = rows.fetchall()
+        total = sum(size for _, size in stored)
+        for key, size in stored:
+            if total <= most:
+                break
+            oldest.append((key,))
+            total -= size
     for table in ("results", "uses"):
         writer.executemany(f"delete from {table} where key = ?", oldest)

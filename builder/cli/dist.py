@@ -21,6 +21,7 @@ class Job:
     out: Path
     update_lock: bool
     paranoid: bool
+    recut: bool
     branch: str | None
     repo: Path | None
 
@@ -32,7 +33,7 @@ class Job:
     @property
     def may_skip(self) -> bool:
         """An output that is up to date is all that is wanted."""
-        return not self.proves and self.branch is None
+        return not (self.proves or self.recut) and self.branch is None
 
 
 @click.command("dist")
@@ -43,19 +44,26 @@ class Job:
 )  # fmt: skip
 @click.option("--update-lock", is_flag=True, help="Record this build as the proof of its pin.")
 @click.option("--paranoid", is_flag=True, help="Also require that the builder changes nothing in its output.")
+@click.option("--recut", is_flag=True, help="Cut, where the record of a proven cut could be applied.")
 @click.option("--branch", metavar="NAME", help="Also write a branch with one commit per batch into --repo.")
 @click.option(
     "--repo", type=click.Path(path_type=Path), metavar="DIR", help="The git repository of --branch."
 )
 def command(
-    out: Path, update_lock: bool, paranoid: bool, branch: str | None, repo: Path | None, **shared: Any
+    out: Path,
+    update_lock: bool,
+    paranoid: bool,
+    recut: bool,
+    branch: str | None,
+    repo: Path | None,
+    **shared: Any,
 ) -> None:
     """Build the distribution of UPSTREAM (a pin of the manifest, sha, tag, branch, pypi:VERSION or
     repository@ref; by default the manifest's default pin)."""
     gc.disable()
     if (branch is None) is not (repo is None):
         raise click.UsageError("--branch and --repo go together")
-    job = Job(out, update_lock, paranoid, branch, repo)
+    job = Job(out, update_lock, paranoid, recut, branch, repo)
     asked = (shared["upstream"] or "") + (f" for Python {shared['python']}" if shared["python"] else "")
     digest = request_key.digest(
         shared["manifest_path"], asked, shared["without"], shared["with_needs"], shared["scope"]

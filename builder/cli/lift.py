@@ -19,6 +19,7 @@ from builder.lift.page import page, terminal
 from builder.lift.survey import Decision, Survey, survey
 from builder.manifest.load import read_schema
 from builder.parallel import little_memory
+from builder.pipeline.ranges import about
 from builder.upstream.model import Upstream, snapshot
 
 
@@ -84,6 +85,12 @@ def _lift(
     because: str,
 ) -> None:
     new = options.resolve(replace(request, upstream=wanted))
+    pin = about(new, request.manifest).pin
+    if pin is not None and origin is None:
+        output.note(f"'{pin}' is a pin of the manifest already: there is nothing to lift.")
+        if output.form() == "json":
+            output.data({"pin": pin})
+        return
     old = options.resolve(replace(request, upstream=origin or _nearest(request, new)))
     folder = folders.place(request.root, new.commit, wanted)
     decisions = list(known if known is not None else folders.decisions(folder))

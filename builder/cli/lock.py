@@ -15,12 +15,12 @@ from builder.errors import BuildError, Problem
 from builder.manifest.model import DEFAULT_SCOPE
 from builder.manifest.named_scopes import choose
 from builder.pipeline import build, tools
-from builder.pipeline.lockfile import record
 
 
 @click.command("lock")
 @options.upstream_options
-def command(**shared: Any) -> None:
+@click.option("--record", "with_record", is_flag=True, help="Also keep the cut, so that `dist` applies it.")
+def command(with_record: bool, **shared: Any) -> None:
     """Build UPSTREAM in memory and record its digests.
 
     By default every pin of the manifest is proven, and every named scope at its pins; with --scope, that
@@ -32,7 +32,7 @@ def command(**shared: Any) -> None:
     problems: list[Problem] = []
     for one in wanted:
         try:
-            _prove(one)
+            _prove(one, with_record)
         except BuildError as error:  # go on: the others may succeed
             problems += error.problems
     if problems:
@@ -50,7 +50,7 @@ def _proven(request: Request) -> Iterator[Request]:
             yield from _proven(replace(request, manifest=choose(request.whole or manifest, name)))
 
 
-def _prove(request: Request) -> None:
+def _prove(request: Request, with_record: bool) -> None:
     """Build one upstream and record it. Raises BuildError."""
     manifest, scope = request.manifest, request.manifest.scope_name
     if scope != DEFAULT_SCOPE:
@@ -59,4 +59,4 @@ def _prove(request: Request) -> None:
     done = stages.proven_outcome(request, upstream)
     output.stage("packing")
     _, proof = build.assemble(done, upstream, manifest, request.without, tools.versions())
-    output.note(record(request.root, request.upstream, proof, request.without, scope))
+    output.note(stages.keep_proof(request, upstream, done, proof, with_record))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from builder.cli import output
 from builder.cli.cache_file import recalled
+from builder.emit import record
 from builder.errors import BuildError
+from builder.pipeline import lockfile
+from builder.pipeline import outcome as outcomes
 from builder.pipeline.cut import Cut
 from builder.pipeline.given_back import cut_to_fit
-from builder.pipeline.outcome import Outcome, Rejected, prove, recall_or_make
+from builder.pipeline.outcome import Outcome, Rejected
 from builder.pipeline.ranges import about
 from builder.pipeline.verify import verify
 from builder.tree import Snapshot
@@ -21,6 +25,7 @@ from builder.upstream.model import snapshot
 if TYPE_CHECKING:
     from builder.analysis.indexed_tree import IndexedTree
     from builder.cli.options import Request
+    from builder.emit.lock import Proof
     from builder.pipeline.run import Recalled
     from builder.upstream.model import Upstream
 
@@ -51,21 +56,65 @@ def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
     """
     known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
-        done = prove(upstream, request.manifest, known)
+        done = outcomes.prove(upstream, request.manifest, known)
     _tell_withdrawn(done.cut)
     return done
 
 
 def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | None = None) -> Outcome:
-    """Cut and verify an upstream with what earlier builds found out; `recall`: the results in use, by default
-    those of the cache folder. Raises BuildError."""
+    """The outcome that an earlier build remembered or the lock proves, or else a new one.
+
+    `recall`: the results in use, by default those of the cache folder. Raises BuildError.
+    """
     if recall is None:
         with recalled(request.cache) as recall:
             return recalled_outcome(request, upstream, recall)
     known = about(upstream, request.manifest, request.off)
+    done = outcomes.recall(upstream, request.manifest, known, recall)
+    done = done or _recorded(request, upstream, recall)
+    return done or made_outcome(request, upstream, recall)
+
+
+def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome:
+    """Cut and verify an upstream with what earlier builds found out of its parts. Raises BuildError."""
+    known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
-        done = recall_or_make(upstream, request.manifest, known, recall)
+        done = outcomes.make(upstream, request.manifest, known, recall)
     _tell_withdrawn(done.cut)
+    return done
+
+
+def keep_proof(
+    request: Request, upstream: Upstream, done: Outcome, proof: Proof, with_record: bool = False
+) -> str:
+    """Write what was proven into the lock, and say so. The cut is recorded for the default pin, for a pin
+    that has a record, and where it is asked for. Raises BuildError."""
+    manifest, pin = request.manifest, request.upstream
+    has_one = with_record or pin == manifest.upstream.default or record.path_of(request.root, pin).exists()
+    cut = None
+    if has_one and manifest.named_scope is None and not request.without:
+        known = about(upstream, manifest, request.off)
+        cut = outcomes.record_of(done, upstream, manifest, known, time.strftime("%Y-%m-%d", time.gmtime()))
+    return lockfile.record(request.root, pin, proof, request.without, manifest.scope_name, cut)
+
+
+def _recorded(request: Request, upstream: Upstream, recall: Recalled) -> Outcome | None:
+    """The outcome that the record of a locked pin holds, if it is about this request."""
+    manifest, pin = request.manifest, request.upstream
+    try:
+        proof = lockfile.known(request.root).get(pin)
+    except BuildError:
+        return None  # whoever compares with the lock tells what is wrong with it
+    if proof is None or manifest.named_scope is not None or proof.manifest != manifest.statements:
+        return None
+    cut = record.read(request.root, pin, proof.record)
+    if cut is None:
+        return None
+    known = about(upstream, manifest, request.off)
+    done = outcomes.recorded(upstream, manifest, known, cut, proof.output_tree, recall)
+    if done is not None:
+        said = f"this cut was proven on {cut.proven} by builder {cut.builder} and is applied"
+        output.note(f"proven  {said}; `dist --recut` cuts again")
     return done
 
 

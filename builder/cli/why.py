@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from builder.cli import options, output, stages
+from builder.cli.cache_file import recalled
 from builder.errors import fail
 from builder.pipeline.answers import readings
 from builder.pipeline.answers.answer import record, sentences
@@ -29,17 +30,19 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
     what = " ".join(words)
     request = options.ask(**shared)
     _on_elsewhere(request, what)
-    done = stages.recalled_outcome(request, options.resolve(request))
-    output.stage("")
-    context = Context.of(done.cut, done.after, done.figures, request.manifest)
-    answers = readings.answers(context, what)
-    if not answers:
-        near = readings.suggestions(context, what)
-        raise fail(
-            "C001",
-            f"'{what}' is unknown: upstream, the output and the manifest have nothing of this name.",
-            hint=f"did you mean {' or '.join(near)}?" if near else None,
-        )
+    upstream = options.resolve(request)
+    with recalled(request.cache) as recall:  # an answer may make summaries, which the next one then has
+        done = stages.recalled_outcome(request, upstream, recall)
+        output.stage("")
+        context = Context.of(done, request.manifest)
+        answers = readings.answers(context, what)
+        if not answers:
+            near = readings.suggestions(context, what)
+            raise fail(
+                "C001",
+                f"'{what}' is unknown: upstream, the output and the manifest have nothing of this name.",
+                hint=f"did you mean {' or '.join(near)}?" if near else None,
+            )
     if output.form() == "json":
         output.data({"what": what, "answers": [record(answer) for answer in answers]})
         return

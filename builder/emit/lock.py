@@ -22,7 +22,8 @@ class Proof:
     """What a build of one upstream with one manifest gave.
 
     `manifest`: the digest of what the manifest says. `families`: batch -> what its patterns matched, in a
-    line. `figures`: those of `build.json` that pages show; nothing is compared with them.
+    line. `figures`: those of `build.json` that pages show; nothing is compared with them. `record`: the
+    sha256 of the recorded cut; empty for none.
     """
 
     commit: str | None
@@ -34,6 +35,7 @@ class Proof:
     families: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
+    record: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Comparison:
 Lock = Mapping[str, Proof]
 
 _KEYS = frozenset(f.name for f in fields(Proof))
-_NEEDED = frozenset(f.name for f in fields(Proof) if f.default_factory is MISSING)
+_NEEDED = frozenset(f.name for f in fields(Proof) if f.default is f.default_factory is MISSING)
 
 #: the fields that must be reproduced, and their names in messages
 _DIGESTS = {
@@ -81,11 +83,18 @@ def to_bytes(locks: Mapping[str, Lock]) -> bytes:
     """The locks of all scopes as a file. Sorted, one value or group of figures a line, so that a diff of two
     locks names what moved."""
     entries = {
-        scope: {pin: asdict(proof) for pin, proof in lock.items()} for scope, lock in locks.items() if lock
+        scope: {pin: _entry(proof) for pin, proof in lock.items()} for scope, lock in locks.items() if lock
     }
     pins = entries.pop(DEFAULT_SCOPE, {})
     named = {"scopes": entries} if entries else {}
     return (_lines({"schema_version": SCHEMA_VERSION, "pins": pins, **named}) + "\n").encode()
+
+
+def _entry(proof: Proof) -> dict[str, Any]:
+    entry = asdict(proof)
+    if not proof.record:
+        del entry["record"]
+    return entry
 
 
 def _lines(value: object, indent: str = "") -> str:

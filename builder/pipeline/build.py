@@ -70,7 +70,7 @@ def assemble(
 
     Raises BuildError (G007) when the output of a pin has more lines than the manifest's scope allows it.
     """
-    cut, after, measured = outcome.cut, outcome.after, outcome.figures
+    cut, measured = outcome.cut, outcome.figures
     if not without and manifest.named_scope is None:
         _small_enough(upstream, manifest, measured)
     version = version_of(upstream, manifest)
@@ -110,8 +110,8 @@ def assemble(
         families={batch: str(matches) for batch, matches in cut.families.items()},
         units=_units(cut),
     )
-    doubts = uncertain(cut, after, manifest)
-    context = Context.of(cut, after, measured, manifest)
+    doubts = uncertain(cut, outcome.graphs)
+    context = Context.of(outcome, manifest)
     shown = report_data.Build(upstream, wheel.name if wheel else "", version, without)
     files = {
         LEDGER: ledger.to_bytes(measured.rows),

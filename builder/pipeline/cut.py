@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 
 from builder import progress
@@ -131,7 +132,7 @@ def cut(
     compared = pending.result(run, staying)
     left = summaries(upstream.restrict(p for p in leaving if p.endswith(".py")), asked.packages, known)
     everything = {**staying, **compared.removed, **left}
-    before = IndexedTree(upstream, everything, Index(everything, asked.packages))
+    before = IndexedTree(upstream, asked.packages, partial(dict, everything))
     decided = blamed(reduced.pruned, before.index, expanded.manifest)
     removals = index_removals(expanded.manifest, decided.removed, reduced.specialized.lost)
     differences = surfaces(pending.files, compared.surface, output, expanded.manifest, removals)

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from builder.emit import lock
+from builder.emit import record as records
+from builder.emit.record import RecordedCut
 from builder.errors import Mark, fail
 from builder.manifest.model import DEFAULT_SCOPE
 
@@ -27,9 +29,15 @@ def confirm(
 
 
 def record(
-    root: Path, pin: str, proof: lock.Proof, without: Sequence[str], scope: str = DEFAULT_SCOPE
+    root: Path,
+    pin: str,
+    proof: lock.Proof,
+    without: Sequence[str],
+    scope: str = DEFAULT_SCOPE,
+    cut: RecordedCut | None = None,
 ) -> str:
-    """Write the proof of a scope at a pin into the lock beside the manifest, and say so.
+    """Write the proof of a scope at a pin into the lock beside the manifest, and say so; `cut`: the record to
+    keep with it.
 
     Raises BuildError M008, E002.
     """
@@ -44,6 +52,9 @@ def record(
         # no page shows the batches of a named scope, and they would double the file
         figures = {name: figure for name, figure in proof.figures.items() if name != "batches"}
         proof = replace(proof, figures=figures)
+    if cut is not None:
+        earlier = locks.get(scope, {}).get(pin)
+        proof = replace(proof, record=records.write(root, pin, cut, earlier.record if earlier else ""))
     text = lock.to_bytes({**locks, scope: lock.update(locks.get(scope, {}), pin, proof)})
     try:
         beside.write_bytes(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from builder.emit import figures, ledger
 from builder.manifest.model import Manifest
-from builder.pipeline.attribution import RemovedLines, attribute
+from builder.pipeline.attribution import Attributed, RemovedLines, attribute
 from builder.pipeline.cut import Cut
 from builder.pipeline.reasons import reasons
 
@@ -27,10 +27,23 @@ class Figures:
         return (row.reason, *row.also) if row else ()
 
 
-def measure(cut: Cut, manifest: Manifest) -> Figures:
-    """What happened to every path and why, and the lines of both sides."""
-    before, after = figures.line_counts(cut.upstream), figures.line_counts(cut.output)
-    attributed = attribute(cut)
-    rows = ledger.rows(cut.upstream.tree, cut.output.tree, reasons(cut, attributed), before, after)
-    batches = figures.batch_figures(rows, [b.id for b in manifest.batches])
-    return Figures(rows, figures.before_after(before, after), batches, attributed.blocks)
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All of a measurement that takes time: what accounts for each edit, and the lines of each path."""
+
+    attributed: Attributed
+    before: Mapping[str, int]
+    after: Mapping[str, int]
+
+    @classmethod
+    def of(cls, cut: Cut) -> Measured:
+        """Measure a cut."""
+        return cls(attribute(cut), figures.line_counts(cut.upstream), figures.line_counts(cut.output))
+
+    def figures(self, cut: Cut, manifest: Manifest) -> Figures:
+        """What happened to every path and why, and the lines of both sides."""
+        why = reasons(cut, self.attributed)
+        rows = ledger.rows(cut.upstream.tree, cut.output.tree, why, self.before, self.after)
+        batches = figures.batch_figures(rows, [b.id for b in manifest.batches])
+        lines = figures.before_after(self.before, self.after)
+        return Figures(rows, lines, batches, self.attributed.blocks)

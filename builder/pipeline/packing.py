@@ -1,17 +1,18 @@
-"""What a cut came to, as bytes that hold for another manifest that states the same.
+"""What a build came to, as bytes that hold for another manifest that states the same.
 
-The places and reasons of statements are stored as "which statement"; unpacked, they are those of the manifest
-at hand. Upstream's bytes are not stored.
+The places and reasons of statements are stored as "which statement", and texts of the output as spans of
+upstream's; unpacked, they are those of the manifest and the upstream at hand. Equal values give equal bytes.
+Only classes of the builder are made again, from their fields, so that bytes from elsewhere run no code.
 """
 
 from __future__ import annotations
 
-import copyreg
 import dataclasses
-import io
-import pickle
+import enum
+import importlib
+import json
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from builder.errors import Mark
@@ -19,7 +20,9 @@ from builder.manifest import model
 from builder.manifest.model import Manifest
 from builder.manifest.places import FROM_TEXT, Places
 from builder.overlay.record import Record
-from builder.tree import GITLINK, Snapshot, Tree
+from builder.source.delta import Piece, applied, delta
+from builder.surface.model import Place
+from builder.tree import GITLINK, Entry, Snapshot, Tree, blob_id
 
 #: The classes of values that carry the reason of a statement.
 _WITH_REASON = tuple(
@@ -27,6 +30,8 @@ _WITH_REASON = tuple(
     for one in (*vars(model).values(), Record)
     if isinstance(one, type) and {"why", "mark"} <= getattr(one, "__dataclass_fields__", {}).keys()
 )
+#: Fields that are stored empty: upstream's source, which only the comparison of surfaces asks for.
+_EMPTY = {(Place, "conditions"): ()}
 
 
 class Packing:
@@ -36,121 +41,266 @@ class Packing:
     """
 
     def __init__(self, manifest: Manifest, places: Places, upstream: Snapshot) -> None:
-        self._manifest = manifest
-        self._places = places
-        self._upstream = upstream
+        self.manifest = manifest
+        self.places = places
+        self.upstream = upstream
+        self.paths = list(upstream.tree)
 
     def pack(self, value: object) -> bytes | None:
         """The value as bytes; None if it cannot be told from which statement a part of it comes."""
-        buffer = io.BytesIO()
+        writer = _Writer(self)
         try:
-            _Packer(buffer, self._manifest, self._places, self._upstream).dump(value)
+            writer.number(value)
         except _Unplaced:
             return None
-        return buffer.getvalue()
+        document = {"classes": writer.classes, "nodes": writer.nodes}
+        return json.dumps(document, separators=(",", ":")).encode()
 
     def unpack(self, data: bytes) -> Any:
-        """The value that was packed for the same upstream and a manifest that states the same."""
-        return _Unpacker(io.BytesIO(data), self._manifest, self._places, self._upstream).load()
+        """The value that was packed for the same upstream and a manifest that states the same.
+
+        Raises ValueError for what no builder packed, or one whose classes have other fields.
+        """
+        try:
+            document = json.loads(data)
+            return _Reader(self, document["classes"]).value(document["nodes"])
+        except (KeyError, TypeError, IndexError, AttributeError, ImportError, RecursionError) as error:
+            raise ValueError(f"not a packed value: {error}") from error
 
 
 class _Unplaced(Exception):
     """A place in the manifest at which nothing is stated."""
 
 
-# What a packed value refers to; `_Unpacker` has functions of the same names.
+class _Writer:
+    """Numbers values, equal ones alike; a node is what a value is made of, by the numbers of its parts."""
 
+    def __init__(self, packing: Packing) -> None:
+        self._packing = packing
+        self._marks = {mark: number for number, mark in enumerate(packing.places.marks)}
+        self._files = {mark.file for mark in packing.places.marks}
+        self._upstream_numbers = {path: number for number, path in enumerate(packing.paths)}
+        self.classes: list[tuple[str, str, tuple[str, ...]]] = []
+        self.nodes: list[Any] = []
+        self._class_numbers: dict[type, int] = {}
+        self._numbers: dict[Any, int] = {}
+        self._seen: dict[int, tuple[object, int]] = {}  # id -> the value, which must live on, and its number
 
-def _mark(number: int) -> Mark:
-    raise NotImplementedError
+    def number(self, value: Any) -> int:
+        """The number of a value. Raises _Unplaced, and TypeError for a value of another kind."""
+        if value is None or isinstance(value, (str, int, float)):
+            return self._node((type(value).__name__, value), value)
+        known = self._seen.get(id(value))
+        if known is None:
+            node = self._made(value)
+            known = self._seen[id(value)] = value, self._node(tuple(node), node)
+        return known[1]
 
+    def _node(self, key: Any, node: Any) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.nodes)
+            self.nodes.append(node)
+        return number
 
-def _statement(kind: type, mark: Mark, values: Mapping[str, Any]) -> Any:
-    raise NotImplementedError
+    def _made(self, value: Any) -> list[Any]:
+        if isinstance(value, Mark):
+            return self._mark(value)
+        if isinstance(value, Snapshot):
+            return self._snapshot(value)
+        if isinstance(value, Manifest):
+            for name in FROM_TEXT:
+                if getattr(value, name) is not getattr(self._packing.manifest, name):
+                    raise _Unplaced(name)
+            return self._fields("manifest", value, FROM_TEXT)
+        if isinstance(value, _WITH_REASON) and self._packing.places.whys.get(value.mark) == value.why:  # type: ignore[attr-defined]
+            return self._fields("statement", value, ("why",))
+        if isinstance(value, enum.Enum):
+            return ["enum", self._class(type(value)), self.number(value.value)]
+        if dataclasses.is_dataclass(value) or hasattr(value, "_fields"):
+            return self._fields("object", value)
+        if isinstance(value, Mapping):
+            if value and all(isinstance(one, bytes) for one in value.values()):
+                return ["texts", *(part for path, text in value.items() for part in self._text(path, text))]
+            return ["dict", *(self.number(part) for item in value.items() for part in item)]
+        if isinstance(value, (set, frozenset)):
+            return [type(value).__name__, *(self.number(one) for one in sorted(value, key=repr))]
+        if isinstance(value, (tuple, list)):
+            return [type(value).__name__, *map(self.number, value)]
+        raise TypeError(f"a {type(value).__name__} cannot be packed")
 
-
-def _stated(values: Mapping[str, Any]) -> Manifest:
-    raise NotImplementedError
-
-
-def _snapshot(tree: Tree, contents: Mapping[str, bytes]) -> Snapshot:
-    raise NotImplementedError
-
-
-class _Packer(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, manifest: Manifest, places: Places, upstream: Snapshot) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._manifest = manifest
-        self._places = places
-        self._numbers = {mark: number for number, mark in enumerate(places.marks)}
-        self._files = {mark.file for mark in places.marks}
-        self._blobs = {entry.blob for entry in upstream.tree.values()}
-        reducers: dict[type, Callable[[Any], Any]] = {
-            Mark: self._mark,
-            Manifest: self._stated,
-            Snapshot: self._snapshot,
-            **dict.fromkeys(_WITH_REASON, self._statement),
-        }
-        self.dispatch_table = {**copyreg.dispatch_table, **reducers}
-
-    def _mark(self, mark: Mark) -> Any:
-        number = self._numbers.get(mark)
+    def _mark(self, mark: Mark) -> list[Any]:
+        number = self._marks.get(mark)
         if number is not None:
-            return _mark, (number,)
+            return ["mark", number]
         if mark.file in self._files:
             raise _Unplaced(mark)
-        return Mark, (mark.file, mark.line, mark.column)  # in an overlay, or in upstream
+        return self._fields("object", mark)  # in an overlay, or in upstream
 
-    def _statement(self, one: Any) -> Any:
-        values = _fields(one)
-        if self._places.whys.get(one.mark) != one.why:
-            return one.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
-        del values["why"]
-        return _statement, (type(one), one.mark, values)
+    def _fields(self, kind: str, value: Any, without: Sequence[str] | frozenset[str] = ()) -> list[Any]:
+        names = _fields_of(type(value))
+        values = (
+            _EMPTY.get((type(value), name), getattr(value, name)) for name in names if name not in without
+        )
+        return [kind, self._class(type(value)), *map(self.number, values)]
 
-    def _stated(self, manifest: Manifest) -> Any:
-        values = _fields(manifest)
-        for name in FROM_TEXT:
-            if values.pop(name) is not getattr(self._manifest, name):
-                raise _Unplaced(name)
-        return _stated, (values,)
+    def _class(self, kind: type) -> int:
+        if kind not in self._class_numbers:
+            self._class_numbers[kind] = len(self.classes)
+            self.classes.append((kind.__module__, kind.__qualname__, _fields_of(kind)))
+        return self._class_numbers[kind]
 
-    def _snapshot(self, snapshot: Snapshot) -> Any:
-        own = {
-            entry.blob: snapshot[path]
-            for path, entry in snapshot.tree.items()
-            if entry.blob not in self._blobs and entry.mode != GITLINK
+    def _snapshot(self, snapshot: Snapshot) -> list[Any]:
+        """How many paths of upstream are passed over and taken as they are, in turns; then the others."""
+        upstream, turns, taken = self._packing.upstream.tree, [0], False
+        for path in self._packing.paths:
+            if (snapshot.tree.get(path) == upstream[path]) is not taken:
+                taken = not taken
+                turns.append(0)
+            turns[-1] += 1
+        node: list[Any] = ["snapshot", self._raw(["plain", *turns])]
+        for path, entry in snapshot.tree.items():
+            if upstream.get(path) != entry:
+                if entry.mode == GITLINK:
+                    raise TypeError("a gitlink of our own cannot be packed")
+                node += [self.number(entry.mode), self.number(entry.blob), *self._text(path, snapshot[path])]
+        return node
+
+    def _text(self, path: str, text: bytes) -> tuple[int, int]:
+        """The numbers of a path and of the pieces of its text."""
+        node: list[Any] = ["plain"]
+        end = 0
+        for piece in delta(self._packing.upstream.get(path, b""), text):
+            if isinstance(piece, bytes):
+                node.append(piece.decode("latin-1"))
+            else:
+                node += [piece[0] - end, piece[1]]  # what is passed over
+                end = sum(piece)
+        return self.number(path), self._raw(node)
+
+    def _raw(self, node: list[Any]) -> int:
+        """The number of a list that holds no numbers of nodes."""
+        return self._node(tuple(node), node)
+
+
+class _Reader:
+    """Makes values of the nodes that a writer wrote."""
+
+    def __init__(self, packing: Packing, classes: Sequence[Sequence[Any]]) -> None:
+        self._packing = packing
+        self._classes = [_class(*one) for one in classes]
+        self._values: list[Any] = []
+        self._makers: dict[str, Callable[[list[Any]], Any]] = {
+            "plain": lambda parts: parts,
+            "tuple": lambda parts: tuple(self._all(parts)),
+            "list": self._all,
+            "set": lambda parts: set(self._all(parts)),
+            "frozenset": lambda parts: frozenset(self._all(parts)),
+            "dict": lambda parts: dict(zip(self._all(parts[::2]), self._all(parts[1::2]), strict=True)),
+            "mark": lambda parts: packing.places.marks[parts[0]],
+            "object": lambda parts: self._made(parts, {}),
+            "enum": lambda parts: self._classes[parts[0]](self._values[parts[1]]),
+            "manifest": lambda parts: self._made(parts, {n: getattr(packing.manifest, n) for n in FROM_TEXT}),
+            "statement": self._statement,
+            "texts": lambda parts: _Texts(
+                packing.upstream, {self._values[path]: self._text(path, at) for path, at in _groups(parts, 2)}
+            ),
+            "snapshot": self._snapshot,
         }
-        return _snapshot, (snapshot.tree, own)
+
+    def value(self, nodes: Sequence[Any]) -> Any:
+        """The value of the last node: each one is made of earlier ones."""
+        for node in nodes:
+            self._values.append(self._makers[node[0]](node[1:]) if isinstance(node, list) else node)
+        return self._values[-1]
+
+    def _all(self, numbers: list[int]) -> list[Any]:
+        return [self._values[number] for number in numbers]
+
+    def _made(self, parts: list[int], more: Mapping[str, Any]) -> Any:
+        kind = self._classes[parts[0]]
+        names = (name for name in _fields_of(kind) if name not in more)
+        return kind(**dict(zip(names, self._all(parts[1:]), strict=True)), **more)
+
+    def _statement(self, parts: list[int]) -> Any:
+        names = [name for name in _fields_of(self._classes[parts[0]]) if name != "why"]
+        mark = self._values[parts[1 + names.index("mark")]]
+        return self._made(parts, {"why": self._packing.places.whys[mark]})
+
+    def _snapshot(self, parts: list[int]) -> Snapshot:
+        upstream, at = self._packing.upstream, 0
+        entries: dict[str, Entry] = {}
+        texts: dict[str, tuple[str, list[Any]]] = {}
+        for turn, count in enumerate(self._values[parts[0]]):
+            if turn % 2:
+                entries.update((path, upstream.tree[path]) for path in self._packing.paths[at : at + count])
+            at += count
+        for mode, blob, path, text in _groups(parts[1:], 4):
+            entry = Entry(self._values[mode], self._values[blob])
+            entries[self._values[path]] = entry
+            texts[entry.blob] = self._text(path, text)
+        own: Any = _Texts(upstream, texts, checked=True)
+        others: Any = (
+            upstream.contents
+        )  # a ChainMap writes into its first mapping alone, and nobody writes here
+        return Snapshot(Tree(entries), ChainMap(own, others))
+
+    def _text(self, path: int, text: int) -> tuple[str, list[Any]]:
+        """The path, and what its text is made of."""
+        return self._values[path], self._values[text]
 
 
-class _Unpacker(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, manifest: Manifest, places: Places, upstream: Snapshot) -> None:
-        super().__init__(file)
-        self._manifest = manifest
-        self._places = places
+def _groups(parts: list[int], size: int) -> Iterator[tuple[int, ...]]:
+    return zip(*(parts[start::size] for start in range(size)), strict=True)
+
+
+class _Texts(Mapping[str, bytes]):
+    """Texts that are made of upstream's when they are asked for."""
+
+    def __init__(
+        self, upstream: Snapshot, texts: Mapping[str, tuple[str, list[Any]]], checked: bool = False
+    ) -> None:
+        """`texts`: key -> the path of upstream's text, and the pieces of it as they are stored; `checked`:
+        the keys are the ids of blobs."""
         self._upstream = upstream
-        self._functions: dict[str, Callable[..., Any]] = {
-            _mark.__name__: places.marks.__getitem__,
-            _statement.__name__: self._statement,
-            _stated.__name__: self._stated,
-            _snapshot.__name__: self._snapshot,
-        }
+        self._texts = texts
+        self._checked = checked
 
-    def find_class(self, module: str, name: str) -> Any:
-        if module == __name__:
-            return self._functions[name]
-        return super().find_class(module, name)
+    def __getitem__(self, key: str) -> bytes:
+        path, stored = self._texts[key]
+        pieces: list[Piece] = []
+        parts, end = iter(stored), 0
+        for part in parts:
+            if isinstance(part, str):
+                pieces.append(part.encode("latin-1"))
+            else:
+                pieces.append((end + part, next(parts)))
+                end += part + pieces[-1][1]
+        text = applied(self._upstream.get(path, b""), pieces)
+        if self._checked and blob_id(text) != key:
+            raise ValueError(f"the pieces of {path} do not make the blob {key}")
+        return text
 
-    def _statement(self, kind: type, mark: Mark, values: Mapping[str, Any]) -> Any:
-        return kind(**values, why=self._places.whys[mark])
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
 
-    def _stated(self, values: Mapping[str, Any]) -> Manifest:
-        return Manifest(**values, **{name: getattr(self._manifest, name) for name in FROM_TEXT})
-
-    def _snapshot(self, tree: Tree, contents: dict[str, bytes]) -> Snapshot:
-        return Snapshot(tree, ChainMap(contents, self._upstream.contents))  # type: ignore[arg-type]  # read only
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The fields of a class of values."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return tuple(getattr(kind, "_fields", ()))
+
+
+def _class(module: str, name: str, fields: Sequence[str]) -> Any:
+    """A class of values of the builder. Raises ValueError where there is none with these fields."""
+    found = getattr(importlib.import_module(module), name, None) if module.startswith("builder.") else None
+    plain = isinstance(found, type) and (
+        dataclasses.is_dataclass(found) or issubclass(found, enum.Enum) or hasattr(found, "_fields")
+    )
+    if not plain or list(_fields_of(found)) != list(fields):  # type: ignore[arg-type]
+        raise ValueError(f"this builder has no {module}.{name} with the fields {', '.join(fields)}")
+    return found

@@ -11,6 +11,7 @@ from builder.errors import Problem
 from builder.graph.reach import undeclared, unmatched
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
+from builder.pipeline.graph_answers import GraphAnswers
 from builder.pipeline.starts import edges_of
 
 NAME = "uncertain.json"
@@ -41,14 +42,9 @@ def reached(cut: Cut, after: IndexedTree, manifest: Manifest) -> frozenset[str]:
     return frozenset(cut.decided.starts.reach(edges_of(after.index, manifest), rules=False))
 
 
-def uncertain(cut: Cut, after: IndexedTree, manifest: Manifest) -> Uncertain:
+def uncertain(cut: Cut, graphs: GraphAnswers) -> Uncertain:
     """What the output holds without a proof that it must."""
-    reached_modules = reached(cut, after, manifest)
-    modules = tuple(
-        (module, summary.path, lines_of(cut.output, summary.path) or 0)
-        for module, summary in sorted(after.index.modules.items())
-        if module not in reached_modules
-    )
+    modules = tuple((module, path, lines_of(cut.output, path) or 0) for module, path in graphs.unreached)
     return Uncertain(modules, tuple(cut.specialized.uncertain))
 
 

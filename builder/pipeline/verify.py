@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from builder.analysis.indexed_tree import IndexedTree, world
+from collections.abc import Mapping
+
+from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Problem
 from builder.gates.registry import Evidence, check
-from builder.graph.modules import known_of
+from builder.graph.modules import Summary, known_of, summaries
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut, again
 from builder.pipeline.places import true_places
@@ -15,8 +17,12 @@ from builder.pipeline.uncertain import dynamic_imports
 
 def output_world(cut: Cut, manifest: Manifest) -> IndexedTree:
     """The output's Python, indexed; files as upstream has them are not parsed again."""
-    known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
-    return world(cut.output, manifest.packages, known)
+
+    def made() -> Mapping[str, Summary]:
+        known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
+        return summaries(cut.output, manifest.packages, known)
+
+    return IndexedTree(cut.output, manifest.packages, made)
 
 
 def problems(cut: Cut, after: IndexedTree, twice: bool = False) -> list[Problem]:

@@ -165,7 +165,7 @@ class _Fixpoint:
             self.units.pop(path, None)
             self.outlines.pop(path, None)
             for told in (self.methods, self.hindrances, self.uncertain, self.wanted, self.memory.local):
-                told.pop(path, None)  # type: ignore[attr-defined]
+                told.pop(path, None)
         for path in self.laid_out:
             if path in self.files:
                 self.words.replace(path, self.files[path])

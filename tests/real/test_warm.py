@@ -39,7 +39,9 @@ def files(manifest: Manifest, upstream: Upstream, cache: Path) -> tuple[str, dic
     """The tree and every file of a build with this cache."""
     with recalled(cache) as recall:
         known = about(upstream, manifest)
-        done = outcome.recall_or_make(upstream, manifest, known, recall)
+        done = outcome.recall(upstream, manifest, known, recall) or outcome.make(
+            upstream, manifest, known, recall
+        )
         output, _ = build.assemble(done, upstream, manifest, (), tools.versions())
     return output.tree.tree.id, dict(output.files)
 

@@ -28,9 +28,12 @@ pytestmark = pytest.mark.xdist_group("release")
 
 
 def cut(out: Path, cache: Path, *more: str, **environment: str) -> None:
-    """Cut the release into a folder, in a process of its own that remembers in this cache alone."""
-    command = [sys.executable, "-m", "builder", "dist", PIN, "--out", str(out), "--cache", str(cache), *more]
-    command += ["--manifest", str(ROOT / "manifest.yaml")]
+    """Cut the release into a folder, in a process of its own that remembers in this cache alone.
+
+    The record of the proven cut would be applied otherwise.
+    """
+    command = [sys.executable, "-m", "builder", "dist", PIN, "--recut", "--out", str(out), *more]
+    command += ["--cache", str(cache), "--manifest", str(ROOT / "manifest.yaml")]
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     out.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(command, env=env, cwd=out.parent, capture_output=True, text=True, timeout=900)

@@ -15,7 +15,7 @@ from builder.pipeline.uncertain import uncertain
 
 def shown_of_small_world() -> tuple[Context, dict[str, Any]]:
     done, upstream, manifest = run(Step(), Recalled.of(MemoryStore()))
-    context = Context.of(done.cut, done.after, done.figures, manifest)
-    found = uncertain(done.cut, done.after, manifest)
+    context = Context.of(done, manifest)
+    found = uncertain(done.cut, done.graphs)
     stated = Build(upstream, "acme-1.whl", "1.2.3+small", ())
     return context, report_data(stated, context, done.figures, found, manifest)

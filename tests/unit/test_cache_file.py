@@ -112,6 +112,19 @@ def test_what_was_not_used_for_longest_leaves_first(tmp_path: Path, monkeypatch:
     assert [one is not None for one in read(path, "a", "b", "c")] == [True, False, True]
 
 
+def test_what_whole_builds_came_to_is_never_pushed_out_by_their_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / NAME
+    monkeypatch.setattr(cache_file, "MAX_BYTES", 25)
+    for kind, key in ((cache_file.LASTING, "build"), *(("part", f"part {number}") for number in range(9))):
+        file = CacheFile(path, BUILDER)
+        file.put(kind, key.encode(), b"x" * 10)
+        file.save()
+    assert read(path, "build", kind=cache_file.LASTING) == [b"x" * 10]
+    assert read(path, "part 0", "part 8", kind="part") == [None, b"x" * 10]
+
+
 @pytest.mark.parametrize("obstacle", ["file as folder", "folder as file", "read-only"])
 def test_a_cache_that_cannot_be_written_harms_nothing(tmp_path: Path, obstacle: str) -> None:
     path = tmp_path / NAME

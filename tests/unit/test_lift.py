@@ -436,3 +436,9 @@ def test_the_terminal_shows_a_page_however_much_there_is(later: Later) -> None:
     assert len(done.stdout.splitlines()) < 25
     assert "report.md" in done.stderr
     assert (later.folder / "report.md").read_text("utf-8").count("NEWS-") > 29
+
+
+def test_a_pin_is_said_to_be_one_at_once(later: Later) -> None:
+    done = later.world.good("lift", "seed")
+    assert done.stderr.endswith("'seed' is a pin of the manifest already: there is nothing to lift.\n")
+    assert not (later.world.home / "lift").exists()

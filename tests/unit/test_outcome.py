@@ -23,7 +23,7 @@ from builder.pipeline import build, outcome, tools
 from builder.pipeline.answers import readings
 from builder.pipeline.answers.answer import sentences
 from builder.pipeline.answers.context import Context
-from builder.pipeline.outcome import Outcome, recall_or_make
+from builder.pipeline.outcome import Outcome
 from builder.pipeline.packing import Packing
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
@@ -121,7 +121,8 @@ STEPS = st.builds(
 def run(step: Step, recall: Recalled) -> tuple[Outcome, Upstream, Manifest]:
     upstream, manifest = step.upstream(), step.manifest()
     known = about(upstream, manifest, step.without)
-    return recall_or_make(upstream, manifest, known, recall), upstream, manifest
+    done = outcome.recall(upstream, manifest, known, recall)
+    return done or outcome.make(upstream, manifest, known, recall), upstream, manifest
 
 
 def everything(step: Step, store: MemoryStore) -> Any:
@@ -133,7 +134,7 @@ def everything(step: Step, store: MemoryStore) -> Any:
         except BuildError as error:
             return list(error.problems)
     told = {}
-    context = Context.of(done.cut, done.after, done.figures, manifest)
+    context = Context.of(done, manifest)
     for path in [*upstream.tree, "acme.server.Server", "acme.layers.awk.AwkConfig"]:
         told[path] = [sentences(one) for one in readings.answers(context, path)]
     return dict(output.files), output.key, output.tree.tree.id, dict(output.tree), proof, told
@@ -196,15 +197,6 @@ def test_a_reason_that_the_output_quotes_is_stated() -> None:
     assert everything(Step((number,)), store) == everything(Step((number,)), MemoryStore())
 
 
-def test_another_formatter_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = MemoryStore()
-    everything(Step(), store)
-    monkeypatch.setattr(tools, "versions", lambda: {"ruff": "another"})
-    monkeypatch.setattr(outcome, "cut_to_fit", fresh_cut)
-    with pytest.raises(BaseException, match="cut again"):
-        everything(Step(), store)
-
-
 def test_a_proof_uses_nothing_that_is_remembered() -> None:
     store = MemoryStore()
     upstream, manifest = Step().upstream(), Step().manifest()
@@ -222,8 +214,9 @@ def test_an_outcome_is_read_without_the_bytes_of_upstream() -> None:
             pytest.fail("the bytes of upstream are read")
 
     upstream, manifest = replace(Step().upstream(), blobs=Unreadable({})), Step().manifest()
-    done = recall_or_make(upstream, manifest, about(upstream, manifest), Recalled.of(store))
-    context = Context.of(done.cut, done.after, done.figures, manifest)
+    done = outcome.recall(upstream, manifest, about(upstream, manifest), Recalled.of(store))
+    assert done is not None
+    context = Context.of(done, manifest)
     (answer, *_) = readings.answers(context, "python/acme/layers/fancy.py")
     assert answer.state == "removed"
 

@@ -14,6 +14,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.switches import without
 from builder.pipeline.cut import Cut, again, cut
 from builder.pipeline.follow import followed
+from builder.pipeline.graph_answers import graph_answers
 from builder.pipeline.ranges import About
 from builder.pipeline.reasons import reasons
 from builder.pipeline.uncertain import uncertain
@@ -159,7 +160,8 @@ def test_a_rule_overrides_reach_both_ways() -> None:
     }
     found = done({**files, "held.py": "X = 1\n"}, rest)
     assert left(found) == {"used.py", "models/registry.py"}
-    listed = uncertain(found, output_world(found, found.manifest), found.manifest)
+    graphs = graph_answers(found, output_world(found, found.manifest), found.manifest)
+    listed = uncertain(found, graphs)
     assert {module for module, _, _ in listed.modules} == {"pkg.alone", "pkg.held"}
 
 

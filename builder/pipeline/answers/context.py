@@ -11,15 +11,13 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removal
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
-from builder.graph.reach import Edge, Graph
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Batch
 from builder.pipeline.answers.answer import State
-from builder.pipeline.answers.needs import needs
 from builder.pipeline.cut import Cut
-from builder.pipeline.measure import Figures
+from builder.pipeline.graph_answers import GraphAnswers, graph_answers
+from builder.pipeline.outcome import Outcome
 from builder.pipeline.reasons import reasons
-from builder.pipeline.starts import edges_of
 from builder.pipeline.verify import output_world
 from builder.surface.model import Key
 
@@ -33,11 +31,12 @@ class Context:
         self.batches: Mapping[str, Batch] = {batch.id: batch for batch in manifest.batches}
 
     @classmethod
-    def of(cls, cut: Cut, after: IndexedTree, figures: Figures, manifest: Manifest) -> Context:
+    def of(cls, outcome: Outcome, manifest: Manifest) -> Context:
         """What is known of a cut whose output is indexed and measured."""
-        context = cls(cut, manifest)
-        context.after = after
-        context.reasons = {row.path: (row.reason, *row.also) for row in figures.rows}
+        context = cls(outcome.cut, manifest)
+        context.after = outcome.after
+        context.graphs = outcome.graphs
+        context.reasons = {row.path: (row.reason, *row.also) for row in outcome.figures.rows}
         return context
 
     @cached_property
@@ -75,24 +74,9 @@ class Context:
         return {key: tuple(some) for key, some in found.items()}
 
     @cached_property
-    def ways(self) -> Sequence[tuple[str, Mapping[str, Edge | None]]]:
-        """What each sort of start reaches in the output, the strongest sort first."""
-        return tuple(self.cut.decided.starts.ways(edges_of(self.after.index, self.manifest)))
-
-    @cached_property
-    def upstream_edges(self) -> Graph:
-        """The edges between upstream's modules."""
-        return edges_of(self.cut.before.index, self.manifest)
-
-    @cached_property
-    def absent_modules(self) -> frozenset[str]:
-        """The modules that are declared absent."""
-        return frozenset(a.name for b in self.cut.manifest.batches for a in b.absent if a.kind == "module")
-
-    @cached_property
-    def needs(self) -> Mapping[str, frozenset[str]]:
-        """What each removed module would need that a batch removes or declares absent."""
-        return needs(self.cut, self.upstream_edges, self.absent_modules)
+    def graphs(self) -> GraphAnswers:
+        """What the import graphs of both trees answer."""
+        return graph_answers(self.cut, self.after, self.manifest)
 
     def state(self, path: str) -> State:
         """What became of a path that is on one of the sides."""

@@ -153,7 +153,7 @@ def _counts(states: Counter[str] | Counter[State]) -> str:
 def _reached(context: Context, module: str) -> tuple[tuple[Step, ...] | None, str]:
     """The shortest path of imports to a module, and what it starts from."""
     index = context.after.index
-    for start, reached in context.ways:
+    for start, reached in context.graphs.ways:
         steps = why(reached, module, index)
         if steps is not None:
             return steps, start

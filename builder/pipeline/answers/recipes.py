@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from builder.graph.names import module_of
 from builder.manifest.statements import BASE, Rule
 from builder.manifest.switches import options
-from builder.pipeline.answers.answer import listed
 from builder.pipeline.answers.context import Context
 
 
@@ -21,10 +20,10 @@ def restore_path(context: Context, path: str, rule: Rule) -> str:
         root = module is not None and rule.verdict == "reach"
         return f"to bring it back: name {f'`{module}` in roots.modules' if root else 'the path in `keep`'}"
     others = _other_batches(context, path, rule)
-    needed = context.needs.get(module, frozenset()) if module else frozenset()
+    needed = context.graphs.needs.get(module or "")
     if others or needed:
         # code that uses what other batches remove often leaves with it, so those need not be switched off
-        uses = f" (it uses {listed(sorted(needed), 3)}, removed too)" if needed else ""
+        uses = f" (it uses {needed}, removed too)" if needed else ""
         return f"to bring it back: {without(context, [rule.batch, *others])}{uses}"
     # `keep` brings the file back though nothing reaches it, `except` lets it name what the words name
     place = "`keep` and `except`" if rule.word else "`keep`"

@@ -8,11 +8,12 @@ from typing import Any
 
 from builder.emit.figures import is_text
 from builder.emit.ledger import Row
-from builder.graph.names import module_of
+from builder.graph.names import module_of, path_of
 from builder.pipeline.answers.context import Context, reasons_of
 from builder.pipeline.answers.recipes import restore_path
 from builder.pipeline.attribution import RemovedLines
 from builder.pipeline.report_page.tables import Tables
+from builder.source.headings import defined_names
 from builder.source.textdiff import hunks
 from builder.tree import GITLINK, SYMLINK
 
@@ -54,17 +55,23 @@ def ways(context: Context, numbers: Mapping[str, int]) -> dict[str, Any]:
     `starts`: the sorts of starts. `modules`: module, number of its path (-1: a folder), number of its
     sort, and the last step to it: number of the module that imports it (-1: it is a start), kind, line.
     """
-    index = context.after.index
-    sorts = [sort for sort, _ in context.ways]
-    modules = sorted({module for _, reached in context.ways for module in reached})
+    ways = context.graphs.ways
+    sorts = [sort for sort, _ in ways]
+    modules = sorted({module for _, reached in ways for module in reached})
     at = {module: number for number, module in enumerate(modules)}
     rows: list[list[Any]] = []
     for module in modules:
-        sort, reached = next((n, found) for n, (_, found) in enumerate(context.ways) if module in found)
-        edge, summary = reached[module], index.modules.get(module)
+        sort, reached = next((n, found) for n, (_, found) in enumerate(ways) if module in found)
+        edge = reached[module]
         step = [at[edge.source], edge.kind, edge.line] if edge else [-1, "", 0]
-        rows.append([module, numbers.get(summary.path, -1) if summary else -1, sort, *step])
+        rows.append([module, _number_of(module, context, numbers), sort, *step])
     return {"starts": sorts, "modules": rows}
+
+
+def _number_of(module: str, context: Context, numbers: Mapping[str, int]) -> int:
+    """The number of a module's path in the output, where a package goes before a file; -1 for a folder."""
+    paths = reversed(path_of(module, context.manifest.packages) or ())
+    return next((numbers[path] for path in paths if path in context.cut.output.tree), -1)
 
 
 def diffs(
@@ -117,16 +124,15 @@ def definitions(context: Context, numbers: Mapping[str, int], tables: Tables) ->
     """For each Python file: number of its path, the names that it defines (upstream's, of a removed file),
     and those that left an edited file: name, statement that removed it, its reasons."""
     found: list[list[Any]] = []
-    removals = context.cut.removals
-    summaries = {**context.cut.before.summaries, **context.after.summaries}
-    for path, summary in sorted(summaries.items()):
-        names, gone = summary.definitions.keys(), []
-        old = context.cut.before.summaries.get(path)
-        if old is not None and context.state(path) == "edited":
-            for name in sorted(old.definitions.keys() - names):
-                removal = removals.symbol(f"{old.module}.{name}") if old.module else None
+    before, after = context.cut.upstream, context.cut.output
+    for path in sorted(path for path in numbers if path.endswith(".py")):
+        names, gone = defined_names(after.get(path) or before.get(path, b"")), []
+        if context.state(path) == "edited":
+            module = module_of(path, context.manifest.packages)
+            for name in sorted(defined_names(before[path]) - names):
+                removal = context.cut.removals.symbol(f"{module}.{name}") if module else None
                 said = tables.text(str(removal) if removal else None)
                 gone.append([name, said, tables.of(reasons_of(removal))])
-        if (names or gone) and path in numbers:
+        if names or gone:
             found.append([numbers[path], " ".join(sorted(names)), gone])
     return found

@@ -1,0 +1,202 @@
+"""A recorded cut gives what the cut gave, holds no text of upstream, and is believed in nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_files import FILES, MANIFEST, OVERLAYS
+from small_world import World, small_world
+from test_outcome import LINES, Step, run
+
+from builder.emit import record
+from builder.emit.record import RecordedCut
+from builder.pipeline import build, outcome, tools
+from builder.pipeline.ranges import about
+from builder.pipeline.run import Recalled
+from builder.source.delta import applied, delta
+
+WORDS = st.lists(
+    st.sampled_from([b"a", b"foo", b" ", b"\n", b"bar", b"(", b"    ", b"x1", b"\xff"]), max_size=40
+)
+
+
+@given(WORDS, WORDS)
+def test_the_pieces_of_a_text_make_it(old: list[bytes], new: list[bytes]) -> None:
+    before, after = b"".join(old), b"".join(new)
+    assert applied(before, delta(before, after)) == after
+
+
+def test_a_word_that_the_other_text_has_is_a_span_of_it_wherever_it_stands() -> None:
+    old = b"if ready and wanted:\n    first(value)\n    second(value)\nlast = 1\n"
+    new = b"if wanted:\n  second(value)\n  first(value)\nlast = brand_new\n"
+    literals = [piece for piece in delta(old, new) if isinstance(piece, bytes)]
+    assert applied(old, delta(old, new)) == new
+    assert re.findall(rb"\w{4,}", b" ".join(literals)) == [b"brand_new"]
+
+
+def recorded(step: Step) -> tuple[RecordedCut, str, dict[str, bytes]]:
+    """The record of a build, the output's tree, and every file of the build."""
+    done, upstream, manifest = run(step, Recalled())
+    cut = outcome.record_of(done, upstream, manifest, about(upstream, manifest), "2026-01-02")
+    output, _ = build.assemble(done, upstream, manifest, (), tools.versions())
+    return cut, done.cut.output.tree.id, dict(output.files)
+
+
+def applied_record(step: Step, cut: RecordedCut, tree: str) -> dict[str, bytes] | None:
+    upstream, manifest = step.upstream(), step.manifest()
+    done = outcome.recorded(upstream, manifest, about(upstream, manifest), cut, tree, Recalled())
+    if done is None:
+        return None
+    assert done.record == cut
+    return dict(build.assemble(done, upstream, manifest, (), tools.versions())[0].files)
+
+
+def test_a_record_gives_every_file_of_the_build() -> None:
+    cut, tree, files = recorded(Step())
+    assert applied_record(Step(), cut, tree) == files
+
+
+def test_a_record_holds_for_other_comments_with_the_places_of_the_manifest_at_hand() -> None:
+    cut, tree, _ = recorded(Step())
+    commented = Step(comments=LINES)
+    assert applied_record(commented, cut, tree) == recorded(commented)[2]
+
+
+@pytest.mark.parametrize(
+    "step", [Step([3]), Step([0]), Step(patches=[0])], ids=["fact", "reason", "upstream"]
+)
+def test_a_record_is_of_no_other_manifest_and_no_other_upstream(step: Step) -> None:
+    cut, tree, _ = recorded(Step())
+    assert applied_record(step, cut, tree) is None
+
+
+def test_a_record_is_the_same_whenever_it_is_made() -> None:
+    assert recorded(Step())[0] == recorded(Step())[0]
+
+
+def test_a_record_with_another_tree_is_not_believed() -> None:
+    cut, tree, _ = recorded(Step())
+    assert applied_record(Step(), cut, "0" * 40) is None
+    for old, new in (("100644", "100755"), (tree[:6], tree[:6])):
+        changed = replace(cut, entries={k: text.replace(old, new) for k, text in cut.entries.items()})
+        assert (applied_record(Step(), changed, tree) is None) == (old != new)
+
+
+@given(st.data())
+def test_a_record_with_another_text_is_not_believed(data: st.DataObject) -> None:
+    cut, tree, _ = recorded_once()
+    key = data.draw(st.sampled_from(sorted(cut.entries)))
+    text = cut.entries[key]
+    at = data.draw(st.integers(0, len(text) - 1))
+    changed = text[:at] + data.draw(st.sampled_from('0a"[{,')) + text[at + 1 :]
+    done = applied_record_or_none(replace(cut, entries={**cut.entries, key: changed}), tree)
+    assert done is None or done == tree
+
+
+_ONCE: list[tuple[RecordedCut, str, dict[str, bytes]]] = []
+
+
+def recorded_once() -> tuple[RecordedCut, str, dict[str, bytes]]:
+    if not _ONCE:
+        _ONCE.append(recorded(Step()))
+    return _ONCE[0]
+
+
+def applied_record_or_none(cut: RecordedCut, tree: str) -> str | None:
+    upstream, manifest = Step().upstream(), Step().manifest()
+    done = outcome.recorded(upstream, manifest, about(upstream, manifest), cut, tree, Recalled())
+    return done.cut.output.tree.id if done else None
+
+
+def test_a_record_holds_no_text_of_upstream() -> None:
+    cut, _, _ = recorded(Step())
+    upstream = b"\n".join(data for data in FILES.values() if isinstance(data, bytes)).decode("latin-1")
+    ours = b"\n".join(OVERLAYS.values()).decode() + MANIFEST
+    lines = {line.strip() for line in upstream.splitlines() if len(line.strip()) > 24}
+    lines = {line for line in lines if line not in ours}
+    assert len(lines) > 30
+    for text in cut.entries.values():
+        held = [node for node in json.loads(text)["nodes"] if isinstance(node, str)]
+        pieces = [
+            piece
+            for node in json.loads(text)["nodes"]
+            if isinstance(node, list) and node[0] == "plain"
+            for piece in node[1:]
+            if isinstance(piece, str)
+        ]
+        assert not [line for line in lines if any(line in piece for piece in pieces)]
+        assert not [line for line in lines if line in held]
+
+
+# -- beside a manifest, through the command line ------------------------------------------------------
+
+
+@pytest.fixture
+def proven(tmp_path: Path) -> tuple[World, dict[str, str]]:
+    """A world whose default pin was proven, and the sums of what it gave."""
+    world = small_world(tmp_path)
+    world.good("lock", "seed")
+    world.good("dist", "--out", "cut", "--recut")
+    return world, sums(world, "cut")
+
+
+def sums(world: World, out: str) -> dict[str, str]:
+    lines = (world.home / out / "SHA256SUMS").read_text().splitlines()
+    return {name: digest for digest, name in (line.split("  ") for line in lines)}
+
+
+def spoilt(world: World, change: Any) -> None:
+    path = record.path_of(world.home, "seed")
+    path.write_bytes(change(path.read_bytes()))
+
+
+def test_dist_applies_what_the_lock_proves_and_says_so(proven: tuple[World, dict[str, str]]) -> None:
+    world, files = proven
+    done = world.good("dist", "--out", "applied", "--cache", "empty")
+    assert "proven" in done.stderr and "--recut" in done.stderr
+    assert "cutting" not in done.stderr
+    assert sums(world, "applied") == files
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data[:-20],
+        lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+        lambda data: b"",
+        lambda data: lzma.compress(b'{"proven": "2026-01-02"}'),
+        lambda data: lzma.compress(lzma.decompress(data).replace(b"100644", b"100755")),
+    ],
+    ids=["truncated", "flipped", "empty", "other", "altered"],
+)
+def test_a_record_that_is_damaged_costs_time_and_nothing_else(
+    proven: tuple[World, dict[str, str]], change: Any
+) -> None:
+    world, files = proven
+    spoilt(world, change)
+    done = world.good("dist", "--out", "again", "--cache", "empty")
+    assert "applied" not in done.stderr
+    assert sums(world, "again") == files
+
+
+def test_a_record_that_the_lock_names_and_that_gives_another_tree_is_not_applied(
+    proven: tuple[World, dict[str, str]],
+) -> None:
+    world, files = proven
+    before = hashlib.sha256(record.path_of(world.home, "seed").read_bytes()).hexdigest()
+    spoilt(world, lambda data: lzma.compress(lzma.decompress(data).replace(b"100644", b"100755")))
+    after = hashlib.sha256(record.path_of(world.home, "seed").read_bytes()).hexdigest()
+    lock = world.home / "manifest.lock"
+    lock.write_text(lock.read_text().replace(before, after))
+    done = world.good("dist", "--out", "again", "--cache", "empty")
+    assert "applied" not in done.stderr
+    assert sums(world, "again") == files

@@ -24,7 +24,7 @@ _HOSTILE = "unit/test_cli_hostile.py"
 _WRITE = "unit/test_emit_write.py"
 _CACHE = "unit/test_upstream_cache.py"
 _RESOLVE = "unit/test_upstream_resolve.py"
-_PLACES = "faults/test_output_places.py"
+_PLACES = "unit/test_output_places.py"
 _DRILL = "faults/test_drill.py"
 _STOPPED = "unit/test_cli_stopped.py"
 _KILLED = "long/test_cli_killed.py"
@@ -175,7 +175,7 @@ GROUPS: dict[str, Group] = {
         "Caches and downloads: flipped, truncated, under a wrong name, missing, of another version",
         "found by digest; fetched again, or refused offline; never used",
         (
-            "faults/test_damaged_caches.py",
+            "unit/test_damaged_caches.py",
             "unit/test_cache_file.py",
             "unit/test_upstream_sdist.py",
             f"{_RESOLVE}::test_a_damaged_clone",
@@ -283,7 +283,7 @@ GROUPS: dict[str, Group] = {
     "distribution": Group(
         "A distribution that was changed after it was built",
         "`verify-dist` names what differs, with git, Python and sha256sum alone",
-        ("faults/test_verify_dist.py", "unit/test_docs.py::test_the_commands_of_the_page_on_the_output"),
+        ("unit/test_verify_dist.py", "unit/test_docs.py::test_the_commands_of_the_page_on_the_output"),
     ),
 }
 

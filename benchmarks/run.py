@@ -1,12 +1,11 @@
-"""Times of the builder as multiples of `git archive PIN | tar x` (on the clock) and of reading and parsing
-alone (in processor time), measured in one run on one machine.
+"""Times of the builder as multiples of reading and parsing alone, in processor time, measured in one run.
 
-    SGLANG_MIRROR=/path/to/sglang.git python benchmarks/run.py [--runs 5] [--pin seed] [--json] [--stages]
+    SGLANG_MIRROR=/path/to/sglang.git python benchmarks/run.py [--runs 5] [--pin PIN ...] [--json] [--stages]
 
 Every figure is the median of n runs; the cases take turns, so that a change of the machine's load meets
 all of them. Each run writes into a folder of its own and nothing is deleted before the last one is
-done: on ext4, writing where something was just deleted costs up to a second. "Cold" means an empty cache
-of the builder, compiled modules and a warm page cache.
+done: on ext4, writing where something was just deleted costs up to a second. "Cold" means that nothing is
+remembered of earlier builds; upstream is there already, the modules are compiled, and the page cache is warm.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -35,7 +35,7 @@ from builder.manifest.load import load_default
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
 manifest = load_default(Path("manifest.yaml"))
-sources = Sources.of(manifest, Path(os.environ["SGLANG_MIRROR"]), Path(sys.argv[2]), True)
+sources = Sources.of(manifest, Path(os.environ["SGLANG_MIRROR"]), Path(sys.argv[2]), False)
 upstream = snapshot(resolve(sys.argv[1], sources))
 """
 _CUT = _SETUP + "from builder.pipeline.cut import cut\ncut(upstream, manifest)\n"
@@ -103,43 +103,58 @@ def timed(command: list[str], environment: dict[str, str]) -> Taken:
     return Taken(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Callable[[int], Taken]]:
-    """name -> what one run of it does, given the number of the run."""
+def cases(scratch: Path, mirror: Path, pin: str, commit: str | None) -> dict[str, Callable[[int], Taken]]:
+    """name -> what one run of it does, given the number of the run; `commit`: of a pin that has one."""
     plain = {**os.environ, "SGLANG_MIRROR": str(mirror), "NO_COLOR": "1"}
     plain.pop("PYTHONDONTWRITEBYTECODE", None)
 
-    def floor(number: int) -> Taken:
-        folder = scratch / f"floor-{number}"
-        folder.mkdir()
-        archive = f"git --git-dir='{mirror}' archive {commit} | tar x -C '{folder}'"
-        return timed(["sh", "-c", archive], plain)
+    def cache(name: str) -> str:
+        """A cache that holds upstream and nothing else, or what it holds by now."""
+        folder = scratch / f"cache-{name}"
+        if not folder.exists():
+            shutil.copytree(scratch / "upstream", folder)
+        return str(folder)
 
     def cut(number: int) -> Taken:
-        return timed([sys.executable, "-c", _CUT, pin, str(scratch / f"cache-cut-{number}")], plain)
+        return timed([sys.executable, "-c", _CUT, pin, cache("upstream")], plain)
 
     def parse(number: int) -> Taken:
-        return timed([sys.executable, "-c", _PARSE, pin, str(scratch / f"cache-parse-{number}")], plain)
+        return timed([sys.executable, "-c", _PARSE, pin, cache("upstream")], plain)
 
-    following = successor(mirror, commit)
+    def proven(number: int) -> Taken:
+        environment = {**plain, "BUILDER_CACHE": cache(f"proven-{number}")}
+        out = str(scratch / f"proven-{number}")
+        return timed([sys.executable, "-m", "builder", "dist", pin, "--out", out], environment)
 
     def dist(number: int, upstream: str = pin, *more: str, project: Path = ROOT) -> Taken:
-        environment = {**plain, "BUILDER_CACHE": str(scratch / f"cache-{number}"), "PYTHONPATH": str(ROOT)}
+        environment = {**plain, "BUILDER_CACHE": cache(str(number)), "PYTHONPATH": str(ROOT)}
         out = scratch / f"dist-{number}"
         command = [sys.executable, "-m", "builder", "dist", upstream, "--out", str(out), *more]
         return timed([*command, "--manifest", str(project / "manifest.yaml")], environment)
 
     def ask(number: int, *words: str) -> Taken:
-        environment = {**plain, "BUILDER_CACHE": str(scratch / f"cache-{number}")}
+        environment = {**plain, "BUILDER_CACHE": cache(str(number))}
         return timed([sys.executable, "-m", "builder", *words], environment)
 
     def edited(kind: str) -> Callable[[int], Taken]:
         return lambda number: dist(number, project=edited_project(scratch / f"{kind}-{number}", kind))
 
+    def patched(number: int) -> Taken:
+        project = edited_project(scratch / f"patch-{number}", "patch")
+        (project / "overlays/own").mkdir()
+        text = (scratch / f"dist-{number}" / "tree" / _PATCHED).read_text().splitlines(keepends=True)[:3]
+        hunk = "".join(f" {line}" for line in text)
+        (project / "overlays/own/own.patch").write_text(
+            f"--- a/{_PATCHED}\n+++ b/{_PATCHED}\n@@ -1,3 +1,4 @@\n+# a line of our own\n{hunk}"
+        )
+        return dist(number, project=project)
+
+    following = successor(mirror, commit) if commit else None
     return {
-        "git archive | tar x": floor,
         "read and parse alone": parse,
         "cut, nothing written": cut,
-        "dist, cold": dist,
+        "dist, proven": proven,
+        "dist, cut, cold": lambda number: dist(number, pin, "--recut"),
         # the same run number: the output and what was found out are there already
         "dist, nothing changed": dist,
         "why, after a build": lambda number: ask(number, "why", _ASKED, "--upstream", pin),
@@ -151,12 +166,14 @@ def cases(scratch: Path, mirror: Path, pin: str, commit: str) -> dict[str, Calla
         "dist, a reason edited": edited("reason"),
         "dist, a path rule edited": edited("rule"),
         "dist, a fact edited": edited("fact"),
-        "dist, next commit": lambda number: dist(number, following),
+        "dist, a patch of one file": patched,
+        **({"dist, next commit": lambda number: dist(number, following)} if following else {}),
     }
 
 
-#: What `why` is asked about.
+#: What `why` is asked about, and what is patched: upstream's file is the output's.
 _ASKED = "python/sglang/srt/server_args.py"
+_PATCHED = "python/sglang/srt/utils/watchdog.py"
 #: kind of edit -> a text of the manifest, and what it becomes
 EDITS = {
     "comment": ("\nname: ", "\n# a comment\nname: "),
@@ -166,12 +183,17 @@ EDITS = {
         "        sglang.srt.layers.quantization.fp8_kernel.is_fp8_fnuz: {value: false, until: 0.5.13}\n",
         "",
     ),
+    "patch": (
+        "\nbatches:\n",
+        "\nbatches:\n  - id: own\n    why: a line of our own\n"
+        "    patches: [{from: overlays/own/own.patch, why: an example}]\n",
+    ),
 }
 
 
 def edited_project(folder: Path, kind: str) -> Path:
     """A copy of the manifest and all that belongs to it, with one edit."""
-    for name in ("overlays", "schema", "docs/scope.yaml", "manifest.lock", "LICENSE", "NOTICE"):
+    for name in ("overlays", "schema", "records", "docs/scope.yaml", "manifest.lock", "LICENSE", "NOTICE"):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
@@ -190,12 +212,11 @@ def successor(mirror: Path, commit: str) -> str:
     return subprocess.run(log, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[0]
 
 
-def stages(scratch: Path, mirror: Path, pin: str) -> dict[str, float]:
+def stages(scratch: Path, pin: str) -> dict[str, float]:
     """Processor seconds per stage of the cut and of the gates, children included."""
     done = subprocess.run(
-        [sys.executable, "-c", _STAGES, pin, str(scratch / "cache-stages")],
+        [sys.executable, "-c", _STAGES, pin, str(scratch / "cache-upstream")],
         cwd=ROOT,
-        env={**os.environ, "SGLANG_MIRROR": str(mirror)},
         check=True,
         stdout=subprocess.PIPE,
     )
@@ -203,19 +224,58 @@ def stages(scratch: Path, mirror: Path, pin: str) -> dict[str, float]:
     return found
 
 
-def commit_of(pin: str) -> str:
-    sys.path.insert(0, str(ROOT))
+def commit_of(pin: str) -> str | None:
+    """The commit of a pin; None for a release, which lies in the cache afterwards."""
     from builder.manifest.load import load_default
 
-    pins = load_default(ROOT / "manifest.yaml").upstream.pins
-    commit = getattr(pins.get(pin), "commit", None)
-    return commit or pin
+    return load_default(ROOT / "manifest.yaml").upstream.pins[pin].commit
+
+
+def measured(pin: str, asked: argparse.Namespace, mirror: Path) -> dict[str, Any]:
+    """The figures of one pin."""
+    from builder.upstream.cache import default_cache
+
+    scratch = Path(tempfile.mkdtemp(prefix="bench-", dir=asked.scratch))
+    (scratch / "upstream").mkdir()
+    for name in ("wheel", "sdist"):  # what was downloaded before
+        if (default_cache() / name).is_dir():
+            shutil.copytree(default_cache() / name, scratch / "upstream" / name)
+    try:
+        todo = cases(scratch, mirror, pin, commit_of(pin))
+        todo["read and parse alone"](0)  # compiles the modules, fills the page cache
+        taken: dict[str, list[Taken]] = {name: [] for name in todo}
+        for number in range(1, asked.runs + 1):
+            for name, run in todo.items():
+                taken[name].append(run(number))
+                print(f"{pin}: {name}: {taken[name][-1].cpu:.1f} s", file=sys.stderr, flush=True)
+        spent = stages(scratch, pin) if asked.stages else {}
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    rows = {
+        name: Taken(*(median(getattr(t, field) for t in runs) for field in ("wall", "cpu", "memory")))
+        for name, runs in taken.items()
+    }
+    parsed = rows["read and parse alone"]
+    figures = {
+        name: {"wall_s": r.wall, "cpu_s": r.cpu, "peak_mb": r.memory, "ratio": r.cpu / parsed.cpu}
+        for name, r in rows.items()
+    }
+    return {"pin": pin, "cases": figures, "stages_cpu_s": spent}
+
+
+def tests() -> dict[str, float]:
+    """What `make test` takes."""
+    taken = timed(["make", "test"], dict(os.environ))
+    return {"wall_s": taken.wall, "cpu_s": taken.cpu}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--pin", default="seed", help="a pin of the manifest with a commit, or a full sha")
+    parser.add_argument(
+        "--pin", action="append", help="a pin of the manifest (default: the seed and the default pin)"
+    )
+    parser.add_argument("--tests", action="store_true", help="also say what `make test` takes")
     parser.add_argument("--scratch", type=Path, help="where to write (a temporary folder by default)")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--stages", action="store_true", help="also say what each stage of a cut takes")
@@ -223,40 +283,29 @@ def main() -> None:
     if "SGLANG_MIRROR" not in os.environ:
         parser.error("SGLANG_MIRROR names no git repository of SGLang")
     mirror = Path(os.environ["SGLANG_MIRROR"]).resolve()
-    commit = commit_of(asked.pin)
+    sys.path.insert(0, str(ROOT))
+    from builder.manifest.load import load_default
 
-    scratch = Path(tempfile.mkdtemp(prefix="bench-", dir=asked.scratch))
-    try:
-        todo = cases(scratch, mirror, asked.pin, commit)
-        todo["cut, nothing written"](0)  # compiles the modules, fills the page cache
-        taken: dict[str, list[Taken]] = {name: [] for name in todo}
-        for number in range(1, asked.runs + 1):
-            for name, run in todo.items():
-                taken[name].append(run(number))
-        spent = stages(scratch, mirror, asked.pin) if asked.stages else {}
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-    rows = {
-        name: Taken(*(median(getattr(t, field) for t in runs) for field in ("wall", "cpu", "memory")))
-        for name, runs in taken.items()
+    pins = asked.pin or ["seed", load_default(ROOT / "manifest.yaml").upstream.default]
+    found = [measured(pin, asked, mirror) for pin in pins]
+    report = {
+        "runs": asked.runs,
+        "cores": os.cpu_count(),
+        "pins": found,
+        "tests": tests() if asked.tests else None,
     }
-    base, parsed = rows["git archive | tar x"], rows["read and parse alone"]
     if asked.json:
-        figures = {
-            name: {"wall_s": r.wall, "cpu_s": r.cpu, "peak_mb": r.memory, "ratio": r.cpu / parsed.cpu}
-            for name, r in rows.items()
-        }
-        report = {"commit": commit, "runs": asked.runs, "cores": os.cpu_count(), "cases": figures}
-        print(json.dumps({**report, "stages_cpu_s": spent}, indent=1))
+        print(json.dumps(report, indent=1))
         return
-    print(f"{commit}, medians of {asked.runs}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print(f"{'':26}{'wall s':>8}{'cpu s':>8}{'MB':>6}{'x floor':>9}{'x parse':>9}")
-    for name, row in rows.items():
-        floor, parse = row.wall / base.wall, row.cpu / parsed.cpu
-        print(f"{name:26}{row.wall:8.2f}{row.cpu:8.2f}{row.memory:6.0f}{floor:9.1f}{parse:9.1f}")
-    for name, seconds in spent.items():
-        print(f"  {name:22}{'':8}{seconds:8.2f}")
+    for one in found:
+        print(
+            f"{one['pin']}, medians of {asked.runs}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        )
+        print(f"{'':26}{'wall s':>8}{'cpu s':>8}{'MB':>6}{'x parse':>9}")
+        for name, row in one["cases"].items():
+            print(f"{name:26}{row['wall_s']:8.2f}{row['cpu_s']:8.2f}{row['peak_mb']:6.0f}{row['ratio']:9.1f}")
+        for name, seconds in one["stages_cpu_s"].items():
+            print(f"  {name:22}{'':8}{seconds:8.2f}")
 
 
 if __name__ == "__main__":

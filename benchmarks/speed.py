@@ -12,10 +12,13 @@ _HEAD = """\
 
 <!-- Made by benchmarks/speed.py from docs/speed.json: run it again, do not edit. -->
 
-Measured by `python benchmarks/run.py --runs {runs} --stages --json > docs/speed.json` on upstream {commit}:
-medians of {runs} runs on an idle machine with {cores} cores. "x parse" is processor time as a multiple of the
-case that only reads upstream and parses the Python that may stay. Cold means an empty cache; the cases after
-it start from what the cold build left there.
+Measured by `python benchmarks/run.py --runs {runs} --stages --tests --json > docs/speed.json` on a
+machine with {cores} cores: medians of the runs. "x parse" is processor time as a multiple of the case that
+only reads upstream and parses the Python that may stay. "Proven" means that the record of the lock is applied,
+"cold" that nothing is remembered of earlier builds. The cases after the cold cut start from what it left.
+"""
+_TABLE = """
+## {pin}
 
 | | wall, s | processor time, s | memory, MB | x parse |
 | --- | --- | --- | --- | --- |
@@ -25,12 +28,21 @@ _ROW = "| {name} | {wall_s:.1f} | {cpu_s:.1f} | {peak_mb:.0f} | {ratio:.1f} |"
 
 def page(measured: dict[str, Any]) -> str:
     """The page of one measurement."""
-    rows = [_ROW.format(name=name.replace("|", "\\|"), **case) for name, case in measured["cases"].items()]
-    head = _HEAD.format(runs=measured["runs"], commit=measured["commit"][:12], cores=measured["cores"])
-    stages = measured["stages_cpu_s"]
-    table = ["", "## Stages of a cold cut", "", "| stage | processor time, s |", "| --- | --- |"]
-    table += [f"| {name} | {seconds:.1f} |" for name, seconds in stages.items()]
-    return head + "\n".join([*rows, *(table if stages else ())]) + "\n"
+    parts = [_HEAD.format(runs=measured["runs"], cores=measured["cores"])]
+    for one in measured["pins"]:
+        rows = [_ROW.format(name=name, **case) for name, case in one["cases"].items()]
+        parts += [_TABLE.format(pin=one["pin"]), "\n".join(rows), "\n"]
+        if one["stages_cpu_s"]:
+            stages = [f"| {name} | {seconds:.1f} |" for name, seconds in one["stages_cpu_s"].items()]
+            parts.append(
+                "\n".join(["", "| stage of a cut | processor time, s |", "| --- | --- |", *stages, ""])
+            )
+    if tests := measured["tests"]:
+        minutes = (
+            f"{tests['cpu_s'] / 60:.1f} minutes of processor time, {tests['wall_s'] / 60:.1f} on the clock"
+        )
+        parts.append(f"\n## The tests\n\n`make test` takes {minutes}.\n")
+    return "".join(parts)
 
 
 if __name__ == "__main__":

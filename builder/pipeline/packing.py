@@ -79,7 +79,6 @@ class _Writer:
         self._packing = packing
         self._marks = {mark: number for number, mark in enumerate(packing.places.marks)}
         self._files = {mark.file for mark in packing.places.marks}
-        self._upstream_numbers = {path: number for number, path in enumerate(packing.paths)}
         self.classes: list[tuple[str, str, tuple[str, ...]]] = []
         self.nodes: list[Any] = []
         self._class_numbers: dict[type, int] = {}

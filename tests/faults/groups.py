@@ -55,7 +55,6 @@ GROUPS: dict[str, Group] = {
             "unit/test_upstream_git.py::test_a_tree_with",
             "unit/test_source_encoding.py",
             "unit/test_pipeline_unparsed.py",
-            f"{_HOSTILE}::test_strange_but_legal",
             f"{_HOSTILE}::test_an_edit_of_a_file_that_does_not_parse",
             f"{_WRITE}::test_a_path_that_is_not_plain",
             f"{_WRITE}::test_a_gitlink",
@@ -109,7 +108,6 @@ GROUPS: dict[str, Group] = {
         (
             "unit/test_hostile_git.py",
             "unit/test_upstream_git.py",
-            f"{_HOSTILE}::test_git_variables",
             f"{_RESOLVE}::test_the_clone_has_no_hooks",
             f"{_RESOLVE}::test_a_mirror_that_lacks",
         ),
@@ -245,7 +243,7 @@ GROUPS: dict[str, Group] = {
         "The builder on its own output; lists in another order; one worker or many",
         "nothing changes",
         (
-            f"{_HOSTILE}::test_strange_but_legal",
+            "unit/test_hostile_trees.py::test_what_a_tree_may_hold",
             "unit/test_cli_determinism.py::test_the_number",
             "unit/test_cli_determinism.py::test_the_order_of_edits",
             "unit/test_cli_determinism.py::test_a_build_over",

@@ -257,63 +257,6 @@ def test_the_id_of_a_blob_or_tree_is_no_commit(shared: World) -> None:
     assert "is a tree, not a commit" in refused(shared, 2, "U002", "dist", tree)
 
 
-def test_git_variables_of_the_caller_change_nothing(world: World, tmp_path: Path) -> None:
-    world.good(
-        "dist",
-        GIT_DIR="/nowhere",
-        GIT_WORK_TREE="/nowhere",
-        GIT_CONFIG_COUNT="1",
-        GIT_CONFIG_KEY_0="core.autocrlf",
-        GIT_CONFIG_VALUE_0="true",
-        GIT_OBJECT_DIRECTORY="/nowhere",
-    )
-
-
-STRANGE: dict[str, bytes | tuple[str, bytes]] = {
-    "python/acme/broken.py": b"def f(:\n",
-    "python/acme/deep.py": b"x = " + b"(" * 3000 + b"1" + b")" * 3000 + b"\n",
-    "python/acme/nul.py": b"x = 1\0\n",
-    "python/acme/latin.py": b"# -*- coding: latin-1 -*-\nx = '\xe4'\n",
-    "python/acme/crlf.py": b"x = 1\r\nif x:\r\n    y = 2\r\n",
-    "python/acme/empty.py": b"",
-    "python/acme/ctrl.py": b"x = 1\x0c\n",
-    "docs/guide.md": b"\xef\xbb\xbfA guide\r\n",
-    "scripts/escape": ("120000", b"../../../../etc/passwd"),
-    "scripts/loop": ("120000", b"loop"),
-    "scripts/a\nb\tc.txt": b"odd name\n",
-    "scripts/-rf": b"\n",
-    "scripts/CASE.txt": b"upper\n",
-    "scripts/case.txt": b"lower\n",
-    "scripts/large.bin": bytes(range(256)) * 4096,
-}
-
-
-def test_strange_but_legal_upstream_files_come_through_byte_for_byte(world: World, tmp_path: Path) -> None:
-    # a folder of submodules and names that are not UTF-8 are part of real trees too
-    gitlink = ("160000", world.commit)
-    files: dict[str | bytes, bytes | tuple[str, str]] = {
-        path: value if isinstance(value, bytes) else (value[0], world.repository.blob(value[1]))
-        for path, value in {**FILES, **STRANGE}.items()
-    }
-    commit = world.repository.commit(
-        {**files, "scripts/module": gitlink, b"scripts/\xff\xfe.bin": b"raw name\n"}, "refs/heads/strange"
-    )
-    world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n  - python/acme/*.py\n")
-    world.good("dist", "strange", "--paranoid")
-    tree = world.home / "dist/tree"
-    for path, value in STRANGE.items():
-        place = tree / path
-        data = os.fsencode(os.readlink(place)) if isinstance(value, tuple) else place.read_bytes()
-        assert data == (value[1] if isinstance(value, tuple) else value), path
-    assert (os.fsencode(tree) + b"/scripts/\xff\xfe.bin").decode("utf-8", "surrogateescape")
-    work = tmp_path / "work"
-    git("clone", "-q", "--no-checkout", str(world.repository.path), str(work))
-    git("-C", str(work), "read-tree", commit)
-    git("-C", str(work), "apply", "--cached", str(world.home / "dist/upstream.diff"))
-    described = json.loads((world.home / "dist/build.json").read_bytes())
-    assert git("-C", str(work), "write-tree") == described["output"]["tree"]
-
-
 def test_an_edit_of_a_file_that_does_not_parse_is_a_problem_with_its_place(world: World) -> None:
     broken = {path: FILES[path] + b"\ndef f(:\n" for path in ("python/acme/server.py",)}  # type: ignore[operator]
     commit_files(world.repository, {**FILES, **broken}, "refs/heads/bad")

@@ -111,6 +111,9 @@ ENVIRONMENT = {
     "GIT_DEFAULT_HASH": "sha256",
     "GIT_ATTR_SOURCE": "HEAD",
     "GIT_CEILING_DIRECTORIES": "/",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.autocrlf",
+    "GIT_CONFIG_VALUE_0": "true",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from small_files import FILES
 from small_world import World, codes, folder_bytes, small_world
+from upstream_repo import git
 
 BIG = 24_000_000
 Files = dict[str | bytes, bytes | tuple[str, str]]
@@ -72,21 +74,36 @@ STRANGE: dict[str, dict[str | bytes, bytes | tuple[str, bytes]]] = {
         "scripts/two.py": b"print 'two'\n",
         "scripts/huge.py": b"x = '" + b"a" * 1_000_000 + b"'\n",
     },
+    "modules that do not parse or are written in another way": {
+        "python/acme/broken.py": b"def f(:\n",
+        "python/acme/deep.py": b"x = " + b"(" * 3000 + b"1" + b")" * 3000 + b"\n",
+        "python/acme/nul.py": b"x = 1\0\n",
+        "python/acme/latin.py": b"# -*- coding: latin-1 -*-\nx = '\xe4'\n",
+        "python/acme/crlf.py": b"x = 1\r\nif x:\r\n    y = 2\r\n",
+        "python/acme/empty.py": b"",
+        "python/acme/ctrl.py": b"x = 1\x0c\n",
+        "docs/guide.md": b"\xef\xbb\xbfA guide\r\n",
+    },
 }
 
 
-def commit(world: World, more: dict[str | bytes, bytes | tuple[str, bytes]]) -> None:
-    files: Files = {
+def commit(
+    world: World, more: dict[str | bytes, bytes | tuple[str, bytes]], others: Files | None = None
+) -> str:
+    """A commit of upstream's files and more; `others` have the ids of objects."""
+    files: Files = (others or {}) | {
         path: value if isinstance(value, bytes) else (value[0], world.repository.blob(value[1]))
         for path, value in {**FILES, **more}.items()
     }
-    world.repository.commit(files, "refs/heads/strange")
+    return world.repository.commit(files, "refs/heads/strange")
 
 
 @pytest.mark.parametrize("kind", STRANGE)
 def test_what_a_tree_may_hold_comes_through_byte_for_byte(tmp_path: Path, kind: str) -> None:
     world = small_world(tmp_path)
-    commit(world, STRANGE[kind])
+    # a folder of a submodule is part of real trees too
+    made = commit(world, STRANGE[kind], {"scripts/module": ("160000", world.commit)})
+    world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n  - python/acme/*.py\n")
     world.good("dist", "strange")
     tree = os.fsencode(world.home / "dist/tree")
     for path, value in STRANGE[kind].items():
@@ -98,6 +115,13 @@ def test_what_a_tree_may_hold_comes_through_byte_for_byte(tmp_path: Path, kind: 
             assert os.readlink(at) == value[1], path
     assert sorted(p.name for p in world.home.iterdir()) == ["dist", "manifest.yaml", "overlays"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "home", "upstream.git"]
+    work = str(tmp_path / "work")
+    git("clone", "-q", "--no-checkout", str(world.repository.path), work)
+    git("-C", work, "read-tree", made)
+    git("-C", work, "apply", "--cached", str(world.home / "dist/upstream.diff"))
+    described = json.loads((world.home / "dist/build.json").read_bytes())
+    assert git("-C", work, "write-tree") == described["output"]["tree"]
+    world.good("dist", "strange", "--paranoid", "--out", "../again")
 
 
 #: names that git or a file system reads as .git, and names that leave the folder

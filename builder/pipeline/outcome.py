@@ -126,6 +126,12 @@ def recorded(
     return replace(known, record=record)
 
 
+def applied(record: RecordedCut) -> str:
+    """The line that says so."""
+    said = f"this cut was proven on {record.proven} by builder {record.builder} and is applied"
+    return f"proven  {said}; `dist --recut` cuts again"
+
+
 def record_of(
     outcome: Outcome, upstream: Upstream, manifest: Manifest, about: About, proven: str
 ) -> RecordedCut:

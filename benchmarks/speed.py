@@ -14,8 +14,8 @@ _HEAD = """\
 
 Measured by `python benchmarks/run.py --runs {runs} --stages --tests --json > docs/speed.json` on a
 machine with {cores} cores: medians of the runs. "x parse" is processor time as a multiple of the case that
-only reads upstream and parses the Python that may stay. "Proven" means that the record of the lock is applied,
-"cold" that nothing is remembered of earlier builds. The cases after the cold cut start from what it left.
+only reads upstream and parses the Python that may stay. "Proven" means that the record is applied, "cold"
+that nothing is remembered of earlier builds. The cases after the cold cut start from what it left.
 """
 _TABLE = """
 ## {pin}

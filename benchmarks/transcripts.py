@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]
 
+from builder.emit import record  # noqa: E402
 from builder.emit.figures import EXTENSIONS  # noqa: E402
 from builder.emit.ledger import Reason  # noqa: E402
 from builder.emit.lock import Proof  # noqa: E402
@@ -23,6 +24,7 @@ from builder.manifest.load import load_default  # noqa: E402
 from builder.manifest.model import Manifest, Pin  # noqa: E402
 from builder.pipeline.answers.answer import Answer, sentences  # noqa: E402
 from builder.pipeline.lockfile import every_scope  # noqa: E402
+from builder.pipeline.outcome import applied  # noqa: E402
 
 PROJECT = "sglang"
 #: of upstream's wheel, and so of ours: its name says it, which neither the manifest nor the lock has
@@ -66,6 +68,7 @@ def built(manifest: Manifest, proof: Proof) -> list[str]:
     return [
         f"upstream {pin.name}: release {pin.wheel} from the package index, through pip, "
         f"{PROJECT}-{pin.wheel}-{tags}.whl, sha256 {pin.sha256} (as pinned)",
+        *([applied(cut)] if (cut := record.read(ROOT, pin.name, proof.record)) else []),
         *summary(proof, f"dist/{PROJECT}-{pin.wheel}+{manifest.label}-{tags}.whl"),
     ]
 

@@ -113,8 +113,7 @@ def _recorded(request: Request, upstream: Upstream, recall: Recalled) -> Outcome
     known = about(upstream, manifest, request.off)
     done = outcomes.recorded(upstream, manifest, known, cut, proof.output_tree, recall)
     if done is not None:
-        said = f"this cut was proven on {cut.proven} by builder {cut.builder} and is applied"
-        output.note(f"proven  {said}; `dist --recut` cuts again")
+        output.note(outcomes.applied(cut))
     return done
 
 

@@ -126,6 +126,12 @@ def recorded(
     return replace(known, record=record)
 
 
+def applied(record: RecordedCut) -> str:
+    """The line that says so."""
+    said = f"this cut was proven on {record.proven} by builder {record.builder} and is applied"
+    return f"proven  {said}; `dist --recut` cuts again"
+
+
 def record_of(
     outcome: Outcome, upstream: Upstream, manifest: Manifest, about: About, proven: str
 ) -> RecordedCut:
@@ -135,6 +141,13 @@ def record_of(
         outcome.cut, outcome.graphs, measured
     )
     return RecordedCut(proven, __version__, {key: data.decode() for key, data in packed.items()})
+
+
+def keys(upstream: Upstream, manifest: Manifest, about: About) -> tuple[str, str]:
+    """The keys of a cut and of what was measured of it: digests of all that they depend on."""
+    where = places(manifest)
+    key = digest_of(upstream.tree.id, about, where.stated)
+    return key, digest_of(key, where.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +163,8 @@ class _Remembered:
     @classmethod
     def of(cls, upstream: Upstream, manifest: Manifest, about: About, recall: Recalled) -> _Remembered:
         """`recall`: knows summaries, and gets those that are made."""
-        where = places(manifest)
-        key = digest_of(upstream.tree.id, about, where.stated)
-        packing = Packing(manifest, where, deferred(upstream))
-        return cls(key, digest_of(key, where.reasons), packing, recall)
+        packing = Packing(manifest, places(manifest), deferred(upstream))
+        return cls(*keys(upstream, manifest, about), packing, recall)
 
     @property
     def manifest(self) -> Manifest:

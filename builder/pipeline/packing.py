@@ -24,6 +24,8 @@ from builder.source.delta import Piece, applied, delta
 from builder.surface.model import Place
 from builder.tree import GITLINK, Entry, Snapshot, Tree, blob_id
 
+#: Changes with the meaning of a node.
+FORMAT = 1
 #: The classes of values that carry the reason of a statement.
 _WITH_REASON = tuple(
     one
@@ -53,7 +55,7 @@ class Packing:
             writer.number(value)
         except _Unplaced:
             return None
-        document = {"classes": writer.classes, "nodes": writer.nodes}
+        document = {"format": FORMAT, "classes": writer.classes, "nodes": writer.nodes}
         return json.dumps(document, separators=(",", ":")).encode()
 
     def unpack(self, data: bytes) -> Any:
@@ -63,6 +65,8 @@ class Packing:
         """
         try:
             document = json.loads(data)
+            if document["format"] != FORMAT:
+                raise ValueError(f"packed in format {document['format']}")
             return _Reader(self, document["classes"]).value(document["nodes"])
         except (KeyError, TypeError, IndexError, AttributeError, ImportError, RecursionError) as error:
             raise ValueError(f"not a packed value: {error}") from error
@@ -187,7 +191,7 @@ class _Reader:
 
     def __init__(self, packing: Packing, classes: Sequence[Sequence[Any]]) -> None:
         self._packing = packing
-        self._classes = [_class(*one) for one in classes]
+        self._classes = [class_of(*one) for one in classes]
         self._values: list[Any] = []
         self._makers: dict[str, Callable[[list[Any]], Any]] = {
             "plain": lambda parts: parts,
@@ -294,7 +298,7 @@ def _fields_of(kind: type) -> tuple[str, ...]:
     return tuple(getattr(kind, "_fields", ()))
 
 
-def _class(module: str, name: str, fields: Sequence[str]) -> Any:
+def class_of(module: str, name: str, fields: Sequence[str]) -> Any:
     """A class of values of the builder. Raises ValueError where there is none with these fields."""
     found = getattr(importlib.import_module(module), name, None) if module.startswith("builder.") else None
     plain = isinstance(found, type) and (

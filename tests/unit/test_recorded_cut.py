@@ -8,21 +8,24 @@ import lzma
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_files import FILES, MANIFEST, OVERLAYS
-from small_world import World, small_world
+from small_world import ROOT, World, small_world
 from test_outcome import LINES, Step, run
 
 from builder.emit import record
 from builder.emit.record import RecordedCut
-from builder.pipeline import build, outcome, tools
+from builder.manifest.load import load_default
+from builder.pipeline import build, lockfile, outcome, packing, tools
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
 from builder.source.delta import applied, delta
+from builder.tree import Tree
+from builder.upstream.model import MemoryBlobs, Upstream
 
 WORDS = st.lists(
     st.sampled_from([b"a", b"foo", b" ", b"\n", b"bar", b"(", b"    ", b"x1", b"\xff"]), max_size=40
@@ -200,3 +203,43 @@ def test_a_record_that_the_lock_names_and_that_gives_another_tree_is_not_applied
     done = world.good("dist", "--out", "again", "--cache", "empty")
     assert "applied" not in done.stderr
     assert sums(world, "again") == files
+
+
+# -- the records of the repository ----------------------------------------------------------------
+
+
+class Named(Tree):
+    """A tree of which only the id is known."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__({})
+        self.__dict__["id"] = name
+
+
+def locked() -> list[str]:
+    return sorted(pin for pin, proof in lockfile.known(ROOT).items() if proof.record)
+
+
+def test_the_default_pin_the_release_and_the_seed_have_records_and_no_other_file_is_there() -> None:
+    pins = locked()
+    assert {load_default(ROOT / "manifest.yaml").upstream.default, "release", "seed"} == set(pins)
+    files = sorted((ROOT / record.FOLDER).iterdir())
+    assert files == sorted(record.path_of(ROOT, pin) for pin in pins)
+    assert sum(path.stat().st_size for path in files) <= 1_500_000
+
+
+@pytest.mark.parametrize("pin", locked())
+def test_a_record_of_the_repository_holds_for_its_manifest_and_this_builder(pin: str) -> None:
+    """One that does not is passed over, and `dist` cuts for minutes: prove the pin again (`make lock`)."""
+    manifest, proof = load_default(ROOT / "manifest.yaml"), lockfile.known(ROOT)[pin]
+    cut = record.read(ROOT, pin, proof.record)
+    assert cut is not None
+    stated = manifest.upstream.pins[pin]
+    kind: Literal["git", "wheel", "sdist"] = "git" if stated.commit else "wheel" if stated.wheel else "sdist"
+    tree = Named(proof.upstream_tree)
+    upstream = Upstream(pin, proof.commit, tree, "nowhere", 0, None, MemoryBlobs({}), kind=kind)
+    assert set(outcome.keys(upstream, manifest, about(upstream, manifest))) == cut.entries.keys()
+    for text in cut.entries.values():
+        assert json.loads(text)["format"] == packing.FORMAT
+        for module, name, fields in json.loads(text)["classes"]:
+            assert packing.class_of(module, name, fields)

@@ -13,9 +13,7 @@ import signal
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from typing import IO, Generic, TypeVar
 
 from builder import memo, progress
@@ -99,23 +97,6 @@ def submit(work: Callable[[], T]) -> Future[T]:
     return Future(work)
 
 
-#: Does `map_parallel` share its work with another process?
-_SHARES: ContextVar[bool] = ContextVar("shares", default=True)
-
-
-@contextmanager
-def little_memory() -> Iterator[None]:
-    """Within it this process does all of the work of `map_parallel` itself, which takes longer.
-
-    The other process would have half of the work and nearly as much memory as this one.
-    """
-    before = _SHARES.set(False)
-    try:
-        yield
-    finally:
-        _SHARES.reset(before)
-
-
 #: Below this many items, or bytes of source in all of them, another process costs more than it saves: it
 #: copies what it touches of this one's memory.
 FORK_FROM = 24
@@ -130,7 +111,7 @@ def map_parallel(
     `work` gives one result for each item, independent of the other items. `weigh` gives the cost of an
     item in bytes of source.
     """
-    total = sum(map(weigh, items)) if _SHARES.get() else 0
+    total = sum(map(weigh, items))
     if len(items) < FORK_FROM or total < MIN_WEIGHT:
         return list(work(items))
     count = max(2, min(_cores(), total // MIN_WEIGHT + 1, len(items) // (FORK_FROM // 2)))

@@ -16,8 +16,8 @@ from builder.source.fields import nodes
 from builder.source.parents import Parents
 
 _SPACE = b" \t\f\r\n\\"
-#: The bytes of source of which the trees are kept though nobody holds them. A tree takes 30 times its source.
-MAX_RECENT = 20_000_000
+#: How many files stay parsed though nobody holds them.
+MAX_RECENT = 2_000
 
 
 class Module:
@@ -219,49 +219,10 @@ def _is_number(node: ast.Constant | ast.JoinedStr) -> bool:
     return isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes))
 
 
-class _Recent:
-    """The modules that somebody still holds, and those that were asked for last."""
-
-    def __init__(self, limit: int) -> None:
-        """`limit`: of how many bytes of source to keep the trees; a tree takes some 40 times its source."""
-        self._limit = limit
-        self._size = 0
-        self.asked = 0
-        self._last: OrderedDict[tuple[bytes, str], Module] = OrderedDict()
-        self._held: WeakValueDictionary[tuple[bytes, str], Module] = WeakValueDictionary()
-
-    def get(self, key: tuple[bytes, str]) -> Module | None:
-        found = self._held.get(key)
-        if found is not None:
-            self.keep(key, found)
-        return found
-
-    def __contains__(self, key: tuple[bytes, str]) -> bool:
-        return key in self._held
-
-    def keep(self, key: tuple[bytes, str], module: Module) -> None:
-        self._held[key] = module
-        if key in self._last:
-            self._last.move_to_end(key)
-            return
-        self._last[key] = module
-        self._size += len(key[0])
-        while self._size > self._limit:
-            (data, _), _ = self._last.popitem(last=False)
-            self._size -= len(data)
-
-
-_RECENT = _Recent(limit=MAX_RECENT)
-
-
-def asked_bytes() -> int:
-    """Of how many bytes of source `parse` has given the trees up to now."""
-    return _RECENT.asked
-
-
-def parsed_lately(raw: bytes, path: str) -> bool:
-    """Would `parse` find these bytes parsed?"""
-    return (raw, path) in _RECENT
+#: The modules that were asked for last: content and path -> module
+_RECENT: OrderedDict[tuple[bytes, str], Module] = OrderedDict()
+#: Those that somebody holds, whenever they were asked for.
+_HELD: WeakValueDictionary[tuple[bytes, str], Module] = WeakValueDictionary()
 
 
 def parse(raw: bytes, path: str) -> Module:
@@ -269,14 +230,17 @@ def parse(raw: bytes, path: str) -> Module:
 
     Nobody writes to the tree. Raises SyntaxError, also for what is no text, or nests too deeply.
     """
-    _RECENT.asked += len(raw)
-    found = _RECENT.get((raw, path))
+    key = raw, path
+    found = _HELD.get(key)
     if found is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
             try:
-                found = Module(path, raw)
+                found = _HELD[key] = Module(path, raw)
             except (ValueError, RecursionError, MemoryError) as error:
                 raise SyntaxError(str(error) or type(error).__name__) from None
-        _RECENT.keep((raw, path), found)
+    _RECENT[key] = found
+    _RECENT.move_to_end(key)
+    if len(_RECENT) > MAX_RECENT:
+        _RECENT.popitem(last=False)
     return found

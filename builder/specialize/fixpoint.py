@@ -34,7 +34,7 @@ from builder.specialize.text_index.module_bindings import BindingsCache
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.relevant_lines import import_hits
 from builder.specialize.unit import Unit
-from builder.specialize.world import MAX_HELD, Memory, SpecializerWorld
+from builder.specialize.world import Memory, SpecializerWorld
 
 MAX_ROUNDS = 40
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -165,7 +165,7 @@ class _Fixpoint:
             self.units.pop(path, None)
             self.outlines.pop(path, None)
             for told in (self.methods, self.hindrances, self.uncertain, self.wanted, self.memory.local):
-                told.pop(path, None)  # type: ignore[attr-defined]
+                told.pop(path, None)
         for path in self.laid_out:
             if path in self.files:
                 self.words.replace(path, self.files[path])
@@ -229,12 +229,8 @@ class _Fixpoint:
             imported = lost & self.facts.uncalled
             self.unused |= lost - imported
             self.replace(path, data)
-            if self.oracle.waiting > MAX_HELD:
-                self.oracle.confirm(world.unit(path))
-                world.unit(path).release()
             if imported or self.uncertain.get(path) or _writes(old) != _writes(data):
                 changed.add(path)
-        self.release()
         self.learn_methods()
         return changed
 
@@ -256,7 +252,6 @@ class _Fixpoint:
                 continue
             for name in defined(before) - defined(after) if before is not None else ():
                 self.memory.gone[name] = BY_EDIT
-            self.cleaner.release_before(path)
 
     # -- which files ----------------------------------------------------------------------------
 
@@ -343,7 +338,6 @@ class _Fixpoint:
         self.learn(r.folded for r in rounds)
         self.result.decided += sum(r.folded.decided for r in rounds)
         changed = self.apply(rounds)
-        self.release()
         return self.affected(changed)
 
     def rounds(self, dirty: Dirty) -> list[Round]:
@@ -389,8 +383,6 @@ class _Fixpoint:
             folded = fold(unit, asked or world, needles, self.upstream.get(path, b""))
             answers = tuple(asked.answers.items()) if asked is not None else ()
             results.append(self.edit(unit, folded, answers))
-            unit.release()
-            world.release()
         return results
 
     def edit(self, unit: Unit, folded: Folded, answers: tuple[tuple[Question, Answer], ...]) -> Round:
@@ -454,12 +446,6 @@ class _Fixpoint:
             self.replace(path, found.data)
             changed.append(path)
         return changed
-
-    def release(self) -> None:
-        """Let go of the syntax trees of a round."""
-        self.cleaner.release()
-        for unit in self.units.values():
-            unit.release()
 
     def replace(self, path: str, data: bytes) -> None:
         """A file has new bytes; they are parsed when somebody asks."""

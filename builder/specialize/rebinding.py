@@ -17,7 +17,7 @@ from builder.graph.names import imported_module
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, Writes, writes_of
-from builder.specialize.text_index.text_search import fields_of, glimpsed_on, nodes_on, refers
+from builder.specialize.text_index.text_search import fields_of, nodes_on, refers
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
 
@@ -146,7 +146,7 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
 
 
 def _hands_over(unit: Unit, name: str) -> bool:
-    return unit.told(("name handed over", name), lambda: any(_handing(glimpsed_on(unit, name), name)))
+    return unit.told(("name handed over", name), lambda: any(_handing(nodes_on(unit, name), name)))
 
 
 def _handing(nodes: Iterable[ast.AST], name: str) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
@@ -406,7 +406,7 @@ def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit
 
 def _stores_attribute(unit: Unit, name: str) -> bool:
     """Does a file set or delete an attribute of this name?"""
-    return unit.told(("stores attribute", name), lambda: any(_stores_of(glimpsed_on(unit, name), name)))
+    return unit.told(("stores attribute", name), lambda: any(_stores_of(nodes_on(unit, name), name)))
 
 
 def _stores_of(nodes: Iterable[ast.AST], name: str) -> Iterator[ast.Attribute]:

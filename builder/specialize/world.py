@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from builder.graph.names import package_of
-from builder.source.parse import asked_bytes
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding
 from builder.specialize.text_index.content_answers import AnswerCache
@@ -36,11 +35,6 @@ def question(function: Q) -> Q:
     QUESTIONS[function.__name__] = function
     return function
 
-
-#: Of how many bytes of source the syntax trees are held, beside those of which something leaves.
-MAX_HELD = 20_000_000
-#: The trees are counted each time that this part of MAX_HELD was parsed: an eighth. There are many units.
-_COUNTED_PER_LIMIT = 8
 
 
 @dataclass
@@ -88,7 +82,6 @@ class SpecializerWorld:
         self._answers = answers if answers is not None else AnswerCache()
         self._known = known if known is not None else BindingsCache()
         self.words = words if words is not None else IdentifierIndex(files)
-        self._counted = asked_bytes()
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._assigned: dict[tuple[str, str], bool] = {}
@@ -107,22 +100,6 @@ class SpecializerWorld:
             answers = self._answers.of(data)
             found = self._units[path] = Unit(path, self.names[path], data, answers=answers)
         return found
-
-    def release(self, needed: Collection[Unit] = ()) -> bool:
-        """Let go of the syntax trees once there are many of them, but for those `needed`: whether it did.
-
-        Nobody may hold nodes of them then.
-        """
-        asked = asked_bytes()
-        if asked - self._counted < MAX_HELD // _COUNTED_PER_LIMIT:
-            return False
-        self._counted = asked
-        if sum(unit.releasable for unit in self._units.values()) <= MAX_HELD:
-            return False
-        for unit in self._units.values():
-            if unit not in needed:
-                unit.release()
-        return True
 
     def outline(self, path: str) -> Outline:
         """What the text of a file tells without being parsed."""

@@ -35,7 +35,6 @@ def surface(
     for path in wanted:
         for item in _recalled(sources, path):
             items.setdefault(item.key, []).append(item)
-        sources.release()
     for item in scripts(snapshot):
         items.setdefault(item.key, []).append(item)
     return {key: _merged(items[key]) for key in sorted(_settled(items))}

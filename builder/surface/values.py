@@ -21,8 +21,6 @@ Bindings: TypeAlias = "dict[str, ast.expr | ast.stmt | None]"
 Bound: TypeAlias = "tuple[Reader, ast.expr | ast.stmt]"
 
 _MAX_DEPTH = 12
-#: Of how many bytes of source the files stay parsed; a tree takes some 40 times its source.
-_MAX_HELD = 4_000_000
 _LISTS = (ast.List, ast.Tuple, ast.Set)
 _CALLED = frozenset(["list", "tuple", "sorted", "set", "frozenset"])
 
@@ -75,12 +73,6 @@ class Sources:
         if self._parsed.get(key) is None:  # the part is most of the file, or does not parse alone
             self._parsed[key] = self.parsed(path)
         return self._parsed[key]
-
-    def release(self) -> None:
-        """Let go of the parsed files once they are many. Nobody may hold nodes of them then."""
-        if sum(len(file.data) for file in self._parsed.values() if file is not None) > _MAX_HELD:
-            self._parsed.clear()
-            self.bindings.clear()
 
     def module(self, name: str) -> tuple[str, Module] | None:
         """Path and content of a module of the packages."""

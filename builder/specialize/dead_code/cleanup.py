@@ -53,12 +53,6 @@ class _UpstreamUnits:
         except SyntaxError:
             return None
 
-    def release(self, path: str) -> None:
-        """Let go of the syntax tree of a file; whoever asks again has it parsed again."""
-        unit = self._units.get(path)
-        if unit is not None:
-            unit.release()
-
 
 class Cleaner:
     """Finds what is dead by us, round by round."""
@@ -76,7 +70,6 @@ class Cleaner:
         self._words = words
         self._upstream = _UpstreamUnits(program, answers)
         self.before_unit = self._upstream.unit
-        self.release_before = self._upstream.release
         self._unused = Unused(self.before_unit, words, links)
         self._dead = Dead(program, policy, self.before_unit, words, links, answers)
 
@@ -90,10 +83,6 @@ class Cleaner:
         self._dead.leave(path, self._words.of(path))
         self._unused.kept.pop(path, None)
         self._unused.forget()
-
-    def release(self) -> None:
-        """Let go of the syntax trees that only cleaning up needs."""
-        self._dead.release()
 
     def kept_imports(self) -> Iterator[tuple[str, int, str]]:
         """Path, line and sentence of each import that nobody reads and that stays all the same."""
@@ -131,8 +120,6 @@ class Cleaner:
                 for stmt in self._unused.locals(unit):
                     cleaned.ops[path].append(Remove(stmt))
                     names |= self._dead.remove(unit, stmt)
-                self._upstream.release(path)
-                self._dead.release_trees(world)
             if names or before != (len(cleaned.dead), sum(map(len, cleaned.ops.values()))):
                 continue
             if asked is None:

@@ -114,15 +114,6 @@ class Dead:
             del self._places[name][path]
         self._formed.look(path, b"")
 
-    def release(self) -> None:
-        """Let go of what was found out about the classes of a world, and of its syntax trees."""
-        self._classes = None
-
-    def release_trees(self, world: SpecializerWorld, needed: Collection[Unit] = ()) -> None:
-        """Let go of the syntax trees of a world once there are many, but for those `needed`."""
-        if world.release(needed) and self._classes is not None:
-            self._classes[1].forget_nodes()
-
     def _look(self, path: str, data: bytes) -> None:
         self._formed.look(path, data)
         if path in self._frozen:
@@ -153,7 +144,6 @@ class Dead:
             unreferred = self._unreferred(world, asked, uncalled)
             self._learn_uses(unreferred)
             for encoded in unreferred:
-                self.release_trees(world, [unit for unit, _ in dead])
                 name = encoded.decode()
                 proven = self._used[encoded] and not self._formed.holds(name)
                 if proven or encoded in uncalled:
@@ -293,7 +283,6 @@ class Dead:
                 if refers(unit, name.decode(), texts, name not in uncalled, alone):
                     self._alive[name] = (path, world.files[path], unit.version)
                     left.discard(name)
-            self.release_trees(world)
         return [name for name in asked if name in left]
 
     def _still_referred(self, world: SpecializerWorld, name: bytes) -> bool:
@@ -311,7 +300,6 @@ class Dead:
                 continue
             asked = [name for name in unknown if name in words]
             found = {name for name in asked if refers(unit, name.decode(), string_names)}
-            unit.release()
             self._used.update(dict.fromkeys(found, True))
             unknown -= found
 
@@ -342,12 +330,12 @@ def _visible(unit: Unit, low: int, high: int) -> bytes:
 
 def definitions(unit: Unit) -> dict[str, list[Definition]]:
     """Functions, classes and constants of the module, and methods of its classes, by name."""
-    found: dict[str, list[Definition]] | None = unit.tree_cache.get("definitions")  # type: ignore[assignment]
+    found: dict[str, list[Definition]] | None = unit.cache.get("definitions")  # type: ignore[assignment]
     if found is None:
         found = {}
         for item in _definitions(unit, unit.module.tree.body, unit.scopes.root):
             found.setdefault(item.name, []).append(item)
-        unit.tree_cache["definitions"] = found
+        unit.cache["definitions"] = found
     return found
 
 

@@ -143,12 +143,6 @@ class Hierarchy:
         self._others: bool | None = None
         self._protocols: frozenset[str] | None = None
 
-    def forget_nodes(self) -> None:
-        """The syntax trees go: from now on classes are found in new ones."""
-        self._lineages.clear()
-        self._named.clear()
-        self._heirs.clear()
-
     # -- what a class inherits ------------------------------------------------------------------
 
     def lineage(self, cls: Class) -> Lineage:

@@ -23,7 +23,6 @@ from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import (
     DEFINITIONS,
     functions_around,
-    glimpsed_on,
     lines_with,
     loads,
     nodes_on,
@@ -67,9 +66,9 @@ class Unused:
         """Imported names that nobody reads any more, though upstream's file read them: those that leave, and
         those that leave while the import of their module stays."""
         key = f"unread imports {unit.version}"
-        found: list[Bound] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
+        found: list[Bound] | None = unit.cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = unit.tree_cache[key] = self._unread_in(world, unit)
+            found = unit.cache[key] = self._unread_in(world, unit)
         unread = [
             bound
             for bound in found
@@ -166,9 +165,9 @@ class Unused:
         """Assignments of a constant, or of a list of constants, to a local that nobody reads, though
         upstream's function did."""
         key = f"unread locals {unit.version}"
-        found: list[ast.stmt] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
+        found: list[ast.stmt] | None = unit.cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = unit.tree_cache[key] = self._unread_locals_in(unit)
+            found = unit.cache[key] = self._unread_locals_in(unit)
         return [stmt for stmt in found if stmt not in unit.leaving]
 
     def _unread_locals_in(self, unit: Unit) -> list[ast.stmt]:
@@ -307,14 +306,14 @@ def _starts_a_statement(data: bytes, at: int) -> bool:
 
 
 def _plain_imports(unit: Unit) -> list[ast.Import]:
-    return [node for node in glimpsed_on(unit, "import") if isinstance(node, ast.Import)]
+    return [node for node in nodes_on(unit, "import") if isinstance(node, ast.Import)]
 
 
 def imports_of(unit: Unit) -> list[Bound]:
     """Every name that an import of the file binds, at any depth; kept with the syntax tree."""
-    found: list[Bound] | None = unit.tree_cache.get("imports")  # type: ignore[assignment]
+    found: list[Bound] | None = unit.cache.get("imports")  # type: ignore[assignment]
     if found is None:
-        found = unit.tree_cache["imports"] = list(imported(unit.module.tree.body))
+        found = unit.cache["imports"] = list(imported(unit.module.tree.body))
     return found
 
 
@@ -357,9 +356,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def constants_of(unit: Unit) -> list[tuple[Function, ast.stmt, str]]:
     """What `constants` finds in the file; kept with the syntax tree."""
     found: list[tuple[Function, ast.stmt, str]] | None
-    found = unit.tree_cache.get("constants")  # type: ignore[assignment]
+    found = unit.cache.get("constants")  # type: ignore[assignment]
     if found is None:
-        found = unit.tree_cache["constants"] = list(constants(unit.module.tree.body, None))
+        found = unit.cache["constants"] = list(constants(unit.module.tree.body, None))
     return found
 
 

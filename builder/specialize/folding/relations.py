@@ -34,8 +34,7 @@ def relations(unit: Unit, name: str) -> Relations:
     """
     state = len(unit.leaving), len(unit.hidden)
     if not any(state) and name.isascii():
-        with unit.briefly():
-            return unit.told(("relations",), lambda: _all(unit)).get(name, _NONE)
+        return unit.told(("relations",), lambda: _all(unit)).get(name, _NONE)
     known: tuple[tuple[int, int], dict[str, Relations]] | None
     known = unit.cache.get("relations")  # type: ignore[assignment]
     if known is None or known[0] != state:

@@ -97,8 +97,8 @@ def submit(work: Callable[[], T]) -> Future[T]:
     return Future(work)
 
 
-#: Below this many items, or bytes of source in all of them, another process costs more than it saves: it
-#: copies what it touches of this one's memory.
+#: With fewer items, or bytes of source in all of them, another process costs more than it saves: it copies
+#: what it touches of this one's memory. Each process has half of that at least.
 FORK_FROM = 24
 MIN_WEIGHT = 2_000_000
 
@@ -112,9 +112,9 @@ def map_parallel(
     item in bytes of source.
     """
     total = sum(map(weigh, items))
-    if len(items) < FORK_FROM or total < MIN_WEIGHT:
+    count = min(_cores(), total // MIN_WEIGHT + 1, 2 * len(items) // FORK_FROM)
+    if count < 2:
         return list(work(items))
-    count = max(2, min(_cores(), total // MIN_WEIGHT + 1, len(items) // (FORK_FROM // 2)))
     shares: list[list[int]] = [[] for _ in range(count)]
     weights = [0] * count
     for index in sorted(range(len(items)), key=lambda index: (-weigh(items[index]), index)):
@@ -135,7 +135,7 @@ def _part(
 
 
 def _cores() -> int:
-    """How many processes may run at a time; BUILDER_JOBS states another number."""
+    """How many processes may run at a time: what BUILDER_JOBS says, or one for each core."""
     given = os.environ.get("BUILDER_JOBS", "")
     if given.isdigit():
         return int(given)

@@ -73,7 +73,7 @@ def reduce(
         specialized, followed = specialize_once(output, pruned, setting, run, session)
         run.stop(_unresolved(specialized, reported, pruned, setting, output))
         run.stop(followed.problems)
-        total = total.then(specialized)
+        total = total.then(specialized) if number > 1 else specialized
         consequences += followed.consequences
         output = output.replace({**specialized.files, **followed.files})
         empty = empty_modules(output, specialized.emptied, total.files, staying, setting.manifest)

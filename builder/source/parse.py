@@ -219,7 +219,7 @@ def _is_number(node: ast.Constant | ast.JoinedStr) -> bool:
     return isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes))
 
 
-#: The modules that were asked for last: content and path -> module
+#: The modules that were asked for last: content and path -> module.
 _RECENT: OrderedDict[tuple[bytes, str], Module] = OrderedDict()
 #: Those that somebody holds, whenever they were asked for.
 _HELD: WeakValueDictionary[tuple[bytes, str], Module] = WeakValueDictionary()
@@ -228,7 +228,8 @@ _HELD: WeakValueDictionary[tuple[bytes, str], Module] = WeakValueDictionary()
 def parse(raw: bytes, path: str) -> Module:
     """Parse a file; bytes that somebody holds parsed, or asked for lately, are not parsed again.
 
-    Nobody writes to the tree. Raises SyntaxError, also for what is no text, or nests too deeply.
+    Nobody writes to the tree; without a `path` it may be that of any file with these bytes. Raises
+    SyntaxError, also for what is no text, or nests too deeply.
     """
     key = raw, path
     found = _HELD.get(key)
@@ -236,7 +237,7 @@ def parse(raw: bytes, path: str) -> Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
             try:
-                found = _HELD[key] = Module(path, raw)
+                found = _HELD[key] = _HELD[raw, ""] = Module(path, raw)
             except (ValueError, RecursionError, MemoryError) as error:
                 raise SyntaxError(str(error) or type(error).__name__) from None
     _RECENT[key] = found

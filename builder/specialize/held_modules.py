@@ -40,18 +40,16 @@ def _held(world: SpecializerWorld, unit: Unit) -> Iterator[str]:
 
 def _bound(unit: Unit) -> list[tuple[Imported, str, bool]]:
     """What the imports of a file bind at any depth, the name, and whether that is the package of a module."""
-    found = (
-        (
-            imported(binding, unit.absolute),
-            name,
-            not binding.alias.asname and isinstance(binding.node, ast.Import),
-        )
-        for scope in unit.scopes.every()
-        for name, bindings in scope.names.items()
-        for binding in bindings
-        if binding.kind == "import" and binding.alias is not None
-    )
-    return list(dict.fromkeys(found))
+    found: dict[tuple[Imported, str, bool], None] = {}
+    for node in nodes_on(unit, "import"):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        for alias in node.names:
+            if alias.name != "*":
+                is_package = isinstance(node, ast.Import) and not alias.asname
+                first = alias.name.partition(".")[0] if is_package else alias.name
+                found[imported(node, alias, unit.absolute), alias.asname or first, is_package] = None
+    return list(found)
 
 
 def _is_bare(unit: Unit, name: str) -> bool:

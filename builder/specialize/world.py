@@ -18,7 +18,7 @@ from builder.specialize.text_index.module_bindings import (
     BindingsCache,
     Imported,
     ModuleBindings,
-    imported,
+    imported_by,
     module_bindings,
 )
 from builder.specialize.text_index.outline import Outline
@@ -36,7 +36,6 @@ def question(function: Q) -> Q:
     return function
 
 
-
 @dataclass
 class Memory:
     """What earlier rounds found out; it only grows."""
@@ -48,6 +47,11 @@ class Memory:
     local: dict[str, dict[tuple[str, str], str]] = field(
         default_factory=dict
     )  # path -> (scope, name) -> gone
+
+    def sizes(self) -> tuple[int, ...]:
+        """How much is known: two states of one memory with the same sizes are the same."""
+        local = sum(map(len, self.local.values()))
+        return len(self.constants), len(self.functions), len(self.methods), len(self.gone), local
 
 
 class SpecializerWorld:
@@ -230,7 +234,7 @@ class SpecializerWorld:
 
     def imported(self, unit: Unit, binding: Binding) -> str | Gone | None:
         """What an import binding refers to."""
-        return self.what_is(imported(binding, unit.absolute))
+        return self.what_is(imported_by(binding, unit.absolute))
 
     def what_is(self, what: Imported) -> str | Gone | None:
         """The qualified name of what is imported."""

@@ -78,11 +78,10 @@ class Cleaner:
         counts = self._words.of(path)
         self._dead.replace(path, counts, self._words.replace(path, data), data)
 
-    def leave(self, path: str, data: bytes) -> None:
+    def leave(self, path: str) -> None:
         """A kept file leaves as a whole."""
         self._dead.leave(path, self._words.of(path))
         self._unused.kept.pop(path, None)
-        self._unused.forget()
 
     def kept_imports(self) -> Iterator[tuple[str, int, str]]:
         """Path, line and sentence of each import that nobody reads and that stays all the same."""

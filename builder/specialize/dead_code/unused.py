@@ -56,11 +56,8 @@ class Unused:
         self._links = links
         #: path -> (line, name) of imports that nobody reads and that stay, since their modules do more
         self.kept: dict[str, set[tuple[int, str]]] = {}
-        self._read: dict[str, dict[str, int]] = {}  # path -> name that is read -> how often it occurs
-
-    def forget(self) -> None:
-        """Ask again which names are read."""
-        self._read.clear()
+        #: path -> an import's name that is read, and whether it is public -> how often the name occurs
+        self._read: dict[str, dict[tuple[str, bool], int]] = {}
 
     def imports(self, world: SpecializerWorld, unit: Unit) -> tuple[list[Bound], list[Bound]]:
         """Imported names that nobody reads any more, though upstream's file read them: those that leave, and
@@ -122,19 +119,15 @@ class Unused:
 
     def _unread(self, unit: Unit, before: Unit, predicates: set[str]) -> Iterator[Bound]:
         counts, read = self._words.of(unit.path), self._read.setdefault(unit.path, {})
-        gone: dict[str, bool] = {}
-        for bound in imports_of(unit):  # the tree is needed: the file is searched for each of the names
-            name = bound.name
+        for bound in imports_of(unit):
+            name, asked = bound.name, (bound.name, bound.public)
             count = counts[name.encode()]
-            if read.get(name) == count:
+            if read.get(asked) == count:
                 continue  # edits only take occurrences away, and none of this name was taken
-            if name not in gone:
-                gone[name] = not loads(unit, name)
-                if not gone[name]:
-                    read[name] = count
+            if loads(unit, name) and not (bound.public and _shadowed(unit, name)):
+                read[asked] = count
             # a predicate that the facts decide has no use left, whether or not upstream used it here
-            unread = gone[name] or (bound.public and _shadowed(unit, name))
-            if unread and (bound.node.names[bound.index].name in predicates or loads(before, name)):
+            elif bound.node.names[bound.index].name in predicates or loads(before, name):
                 yield bound
 
     def _taken_elsewhere(self, world: SpecializerWorld, unit: Unit, name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -73,15 +73,13 @@ def written_somewhere(world: SpecializerWorld, name: str) -> bool:
 @question
 def writes_any(world: SpecializerWorld, module: str) -> bool:
     """Does the program write names of a module that no text shows?"""
-    paths = sorted(world.words.holding(REFLECTION))
-    return any(write == Write(module, ANY) for path in paths for write in writes_of(world, path))
+    return any(write == Write(module, ANY) for _, write in _writes(world))
 
 
 @question
 def names_computed(world: SpecializerWorld) -> bool:
     """Does the program write attributes that no text shows, of objects that may be anything?"""
-    paths = sorted(world.words.holding(REFLECTION))
-    return any(write == Write(ANY, ANY) for path in paths for write in writes_of(world, path))
+    return any(write == Write(ANY, ANY) for _, write in _writes(world))
 
 
 @question
@@ -418,12 +416,21 @@ def _stores_of(nodes: Iterable[ast.AST], name: str) -> Iterator[ast.Attribute]:
 def _reflected(world: SpecializerWorld, name: str) -> Iterator[Write]:
     """The writes that are no statements and may mean this name."""
     encoded = name.encode()
-    for path in sorted(world.words.holding(REFLECTION)):
-        for write in writes_of(world, path):
-            if write.name == name or (write.name == ANY and write.owner != ANY):
-                yield write
-            elif write.name == ANY and encoded in world.outline(path).quoted:
-                yield write  # a dynamic name, in a file that has this one in a string
+    for path, write in _writes(world):
+        if write.name == name or (write.name == ANY and write.owner != ANY):
+            yield write
+        elif write.name == ANY and encoded in world.outline(path).quoted:
+            yield write  # a dynamic name, in a file that has this one in a string
+
+
+def _writes(world: SpecializerWorld) -> Sequence[tuple[str, Write]]:
+    """The writes of the whole program that are no statements, each with its file."""
+    known: Sequence[tuple[str, Write]] | None = world.derived.get(("writes",))  # type: ignore[assignment]
+    if known is None:
+        paths = sorted(world.words.holding(REFLECTION))
+        known = [(path, write) for path in paths for write in writes_of(world, path)]
+        world.derived["writes",] = known
+    return known
 
 
 def _may_be_module(world: SpecializerWorld, unit: Unit, owner: ast.expr, module: str) -> bool:

@@ -214,7 +214,7 @@ def unnoticed(
         if (
             not noticed
             or never_runs(unit, bound.node)
-            or imported_before(world, links, unit, bound.node, leaving).issuperset(noticed)
+            or imported_before(world, links, unit, bound.node, leaving, noticed)
         ):
             yield bound
 

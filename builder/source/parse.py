@@ -16,8 +16,8 @@ from builder.source.fields import nodes
 from builder.source.parents import Parents
 
 _SPACE = b" \t\f\r\n\\"
-#: How many files stay parsed though nobody holds them.
-MAX_RECENT = 2_000
+#: Of how many bytes of source the trees stay that nobody holds. A tree takes some 30 times its source.
+MAX_RECENT = 12_000_000
 
 
 class Module:
@@ -219,10 +219,27 @@ def _is_number(node: ast.Constant | ast.JoinedStr) -> bool:
     return isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes))
 
 
-#: The modules that were asked for last: content and path -> module.
-_RECENT: OrderedDict[tuple[bytes, str], Module] = OrderedDict()
-#: Those that somebody holds, whenever they were asked for.
+#: Those that somebody holds; without a path, one of those with these bytes.
 _HELD: WeakValueDictionary[tuple[bytes, str], Module] = WeakValueDictionary()
+
+
+class _Recent:
+    """The modules that were asked for last: of so many bytes of source."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+        self._modules: OrderedDict[bytes, Module] = OrderedDict()
+
+    def keep(self, module: Module) -> None:
+        if module.raw not in self._modules:
+            self._left -= len(module.raw)
+        self._modules[module.raw] = module
+        self._modules.move_to_end(module.raw)
+        while self._left < 0:
+            self._left += len(self._modules.popitem(last=False)[0])
+
+
+_RECENT = _Recent(MAX_RECENT)
 
 
 def parse(raw: bytes, path: str) -> Module:
@@ -231,17 +248,13 @@ def parse(raw: bytes, path: str) -> Module:
     Nobody writes to the tree; without a `path` it may be that of any file with these bytes. Raises
     SyntaxError, also for what is no text, or nests too deeply.
     """
-    key = raw, path
-    found = _HELD.get(key)
+    found = _HELD.get((raw, path))
     if found is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
             try:
-                found = _HELD[key] = _HELD[raw, ""] = Module(path, raw)
+                found = _HELD[raw, path] = _HELD[raw, ""] = Module(path, raw)
             except (ValueError, RecursionError, MemoryError) as error:
                 raise SyntaxError(str(error) or type(error).__name__) from None
-    _RECENT[key] = found
-    _RECENT.move_to_end(key)
-    if len(_RECENT) > MAX_RECENT:
-        _RECENT.popitem(last=False)
+    _RECENT.keep(found)
     return found

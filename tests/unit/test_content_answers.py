@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -32,9 +31,8 @@ def run(memo: Memo) -> dict[str, bytes]:
 
 
 def keep(monkeypatch: Any, most: int) -> None:
-    """Begin with nothing parsed, and keep so many files parsed that nobody holds."""
-    monkeypatch.setattr(parsing, "MAX_RECENT", most)
-    monkeypatch.setattr(parsing, "_RECENT", OrderedDict())
+    """Begin with nothing parsed, and keep files of so many bytes parsed that nobody holds."""
+    monkeypatch.setattr(parsing, "_RECENT", parsing._Recent(most))
     monkeypatch.setattr(parsing, "_HELD", weakref.WeakValueDictionary())
 
 
@@ -58,10 +56,10 @@ def test_a_run_with_remembered_answers_parses_less_and_gives_the_same(monkeypatc
         original(self, path, raw)
 
     monkeypatch.setattr(Module, "__init__", counted)
-    keep(monkeypatch, 9)
+    keep(monkeypatch, 1000)
     plain = run(Memo())
     without, parsed[:] = len(parsed), []
-    keep(monkeypatch, 9)
+    keep(monkeypatch, 1000)
     assert run(Memo(answers=kept)) == cold == plain
     assert len(parsed) < without
 
@@ -104,7 +102,7 @@ def test_a_run_holds_no_tree_when_it_has_ended(monkeypatch: Any) -> None:
 
 
 def test_the_latest_trees_are_kept_and_those_that_somebody_holds(monkeypatch: Any) -> None:
-    keep(monkeypatch, 2)
+    keep(monkeypatch, 20)
     held = parsing.parse(b"first = 1\n", "a.py")
     second = weakref.ref(parsing.parse(b"second = 2\n", "a.py"))
     third = weakref.ref(parsing.parse(b"t = 3\n", "a.py"))

@@ -36,16 +36,20 @@ class _UpstreamUnits:
 
     def __init__(self, program: Program, answers: AnswerCache) -> None:
         self._texts = program.upstream
+        self._kept = program.files.keys()
         self._answers = answers
         self._names = program.names
         self._units: dict[str, Unit | None] = {}
 
     def unit(self, path: str) -> Unit | None:
         """A file as upstream has it; None when upstream lacks it or it is not Python."""
-        if path not in self._units:
-            data = self._texts.get(path)
-            self._units[path] = self._unit(path, data) if data is not None else None
-        return self._units[path]
+        if path in self._units:
+            return self._units[path]
+        data = self._texts.get(path)
+        found = self._unit(path, data) if data is not None else None
+        if path in self._kept:  # the others are asked for seldom, and they are many
+            self._units[path] = found
+        return found
 
     def _unit(self, path: str, data: bytes) -> Unit | None:
         try:

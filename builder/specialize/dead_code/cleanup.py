@@ -105,7 +105,10 @@ class Cleaner:
                 cleaned.ops[unit.path].append(Remove(item.node))
                 cleaned.dead[item.qualified(unit)] = "nothing refers to it any more"
             asked, names = names, set()
-            for path in sorted(paths | cleaned.ops.keys()):
+            looked_at = paths | cleaned.ops.keys()
+            if asked is not None:  # elsewhere nothing was taken; all are looked at once more before the end
+                looked_at &= self._words.holding(asked)
+            for path in sorted(looked_at):
                 unit = world.unit(path)
                 leaving, running = self._unused.imports(world, unit)
                 for bound in chain(leaving, running):

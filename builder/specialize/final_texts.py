@@ -66,7 +66,7 @@ class FinalTexts:
                 self.edits.compare(unit, ops, module)
             elif not agrees(unit.module, ops, module, formatted=True):
                 continue
-            self.units[path] = Unit(path, self.names[path], text, module, self.answers.of(text))
+            self.units[path] = Unit(path, self.names[path], text, self.answers.of(text))
             return text
         self.edits.report(path, "the edits do not give Python")
         return data

@@ -26,21 +26,14 @@ _BIND = (b"lambda", b"for", b":=")
 class Unit:
     """One file: its module name, syntax tree and scopes."""
 
-    def __init__(
-        self,
-        path: str,
-        name: str,
-        data: bytes,
-        module: Module | None = None,
-        answers: ContentAnswers | None = None,
-    ) -> None:
-        """`module`: the same bytes, parsed already; `answers`: what is known of them. Raises SyntaxError."""
+    def __init__(self, path: str, name: str, data: bytes, answers: ContentAnswers | None = None) -> None:
+        """`answers`: what is known of these bytes. Raises SyntaxError."""
         self.path = path
         self.name = name
         self._raw = data
-        self._module = module
+        self._module: Module | None = None
         self._answers = answers if answers is not None else answers_of(data)
-        if module is None and not self._answers.known.get(_PARSES):
+        if not self._answers.known.get(_PARSES):
             self._module = parse(data, path)
         self._answers.known[_PARSES] = True
         self._scopes: Scopes | None = None

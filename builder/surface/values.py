@@ -26,15 +26,12 @@ _CALLED = frozenset(["list", "tuple", "sorted", "set", "frozenset"])
 
 
 class Sources:
-    """The parsed files of one tree, read when they are asked for. `shared`: blob -> parsed file, for
-    trees that have files in common."""
+    """The parsed files of one tree, read when they are asked for."""
 
-    def __init__(
-        self, snapshot: Snapshot, packages: Mapping[str, str], shared: dict[str, Module | None] | None = None
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, packages: Mapping[str, str]) -> None:
         self.snapshot = snapshot
         self.packages = packages
-        self._parsed: dict[str, Module | None] = {} if shared is None else shared
+        self._parsed: dict[str, Module | None] = {}
         self.bindings: dict[ast.AST, Bindings] = {}
         self._asked: dict[str, str | None] = {}
 

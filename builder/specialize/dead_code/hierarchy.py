@@ -114,7 +114,6 @@ DUCK_METHODS = frozenset(
     ]
 )  # fmt: skip
 
-_RUNTIME = frozenset(["typing.runtime_checkable", "typing_extensions.runtime_checkable"])
 _ABSTRACT = frozenset(["abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -140,8 +140,12 @@ class Dead:
         uncalled = {name.rpartition(".")[2].encode() for name in world.facts.uncalled}
         while names:
             dead: list[tuple[Unit, Definition]] = []
-            asked = sorted(name for name in names if self._candidate(name, name in uncalled))
-            unreferred = self._unreferred(world, asked, uncalled)
+            unreferred = [
+                name
+                for name in sorted(names)
+                if self._candidate(name, name in uncalled)
+                and not self._referred(world, name, name in uncalled)
+            ]
             self._learn_uses(unreferred)
             for encoded in unreferred:
                 name = encoded.decode()
@@ -260,30 +264,22 @@ class Dead:
             return False
         return self._words.total(name) - sum(places.values()) <= _MAX_USES_READ
 
-    def _unreferred(
-        self, world: SpecializerWorld, asked: Sequence[bytes], uncalled: Collection[bytes]
-    ) -> list[bytes]:
-        """Those of the names to which no kept file refers. The file that refers to one is remembered.
+    def _referred(self, world: SpecializerWorld, name: bytes, uncalled: bool) -> bool:
+        """Does a kept file refer to a name? The file that does is remembered.
 
-        What is `uncalled` is not looked up by a string, and an import of it leaves with it. Every file is
-        asked for all of the names at once, so that it is parsed once.
+        What is `uncalled` is not looked up by a string, and an import of it leaves with it.
         """
-        left = {name for name in asked if not self._still_referred(world, name)}
-        holding: defaultdict[str, list[bytes]] = defaultdict(list)
-        for name in sorted(left):
-            for path in self._words.holders(name):
-                if self._words.of(path)[name] > self._places[name].get(path, 0):
-                    holding[path].append(name)
-        for path, names in sorted(holding.items()):
-            unit = world.unit(path)
-            for name in left.intersection(names):
-                texts = no_names if name in uncalled else possible_names
+        if self._still_referred(world, name):
+            return True
+        texts, places = no_names if uncalled else possible_names, self._places[name]
+        for path in self._words.holders(name):
+            if self._words.of(path)[name] > places.get(path, 0):
+                unit = world.unit(path)
                 # where no definition of it can leave, what stands in one counts
-                alone = path not in self._places[name]
-                if refers(unit, name.decode(), texts, name not in uncalled, alone):
+                if refers(unit, name.decode(), texts, not uncalled, path not in places):
                     self._alive[name] = (path, world.files[path], unit.version)
-                    left.discard(name)
-        return [name for name in asked if name in left]
+                    return True
+        return False
 
     def _still_referred(self, world: SpecializerWorld, name: bytes) -> bool:
         """Is the file as it was that referred to this name?"""

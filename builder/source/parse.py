@@ -17,7 +17,7 @@ from builder.source.parents import Parents
 
 _SPACE = b" \t\f\r\n\\"
 #: Of how many bytes of source the trees stay that nobody holds. A tree takes some 30 times its source.
-MAX_RECENT = 12_000_000
+MAX_RECENT = 8_000_000
 
 
 class Module:

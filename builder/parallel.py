@@ -13,9 +13,7 @@ import signal
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from typing import IO, Generic, TypeVar
 
 from builder import memo, progress
@@ -99,25 +97,8 @@ def submit(work: Callable[[], T]) -> Future[T]:
     return Future(work)
 
 
-#: Does `map_parallel` share its work with another process?
-_SHARES: ContextVar[bool] = ContextVar("shares", default=True)
-
-
-@contextmanager
-def little_memory() -> Iterator[None]:
-    """Within it this process does all of the work of `map_parallel` itself, which takes longer.
-
-    The other process would have half of the work and nearly as much memory as this one.
-    """
-    before = _SHARES.set(False)
-    try:
-        yield
-    finally:
-        _SHARES.reset(before)
-
-
-#: Below this many items, or bytes of source in all of them, another process costs more than it saves: it
-#: copies what it touches of this one's memory.
+#: With fewer items, or bytes of source in all of them, another process costs more than it saves: it copies
+#: what it touches of this one's memory. Each process has half of that at least.
 FORK_FROM = 24
 MIN_WEIGHT = 2_000_000
 
@@ -130,10 +111,10 @@ def map_parallel(
     `work` gives one result for each item, independent of the other items. `weigh` gives the cost of an
     item in bytes of source.
     """
-    total = sum(map(weigh, items)) if _SHARES.get() else 0
-    if len(items) < FORK_FROM or total < MIN_WEIGHT:
+    total = sum(map(weigh, items))
+    count = min(_cores(), total // MIN_WEIGHT + 1, 2 * len(items) // FORK_FROM)
+    if count < 2:
         return list(work(items))
-    count = max(2, min(_cores(), total // MIN_WEIGHT + 1, len(items) // (FORK_FROM // 2)))
     shares: list[list[int]] = [[] for _ in range(count)]
     weights = [0] * count
     for index in sorted(range(len(items)), key=lambda index: (-weigh(items[index]), index)):
@@ -154,7 +135,7 @@ def _part(
 
 
 def _cores() -> int:
-    """How many processes may run at a time; BUILDER_JOBS states another number."""
+    """How many processes may run at a time: what BUILDER_JOBS says, or one for each core."""
     given = os.environ.get("BUILDER_JOBS", "")
     if given.isdigit():
         return int(given)

@@ -10,7 +10,7 @@ from builder.analysis.conditions import Cause
 from builder.analysis.removals import Removals
 from builder.analysis.surface_causes import Causes
 from builder.manifest.model import Manifest
-from builder.surface.extract import Parsed, surface
+from builder.surface.extract import surface
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.values import Sources
 from builder.tree import Snapshot
@@ -49,9 +49,8 @@ def compare(
 ) -> Surfaces:
     """The surfaces of upstream and output. `before`: the files to compare, those that left included, and
     `old` what they offer."""
-    shared: Parsed = {}
-    sources = Sources(before, manifest.packages, shared)
-    new = surface(after, manifest.packages, shared)
+    sources = Sources(before, manifest.packages)
+    new = surface(after, manifest.packages)
     causes = Causes(manifest, removals, sources, old, new)
     differences = [*_lost(old, new, causes), *_changed(old, new, causes), *_added(old, new, causes)]
     return Surfaces(old, new, tuple(sorted(differences, key=_order)))

@@ -18,7 +18,6 @@ from builder.lift.history import between, distances
 from builder.lift.page import page, terminal
 from builder.lift.survey import Decision, Survey, survey
 from builder.manifest.load import read_schema
-from builder.parallel import little_memory
 from builder.pipeline.ranges import about
 from builder.upstream.model import Upstream, snapshot
 
@@ -96,11 +95,10 @@ def _lift(
     decisions = list(known if known is not None else folders.decisions(folder))
     decisions += [Decision(pattern, because) for pattern in decide]
     output.stage(f"comparing {report.named(old)} with {report.named(new)}")
-    with little_memory():  # two upstreams, and a cut of each, are in memory
-        result = survey(
-            (old, snapshot(old)), (new, snapshot(new)), request.manifest, between(old, new),
-            read_schema(request.root), decisions,
-        )  # fmt: skip
+    result = survey(
+        (old, snapshot(old)), (new, snapshot(new)), request.manifest, between(old, new),
+        read_schema(request.root), decisions,
+    )  # fmt: skip
     output.stage("writing")
     _write(folder, result, decisions)
     output.stage("")

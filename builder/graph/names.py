@@ -7,7 +7,8 @@ whether it has an `__init__.py` or not.
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
+from functools import cache
 
 
 def module_of(path: str, packages: Mapping[str, str]) -> str | None:
@@ -57,11 +58,11 @@ def locate(name: str, packages: Mapping[str, str], paths: Container[str]) -> tup
     return None
 
 
-def packages_around(module: str) -> Iterator[str]:
-    """Yields the packages that a module lies in, from the inside out."""
-    while "." in module:
-        module = module.rpartition(".")[0]
-        yield module
+@cache
+def packages_around(module: str) -> tuple[str, ...]:
+    """The packages that a module lies in, from the inside out."""
+    parts = module.split(".")
+    return tuple(".".join(parts[:end]) for end in range(len(parts) - 1, 0, -1))
 
 
 def package_of(path: str, module: str) -> str:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from builder.errors import BuildError, Mark, Problem
-from builder.graph.modules import summaries
+from builder.graph.modules import known_of, summaries
 from builder.graph.resolve import Index
 from builder.lift import arrivals as came
 from builder.lift import culprit, insert, overlays, predicates, surface, versions
@@ -27,10 +27,10 @@ from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.statements import BASE, Span
-from builder.parallel import submit
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import About, about, elsewhere, excused, in_force
+from builder.pipeline.run import Recalled
 from builder.pipeline.surfaces import staying_python, surface_files
 from builder.report import MAX_PLACES
 from builder.select.families import with_paths
@@ -106,17 +106,15 @@ def survey(
     """Try the manifest on the new upstream; compare with the old one and find the causes."""
     between = versions.step(old[0], new[0], manifest)
     known = versions.known(new[0], manifest, between)
-    # a process of its own for each cut: what it leaves in memory ends with it
-    found = submit(
-        partial(_compare, old[1], new[1], manifest, history, about(old[0], manifest), known)
-    ).result()
+    recall = Recalled()  # the trial of the proposals differs little from the first
+    found = _compare(old[1], new[1], manifest, history, about(old[0], manifest), known, recall)
     asked = [*_questions(found.arrivals, found.facts, found.dependencies, found.overlays)]
     decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
     questions = tuple(q for q in asked if _decision(q, decisions) is None)
     return Survey(
         old[0], new[0], manifest, history, found.problems, found.lost, found.arrivals, found.facts,
         found.overlays, found.surface, found.dependencies, questions, tuple(decided),
-        _proposed(manifest, new, between, schema, found, questions), found.causes,
+        _proposed(manifest, new, between, schema, found, questions, recall), found.causes,
     )  # fmt: skip
 
 
@@ -135,11 +133,17 @@ class _Comparison:
 
 
 def _compare(
-    old: Snapshot, new: Snapshot, manifest: Manifest, history: History, then: About, known: About
+    old: Snapshot,
+    new: Snapshot,
+    manifest: Manifest,
+    history: History,
+    then: About,
+    known: About,
+    recall: Recalled,
 ) -> _Comparison:
     """Compare two upstreams; `then` and `known` are what is known of the old one and of the new one."""
-    before, edited = submit(partial(_old_side, old, manifest, then)).result()
-    done = trial(new, manifest, about=known)
+    before, edited = _old_side(old, manifest, then, recall)
+    done = trial(new, manifest, recall, known)
     output = done.cut.output if done.cut else new.restrict(())
     sides = Sides(
         manifest, old, new, matched(before.selection), matched(done.selection), edited,
@@ -165,12 +169,15 @@ def _compare(
     )  # fmt: skip
 
 
-def _old_side(old: Snapshot, manifest: Manifest, known: About) -> tuple[Pruned, frozenset[Mark]]:
+def _old_side(
+    old: Snapshot, manifest: Manifest, known: About, recall: Recalled
+) -> tuple[Pruned, frozenset[Mark]]:
     """The decisions on the old upstream, and the edits that matched there."""
     within = partial_paths(old, manifest.upstream.project.folder, known.kind)
     asked = with_paths(excused(manifest, known, within), old.tree)
     selection = chosen(old, asked, within)
-    staying = summaries(old.restrict(staying_python(selection)), manifest.packages)
+    staying = summaries(old.restrict(staying_python(selection)), manifest.packages, recall.summaries)
+    recall.remember(known_of(old, staying))
     decided = prune(selection, asked, Index(staying, manifest.packages), staying, old)
     done = overlay(old, decided.kept, decided.removed, asked, within)
     return decided, frozenset(record.mark for record in done.records)
@@ -316,6 +323,7 @@ def _proposed(
     schema: Mapping[str, object],
     found: _Comparison,
     questions: Sequence[Question],
+    recall: Recalled,
 ) -> Proposed | None:
     """The manifest with the proposals, tried. None when nothing is proposed."""
     question_ids = {q.id for q in questions}
@@ -348,7 +356,7 @@ def _proposed(
             written[manifest.file], manifest.file, {**files, **parts}, schema, scope=written.get(SCOPE)
         )
         after = choose(whole, manifest.scope_name)
-        problems = trial(new[1], after, about=versions.known(new[0], after, between)).problems
+        problems = trial(new[1], after, recall, versions.known(new[0], after, between)).problems
     except BuildError as error:
         problems = error.problems
     kept = {path for path, text in manifest.texts.items() if texts[path] == text} - {manifest.file}

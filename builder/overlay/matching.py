@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from builder.source.fields import inner_fields
 from builder.source.ops import DropItem
@@ -110,13 +111,15 @@ def _parsed(source: str) -> ast.expr | None:
         return None
 
 
-def walk(scope: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+@lru_cache(maxsize=8)  # many edits search the same scope
+def walk(scope: ast.AST) -> Sequence[tuple[ast.AST, bool]]:
     """Every node below a scope in source order, with whether it stands inside an f-string
     (where positions are not reliable before Python 3.12, so that no edit can reach it)."""
+    found: list[tuple[ast.AST, bool]] = []
     stack: list[tuple[ast.AST, bool]] = [(scope, False)]
     while stack:
         node, quoted = stack.pop()
-        yield node, quoted
+        found.append((node, quoted))
         inner = quoted or isinstance(node, ast.JoinedStr)
         children: list[tuple[ast.AST, bool]] = []
         for name in inner_fields(node.__class__):
@@ -126,3 +129,4 @@ def walk(scope: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
             elif isinstance(value, list):
                 children += [(item, inner) for item in value if isinstance(item, ast.AST)]
         stack += reversed(children)
+    return found

@@ -11,7 +11,6 @@ from builder.graph.modules import Summary, SummaryCache, known_of, python_paths
 from builder.graph.names import is_test
 from builder.manifest.model import Manifest
 from builder.native import lockstep
-from builder.parallel import submit
 from builder.pipeline import tools, unresolved_uses
 from builder.pipeline.empty_modules import empty_modules
 from builder.pipeline.prune import Pruned, python_modules
@@ -69,12 +68,12 @@ def reduce(
     known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
     earlier = run.recalled.summaries if run.recalled else {}
     reported: set[tuple[str, str, str]] = set()
-    session = Session()
+    session = Session() if run.recalled is not None else None  # a proof begins again each time
     for number in range(1, _MAX_PASSES + 1):
         specialized, followed = specialize_once(output, pruned, setting, run, session)
         run.stop(_unresolved(specialized, reported, pruned, setting, output))
         run.stop(followed.problems)
-        total = total.then(specialized)
+        total = total.then(specialized) if number > 1 else specialized
         consequences += followed.consequences
         output = output.replace({**specialized.files, **followed.files})
         empty = empty_modules(output, specialized.emptied, total.files, staying, setting.manifest)
@@ -128,10 +127,8 @@ def specialize_once(
     def specialized_now() -> Specialized:
         return _specialize(files, pruned, setting, run.memo if run else NO_MEMO, session)
 
-    if run is None:
+    if run is None or run.recalled is None:
         specialized = specialized_now()
-    elif run.recalled is None:  # what nobody remembers ends with a process of its own, and its memory too
-        specialized = submit(specialized_now).result()
     else:
         key = _digest(files, pruned, setting)
         specialized = recall_or_run(key, run.recalled.specializations, specialized_now)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from builder.source.encoding import encoding_line
 from builder.source.parse import Module
 
-_BLANK = re.compile(rb"[ \t\f]*(#.*)?(\r\n|\n|\r)?\Z")
 _COMMENT = re.compile(rb"[ \t\f]*#")
 
 

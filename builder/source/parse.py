@@ -16,8 +16,8 @@ from builder.source.fields import nodes
 from builder.source.parents import Parents
 
 _SPACE = b" \t\f\r\n\\"
-#: The bytes of source of which the trees are kept though nobody holds them. A tree takes 30 times its source.
-MAX_RECENT = 20_000_000
+#: Of how many bytes of source the trees stay that nobody holds. A tree takes some 30 times its source.
+MAX_RECENT = 8_000_000
 
 
 class Module:
@@ -219,64 +219,42 @@ def _is_number(node: ast.Constant | ast.JoinedStr) -> bool:
     return isinstance(node, ast.Constant) and not isinstance(node.value, (str, bytes))
 
 
+#: Those that somebody holds; without a path, one of those with these bytes.
+_HELD: WeakValueDictionary[tuple[bytes, str], Module] = WeakValueDictionary()
+
+
 class _Recent:
-    """The modules that somebody still holds, and those that were asked for last."""
+    """The modules that were asked for last: of so many bytes of source."""
 
     def __init__(self, limit: int) -> None:
-        """`limit`: of how many bytes of source to keep the trees; a tree takes some 40 times its source."""
-        self._limit = limit
-        self._size = 0
-        self.asked = 0
-        self._last: OrderedDict[tuple[bytes, str], Module] = OrderedDict()
-        self._held: WeakValueDictionary[tuple[bytes, str], Module] = WeakValueDictionary()
+        self._left = limit
+        self._modules: OrderedDict[bytes, Module] = OrderedDict()
 
-    def get(self, key: tuple[bytes, str]) -> Module | None:
-        found = self._held.get(key)
-        if found is not None:
-            self.keep(key, found)
-        return found
-
-    def __contains__(self, key: tuple[bytes, str]) -> bool:
-        return key in self._held
-
-    def keep(self, key: tuple[bytes, str], module: Module) -> None:
-        self._held[key] = module
-        if key in self._last:
-            self._last.move_to_end(key)
-            return
-        self._last[key] = module
-        self._size += len(key[0])
-        while self._size > self._limit:
-            (data, _), _ = self._last.popitem(last=False)
-            self._size -= len(data)
+    def keep(self, module: Module) -> None:
+        if module.raw not in self._modules:
+            self._left -= len(module.raw)
+        self._modules[module.raw] = module
+        self._modules.move_to_end(module.raw)
+        while self._left < 0:
+            self._left += len(self._modules.popitem(last=False)[0])
 
 
-_RECENT = _Recent(limit=MAX_RECENT)
-
-
-def asked_bytes() -> int:
-    """Of how many bytes of source `parse` has given the trees up to now."""
-    return _RECENT.asked
-
-
-def parsed_lately(raw: bytes, path: str) -> bool:
-    """Would `parse` find these bytes parsed?"""
-    return (raw, path) in _RECENT
+_RECENT = _Recent(MAX_RECENT)
 
 
 def parse(raw: bytes, path: str) -> Module:
     """Parse a file; bytes that somebody holds parsed, or asked for lately, are not parsed again.
 
-    Nobody writes to the tree. Raises SyntaxError, also for what is no text, or nests too deeply.
+    Nobody writes to the tree; without a `path` it may be that of any file with these bytes. Raises
+    SyntaxError, also for what is no text, or nests too deeply.
     """
-    _RECENT.asked += len(raw)
-    found = _RECENT.get((raw, path))
+    found = _HELD.get((raw, path))
     if found is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # upstream's invalid escapes are not our findings
             try:
-                found = Module(path, raw)
+                found = _HELD[raw, path] = _HELD[raw, ""] = Module(path, raw)
             except (ValueError, RecursionError, MemoryError) as error:
                 raise SyntaxError(str(error) or type(error).__name__) from None
-        _RECENT.keep((raw, path), found)
+    _RECENT.keep(found)
     return found

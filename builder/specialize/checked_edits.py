@@ -40,11 +40,6 @@ class CheckedEdits:
         """Does an edit of the file wait for its comparison?"""
         return path in self._pending
 
-    @property
-    def waiting(self) -> int:
-        """The bytes of source of the edits that wait; each holds the syntax tree from before it."""
-        return sum(len(unit.text) for unit, _ in self._pending.values())
-
     def take(self, path: str) -> tuple[Unit, Sequence[Op]] | None:
         """The edit of a file that waits, which then no longer does."""
         return self._pending.pop(path, None)

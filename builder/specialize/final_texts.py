@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 
+from builder.memo import recall_each
 from builder.source.agreement import agrees
 from builder.source.parse import parse
 from builder.specialize.checked_edits import CheckedEdits
@@ -39,20 +40,20 @@ class FinalTexts:
 
     def of(self, paths: Sequence[str]) -> list[FinalText]:
         """The final text of each file, in order."""
-        formatted = format_files({path: self.files[path] for path in paths})
-        return [self._final(path, formatted.get(path, self.files[path])) for path in paths]
+        given = [(self.original(path), self.files[path]) for path in paths]
+        better = recall_each("layout", given, lambda some: _laid_out([given[number] for number in some]))
+        return [self._final(path, text) for path, text in zip(paths, better, strict=True)]
 
-    def _final(self, path: str, formatted: bytes) -> FinalText:
+    def _final(self, path: str, better: bytes) -> FinalText:
         before = len(self.edits.mismatches)
-        data = self._text(path, self.files[path], formatted)
+        data = self._text(path, self.files[path], better)
         empty = self.answers.of(data).get(
             ("empty",), lambda: _parses(path, data) and is_empty_module(parse(data, path).tree)
         )
         return FinalText(data, empty, self.edits.since(before))
 
-    def _text(self, path: str, data: bytes, formatted: bytes) -> bytes:
-        """The file in the formatter's layout where we edited it, if that is the same program."""
-        better = format_edits(self.original(path), data, formatted)
+    def _text(self, path: str, data: bytes, better: bytes) -> bytes:
+        """The file in the better layout, if that is the same program."""
         last = self.edits.take(path)
         if last is None and better == data:
             return data
@@ -65,10 +66,19 @@ class FinalTexts:
                 self.edits.compare(unit, ops, module)
             elif not agrees(unit.module, ops, module, formatted=True):
                 continue
-            self.units[path] = Unit(path, self.names[path], text, module, self.answers.of(text))
+            self.units[path] = Unit(path, self.names[path], text, self.answers.of(text))
             return text
         self.edits.report(path, "the edits do not give Python")
         return data
+
+
+def _laid_out(texts: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
+    """Each second text in the formatter's layout where it differs from the first."""
+    formatted = format_files({str(number): data for number, (_, data) in enumerate(texts)})
+    return [
+        format_edits(original, data, formatted.get(str(number), data))
+        for number, (original, data) in enumerate(texts)
+    ]
 
 
 def _parses(path: str, data: bytes) -> bool:

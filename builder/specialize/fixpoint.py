@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from builder import progress
 from builder.graph.names import package_of
@@ -34,7 +35,7 @@ from builder.specialize.text_index.module_bindings import BindingsCache
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.relevant_lines import import_hits
 from builder.specialize.unit import Unit
-from builder.specialize.world import MAX_HELD, Memory, SpecializerWorld
+from builder.specialize.world import Memory, SpecializerWorld
 
 MAX_ROUNDS = 40
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -52,37 +53,34 @@ Dirty = dict[str, set[str] | None]
 
 
 class Session:
-    """A program that was specialized, and that can go on when more of its files leave."""
+    """The specialization of one program, which goes on when more of its files leave."""
 
     def __init__(self) -> None:
-        self._fixpoint: _Fixpoint | None = None
-        self._policy: Policy | None = None
-
-    def holds(self, program: Program, policy: Policy) -> bool:
-        """Is this program what was left of the one before, without some of its files?"""
-        before = self._fixpoint
-        return (
-            before is not None
-            and self._policy is not None
-            and policy.facts == self._policy.facts
-            and policy.frozen == self._policy.frozen
-            and policy.stays == self._policy.stays
-            and program.removed >= frozenset(before.removed)
-            and program.upstream.keys() == before.upstream.keys()
-            and all(before.files.get(path) == readable(data) for path, data in program.files.items())
-        )
+        self._last: tuple[_Fixpoint, Policy] | None = None
 
     def run(self, program: Program, policy: Policy, memo: Memo) -> Specialized:
-        """Specialize a program, or go on with the one before."""
-        if self.holds(program, policy):
-            assert self._fixpoint is not None
-            return self._fixpoint.go_on(frozenset(program.files), program.removed)
+        """Go on from the last program where this one is its output without some files; else begin again."""
+        if self._last is not None and _continues(program, policy, *self._last):
+            return self._last[0].go_on(frozenset(program.files), program.removed)
         texts = {path: readable(data) for path, data in program.files.items()}
         upstream = {path: readable(data) for path, data in program.upstream.items()}
         decoded = replace(program, files=texts, upstream=upstream)
-        self._policy = policy
-        self._fixpoint = _Fixpoint(decoded, policy, memo if policy.check else replace(memo, folds=None))
-        return self._fixpoint.run()
+        fixpoint = _Fixpoint(decoded, policy, memo if policy.check else replace(memo, folds=None))
+        self._last = fixpoint, policy
+        return fixpoint.run()
+
+
+def _continues(program: Program, policy: Policy, last: _Fixpoint, last_policy: Policy) -> bool:
+    """Is a program the output of the last one without some of its files, under the same policy?
+
+    `may_prune` is a function of the manifest, which does not change within a session.
+    """
+    return (
+        replace(policy, may_prune=last_policy.may_prune) == last_policy
+        and program.removed >= last.removed
+        and program.upstream.keys() == last.upstream.keys()
+        and all(last.files.get(path) == readable(data) for path, data in program.files.items())
+    )
 
 
 def specialize(
@@ -91,7 +89,7 @@ def specialize(
     """Specialize a program: fold what the facts decide, cascade what is gone and clean up after both.
 
     Never raises for what the program holds: what cannot be done is among the result's mismatches.
-    `session`: of the same program with more files, which then goes on from its end.
+    `session`: knows the program with more files, if it was specialized before.
     """
     result = (session or Session()).run(program, policy, memo)
     for path, data in list(result.files.items()):
@@ -107,29 +105,30 @@ class _Fixpoint:
     """The state of the rounds: the files as they are now, and what is known of them."""
 
     def __init__(self, program: Program, policy: Policy, memo: Memo) -> None:
-        files, upstream, names = program.files, program.upstream, program.names
+        files = program.files
         self.files = dict(files)
         self.first = files
-        self.upstream = upstream
-        self.names = names
+        self.upstream = program.upstream
+        self.names = program.names
         self.removed = program.removed
         self.facts = policy.facts
         self.frozen = policy.frozen
-        self.removed_files = {names[p]: d for p, d in upstream.items() if p not in files and p in names}
+        self.removed_files = self.without_files()
         self.memory = Memory()
         self.units: dict[str, Unit] = {}
         self.outlines: dict[str, Outline] = {}
         self.bindings = BindingsCache(memo.bindings)
         self.answers = AnswerCache(memo.answers)
         self.words = IdentifierIndex(files)
-        self.links = ImportIndex(files, names, self.words)
+        self.links = ImportIndex(files, self.names, self.words)
         self.cleaner = Cleaner(program, policy, self.words, self.links, self.answers)
         self.result = Specialized({})
         self.folds = memo.folds
         self.fact_words = frozenset(n.encode() for n in self.facts.needles if _IDENTIFIER.fullmatch(n))
         self.fact_texts = frozenset(n for n in self.facts.needles if not _IDENTIFIER.fullmatch(n))
         self.oracle = CheckedEdits(policy.check)
-        self.edits = 0  # how many times a file got new bytes
+        self.edits = 0  # how many times a file got new bytes, or left
+        self.last_world: tuple[tuple[int, ...], SpecializerWorld] | None = None
         self.unused: set[str] = set()
         self.announced: set[str] = set()  # names for which the files that see them were folded
         self.wanted: dict[str, set[str]] = {}  # path -> identifiers that mean one of these names
@@ -141,11 +140,16 @@ class _Fixpoint:
         self.touched: set[str] | None = None  # when this goes on: what was folded or changed
 
     def world(self) -> SpecializerWorld:
-        return SpecializerWorld(
-            self.files, self.names, self.removed, self.facts, self.memory,
-            self.units, self.outlines, self.bindings, self.words,
-            self.removed_files, self.answers,
-        )  # fmt: skip
+        """The files as they are now; the same world, with its answers, while nothing changes."""
+        state = self.edits, *self.memory.sizes()
+        if self.last_world is None or self.last_world[0] != state:
+            world = SpecializerWorld(
+                self.files, self.names, self.removed, self.facts, self.memory,
+                self.units, self.outlines, self.bindings, self.words,
+                self.removed_files, self.answers,
+            )  # fmt: skip
+            self.last_world = state, world
+        return self.last_world[1]
 
     def run(self) -> Specialized:
         self.overlaid()
@@ -155,36 +159,42 @@ class _Fixpoint:
         dirty.update(dict.fromkeys(first))
         return self.settle(dirty)
 
+    def without_files(self) -> dict[str, bytes]:
+        """module -> upstream's text of the modules that have no file here."""
+        names = self.names
+        return {names[p]: d for p, d in self.upstream.items() if p not in self.files and p in names}
+
     def go_on(self, files: frozenset[str], removed: frozenset[str]) -> Specialized:
-        """Go on after the end, when only some of the files are left and more modules are `removed`."""
+        """Go on from the end with only some of the files, and with more modules `removed`."""
         leaving = self.files.keys() - files
-        lost = {self.names[path].rpartition(".")[2] for path in leaving}
         for path in sorted(leaving):
-            self.words.remove(path)
-            self.cleaner.leave(path, self.files.pop(path))
-            self.units.pop(path, None)
-            self.outlines.pop(path, None)
-            for told in (self.methods, self.hindrances, self.uncertain, self.wanted, self.memory.local):
-                told.pop(path, None)
-        for path in self.laid_out:
-            if path in self.files:
-                self.words.replace(path, self.files[path])
-                self.cleaner.replace(path, self.files[path])
+            self.leave(path)
+        laid_out = self.laid_out & self.files.keys()
+        for path in laid_out:
+            self.words.replace(path, self.files[path])
+            self.cleaner.replace(path, self.files[path])
         self.links.renew(self.files)
-        self.removed = removed
-        self.removed_files = {
-            self.names[p]: d for p, d in self.upstream.items() if p not in self.files and p in self.names
-        }
-        self.first = dict(self.files)
-        self.result = Specialized({})
-        self.oracle.mismatches = []
-        self.touched = set()
+        self.removed, self.removed_files, self.first = removed, self.without_files(), dict(self.files)
+        self.result, self.oracle.mismatches, self.touched = Specialized({}), [], set()
         dirty: Dirty = {**self.news()}
-        first = self.importing_gone() | self.unhindered() | (self.files_with(lost) & set(self.edited()))
+        lost = {self.names[path].rpartition(".")[2] for path in leaving}
+        again = self.importing_gone() | self.unhindered() | (self.files_with(lost) & set(self.edited()))
         # a place that is told must be that of the final text
-        first |= {path for path in self.laid_out & self.files.keys() if self.uncertain.get(path)}
-        dirty.update(dict.fromkeys(first - self.frozen))
+        again |= {path for path in laid_out if self.uncertain.get(path)}
+        dirty.update(dict.fromkeys(again - self.frozen))
         return self.settle(dirty)
+
+    def leave(self, path: str) -> None:
+        """A file leaves, with all that is known of it."""
+        self.words.remove(path)
+        self.cleaner.leave(path)
+        known: tuple[dict[str, Any], ...] = (
+            self.files, self.units, self.outlines, self.methods, self.hindrances, self.uncertain,
+            self.wanted, self.memory.local,
+        )  # fmt: skip
+        for each in known:
+            each.pop(path, None)
+        self.edits += 1
 
     def settle(self, dirty: Dirty) -> Specialized:
         """Fold and clean until nothing changes, and finish."""
@@ -229,12 +239,8 @@ class _Fixpoint:
             imported = lost & self.facts.uncalled
             self.unused |= lost - imported
             self.replace(path, data)
-            if self.oracle.waiting > MAX_HELD:
-                self.oracle.confirm(world.unit(path))
-                world.unit(path).release()
             if imported or self.uncertain.get(path) or _writes(old) != _writes(data):
                 changed.add(path)
-        self.release()
         self.learn_methods()
         return changed
 
@@ -256,7 +262,6 @@ class _Fixpoint:
                 continue
             for name in defined(before) - defined(after) if before is not None else ():
                 self.memory.gone[name] = BY_EDIT
-            self.cleaner.release_before(path)
 
     # -- which files ----------------------------------------------------------------------------
 
@@ -343,7 +348,6 @@ class _Fixpoint:
         self.learn(r.folded for r in rounds)
         self.result.decided += sum(r.folded.decided for r in rounds)
         changed = self.apply(rounds)
-        self.release()
         return self.affected(changed)
 
     def rounds(self, dirty: Dirty) -> list[Round]:
@@ -389,8 +393,6 @@ class _Fixpoint:
             folded = fold(unit, asked or world, needles, self.upstream.get(path, b""))
             answers = tuple(asked.answers.items()) if asked is not None else ()
             results.append(self.edit(unit, folded, answers))
-            unit.release()
-            world.release()
         return results
 
     def edit(self, unit: Unit, folded: Folded, answers: tuple[tuple[Question, Answer], ...]) -> Round:
@@ -455,12 +457,6 @@ class _Fixpoint:
             changed.append(path)
         return changed
 
-    def release(self) -> None:
-        """Let go of the syntax trees of a round."""
-        self.cleaner.release()
-        for unit in self.units.values():
-            unit.release()
-
     def replace(self, path: str, data: bytes) -> None:
         """A file has new bytes; they are parsed when somebody asks."""
         self.files[path] = data
@@ -503,6 +499,7 @@ class _Fixpoint:
                 self.units.pop(path, None)
         self.laid_out = {p for p, data in self.result.files.items() if data != self.files[p]}
         self.files.update(self.result.files)
+        self.edits += 1
         names = {name.rpartition(".")[2] for name in self.facts.symbols}
         suspects = self.files_with(names) | set(self.memory.local) | self.wanted.keys()
         if self.touched is not None:  # of the others it is known

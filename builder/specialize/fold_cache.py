@@ -136,7 +136,13 @@ class FoldRecord:
 
     def holds(self, world: SpecializerWorld) -> bool:
         """Does the world still answer as it did?"""
-        return all(_same(answer(world, question), said) for question, said in self.answers)
+        known: dict[Question, Answer] = world.derived.setdefault(("answers",), {})  # type: ignore[assignment]
+        for question, said in self.answers:
+            if question not in known:
+                known[question] = answer(world, question)
+            if not _same(known[question], said):
+                return False
+        return True
 
 
 def _same(one: Answer, other: Answer) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from builder.specialize.text_index.module_bindings import Imported, imported
-from builder.specialize.text_index.text_search import glimpsed_scopes, nodes_on
+from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 
@@ -40,19 +40,16 @@ def _held(world: SpecializerWorld, unit: Unit) -> Iterator[str]:
 
 def _bound(unit: Unit) -> list[tuple[Imported, str, bool]]:
     """What the imports of a file bind at any depth, the name, and whether that is the package of a module."""
-    scopes = glimpsed_scopes(unit, "import")
-    found = (
-        (
-            imported(binding, unit.absolute),
-            name,
-            not binding.alias.asname and isinstance(binding.node, ast.Import),
-        )
-        for scope in scopes.every()
-        for name, bindings in scope.names.items()
-        for binding in bindings
-        if binding.kind == "import" and binding.alias is not None
-    )
-    return list(dict.fromkeys(found))
+    found: dict[tuple[Imported, str, bool], None] = {}
+    for node in nodes_on(unit, "import"):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        for alias in node.names:
+            if alias.name != "*":
+                is_package = isinstance(node, ast.Import) and not alias.asname
+                first = alias.name.partition(".")[0] if is_package else alias.name
+                found[imported(node, alias, unit.absolute), alias.asname or first, is_package] = None
+    return list(found)
 
 
 def _is_bare(unit: Unit, name: str) -> bool:

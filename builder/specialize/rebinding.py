@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from builder.graph.names import imported_module
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, Writes, writes_of
-from builder.specialize.text_index.text_search import fields_of, glimpsed_on, nodes_on, refers
+from builder.specialize.text_index.text_search import fields_of, nodes_on, refers
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
 
@@ -73,15 +73,13 @@ def written_somewhere(world: SpecializerWorld, name: str) -> bool:
 @question
 def writes_any(world: SpecializerWorld, module: str) -> bool:
     """Does the program write names of a module that no text shows?"""
-    paths = sorted(world.words.holding(REFLECTION))
-    return any(write == Write(module, ANY) for path in paths for write in writes_of(world, path))
+    return any(write == Write(module, ANY) for _, write in _writes(world))
 
 
 @question
 def names_computed(world: SpecializerWorld) -> bool:
     """Does the program write attributes that no text shows, of objects that may be anything?"""
-    paths = sorted(world.words.holding(REFLECTION))
-    return any(write == Write(ANY, ANY) for path in paths for write in writes_of(world, path))
+    return any(write == Write(ANY, ANY) for _, write in _writes(world))
 
 
 @question
@@ -146,7 +144,7 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
 
 
 def _hands_over(unit: Unit, name: str) -> bool:
-    return unit.told(("name handed over", name), lambda: any(_handing(glimpsed_on(unit, name), name)))
+    return unit.told(("name handed over", name), lambda: any(_handing(nodes_on(unit, name), name)))
 
 
 def _handing(nodes: Iterable[ast.AST], name: str) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
@@ -406,7 +404,7 @@ def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit
 
 def _stores_attribute(unit: Unit, name: str) -> bool:
     """Does a file set or delete an attribute of this name?"""
-    return unit.told(("stores attribute", name), lambda: any(_stores_of(glimpsed_on(unit, name), name)))
+    return unit.told(("stores attribute", name), lambda: any(_stores_of(nodes_on(unit, name), name)))
 
 
 def _stores_of(nodes: Iterable[ast.AST], name: str) -> Iterator[ast.Attribute]:
@@ -418,12 +416,21 @@ def _stores_of(nodes: Iterable[ast.AST], name: str) -> Iterator[ast.Attribute]:
 def _reflected(world: SpecializerWorld, name: str) -> Iterator[Write]:
     """The writes that are no statements and may mean this name."""
     encoded = name.encode()
-    for path in sorted(world.words.holding(REFLECTION)):
-        for write in writes_of(world, path):
-            if write.name == name or (write.name == ANY and write.owner != ANY):
-                yield write
-            elif write.name == ANY and encoded in world.outline(path).quoted:
-                yield write  # a dynamic name, in a file that has this one in a string
+    for path, write in _writes(world):
+        if write.name == name or (write.name == ANY and write.owner != ANY):
+            yield write
+        elif write.name == ANY and encoded in world.outline(path).quoted:
+            yield write  # a dynamic name, in a file that has this one in a string
+
+
+def _writes(world: SpecializerWorld) -> Sequence[tuple[str, Write]]:
+    """The writes of the whole program that are no statements, each with its file."""
+    known: Sequence[tuple[str, Write]] | None = world.derived.get(("writes",))  # type: ignore[assignment]
+    if known is None:
+        paths = sorted(world.words.holding(REFLECTION))
+        known = [(path, write) for path in paths for write in writes_of(world, path)]
+        world.derived["writes",] = known
+    return known
 
 
 def _may_be_module(world: SpecializerWorld, unit: Unit, owner: ast.expr, module: str) -> bool:

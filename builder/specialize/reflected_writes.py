@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from builder.specialize.evaluating.names import names_of, text
-from builder.specialize.text_index.text_search import glimpsed_on, nodes_on
+from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.world import SpecializerWorld
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _names_reflection(unit: Unit) -> bool:
     return any(
         getattr(node, "id", "") in words or getattr(node, "attr", "") in methods
         for word in sorted(words)
-        for node in glimpsed_on(unit, word)
+        for node in nodes_on(unit, word)
     )
 
 

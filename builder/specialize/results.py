@@ -46,7 +46,11 @@ class Specialized:
     decided: int = 0
 
     def then(self, later: Specialized) -> Specialized:
-        """Both runs as one, where `later` took the output of this one."""
+        """Both runs as one, where `later` took the output of this one.
+
+        How many rounds and decisions `later` needed depends on whether it went on from this one; they do
+        not count.
+        """
         formatted = {
             path
             for path in self.formatted | later.formatted
@@ -60,6 +64,6 @@ class Specialized:
             [*self.leftovers, *later.leftovers],
             [*self.mismatches, *later.mismatches],
             later.uncertain,
-            self.rounds + later.rounds,
-            self.decided + later.decided,
+            self.rounds,
+            self.decided,
         )

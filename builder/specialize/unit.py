@@ -1,25 +1,22 @@
-"""One file of a program: its text, its syntax tree while somebody needs it, and what is known of it."""
+"""One file of a program: its text, its syntax tree once somebody needs it, and what is known of it."""
 
 from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from builder.graph.names import imported_module, package_of
 from builder.source.encoding import BOM, decoded
-from builder.source.glimpse import extents, glimpse
-from builder.source.parse import Module, line_starts, parse, parsed_lately
+from builder.source.parse import Module, line_starts, parse
 from builder.specialize.evaluating.scopes import Comprehension, KeywordLines, Scope, Scopes
 from builder.specialize.text_index.content_answers import ContentAnswers, Question, answers_of
 
 T = TypeVar("T")
 
-#: The questions whether a content is Python, and where its statements are.
+#: The question whether a content is Python.
 _PARSES = ("parses",)
-_EXTENTS = ("extents",)
 #: What is in each statement that declares a name of an outer scope, and in each expression that opens a scope
 #: or binds a name.
 _DECLARE = (b"global", b"nonlocal")
@@ -29,30 +26,19 @@ _BIND = (b"lambda", b"for", b":=")
 class Unit:
     """One file: its module name, syntax tree and scopes."""
 
-    def __init__(
-        self,
-        path: str,
-        name: str,
-        data: bytes,
-        module: Module | None = None,
-        answers: ContentAnswers | None = None,
-    ) -> None:
-        """`module`: the same bytes, parsed already; `answers`: what is known of them. Raises SyntaxError."""
+    def __init__(self, path: str, name: str, data: bytes, answers: ContentAnswers | None = None) -> None:
+        """`answers`: what is known of these bytes. Raises SyntaxError."""
         self.path = path
         self.name = name
         self._raw = data
-        self._module = module
+        self._module: Module | None = None
         self._answers = answers if answers is not None else answers_of(data)
-        if module is None and not self._answers.known.get(_PARSES):
-            self._module = module = parse(data, path)
+        if not self._answers.known.get(_PARSES):
+            self._module = parse(data, path)
         self._answers.known[_PARSES] = True
-        if module is not None:
-            self._learn_extents(module)
         self._scopes: Scopes | None = None
-        self._glimpsed = 0  # bytes in glimpses since the tree was let go of
-        #: what others derive from this file, by their own key: values without and with parts of the tree
+        #: what others derive from this file, by their own key
         self.cache: dict[str, object] = {}
-        self.tree_cache: dict[str, object] = {}
         # what leaves at the end of the round: statements and imported names, and the lines (first, last)
         # of statements that have their lines for themselves
         self.leaving: set[ast.AST] = set()
@@ -81,46 +67,12 @@ class Unit:
         """
         return find() if self.leaving or self.hidden else self._answers.get(question, find)
 
-    @contextmanager
-    def briefly(self) -> Iterator[None]:
-        """Lets go of the syntax tree at the end, unless it was there before. Nobody may hold nodes of it."""
-        held = self._module is not None
-        try:
-            yield
-        finally:
-            if not held:
-                self.release()
-
     @property
     def module(self) -> Module:
-        """The text with its syntax tree, which stays the same one until it is released."""
+        """The text with its syntax tree."""
         if self._module is None:
-            self._module = module = parse(self._raw, self.path)
-            self._learn_extents(module)
+            self._module = parse(self._raw, self.path)
         return self._module
-
-    def _learn_extents(self, module: Module) -> None:
-        self._answers.get(_EXTENTS, lambda: extents(module))
-
-    def glimpse(self, lines: Sequence[int]) -> ast.Module:
-        """The syntax tree, or one without statements that span none of these 1-based, sorted lines.
-
-        Once all of its glimpses are as long as the file it is parsed, so that they never cost much more.
-        """
-        where = self._answers.known.get(_EXTENTS)
-        plenty = self._glimpsed > len(self._raw)
-        if where is None or plenty or self._module is not None or parsed_lately(self._raw, self.path):
-            return self.module.tree
-        found = glimpse(self.text, where, lines)
-        if found is None:
-            return self.module.tree
-        tree, size = found
-        self._glimpsed += size
-        return tree
-
-    def holds(self, tree: ast.Module) -> bool:
-        """Is this the syntax tree of the whole file, as the file has it now?"""
-        return self._module is not None and self._module.tree is tree
 
     @property
     def text(self) -> bytes:
@@ -154,22 +106,6 @@ class Unit:
                 lines.add(line)
                 at = data.find(word, starts[line])
         return sorted(lines)
-
-    @property
-    def releasable(self) -> int:
-        """The bytes of source whose syntax tree `release` lets go of."""
-        return 0 if self._module is None or self.leaving or self.hidden else len(self._raw)
-
-    def release(self) -> None:
-        """Let go of the syntax tree, which takes 40 times its text; whoever asks again has another one.
-
-        Nobody may hold nodes of it then. A file of which something leaves keeps its tree.
-        """
-        if not self.leaving and not self.hidden:
-            if self._module is not None:
-                self._glimpsed = 0
-            self._module = self._scopes = None
-            self.tree_cache.clear()
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which a node is evaluated."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from builder.graph.names import package_of
-from builder.source.parse import asked_bytes
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
 from builder.specialize.evaluating.scopes import Binding
 from builder.specialize.text_index.content_answers import AnswerCache
@@ -19,7 +18,7 @@ from builder.specialize.text_index.module_bindings import (
     BindingsCache,
     Imported,
     ModuleBindings,
-    imported,
+    imported_by,
     module_bindings,
 )
 from builder.specialize.text_index.outline import Outline
@@ -37,12 +36,6 @@ def question(function: Q) -> Q:
     return function
 
 
-#: Of how many bytes of source the syntax trees are held, beside those of which something leaves.
-MAX_HELD = 20_000_000
-#: The trees are counted each time that this part of MAX_HELD was parsed: an eighth. There are many units.
-_COUNTED_PER_LIMIT = 8
-
-
 @dataclass
 class Memory:
     """What earlier rounds found out; it only grows."""
@@ -54,6 +47,11 @@ class Memory:
     local: dict[str, dict[tuple[str, str], str]] = field(
         default_factory=dict
     )  # path -> (scope, name) -> gone
+
+    def sizes(self) -> tuple[int, ...]:
+        """How much is known: two states of one memory with the same sizes are the same."""
+        local = sum(map(len, self.local.values()))
+        return len(self.constants), len(self.functions), len(self.methods), len(self.gone), local
 
 
 class SpecializerWorld:
@@ -88,7 +86,6 @@ class SpecializerWorld:
         self._answers = answers if answers is not None else AnswerCache()
         self._known = known if known is not None else BindingsCache()
         self.words = words if words is not None else IdentifierIndex(files)
-        self._counted = asked_bytes()
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._assigned: dict[tuple[str, str], bool] = {}
@@ -107,22 +104,6 @@ class SpecializerWorld:
             answers = self._answers.of(data)
             found = self._units[path] = Unit(path, self.names[path], data, answers=answers)
         return found
-
-    def release(self, needed: Collection[Unit] = ()) -> bool:
-        """Let go of the syntax trees once there are many of them, but for those `needed`: whether it did.
-
-        Nobody may hold nodes of them then.
-        """
-        asked = asked_bytes()
-        if asked - self._counted < MAX_HELD // _COUNTED_PER_LIMIT:
-            return False
-        self._counted = asked
-        if sum(unit.releasable for unit in self._units.values()) <= MAX_HELD:
-            return False
-        for unit in self._units.values():
-            if unit not in needed:
-                unit.release()
-        return True
 
     def outline(self, path: str) -> Outline:
         """What the text of a file tells without being parsed."""
@@ -253,7 +234,7 @@ class SpecializerWorld:
 
     def imported(self, unit: Unit, binding: Binding) -> str | Gone | None:
         """What an import binding refers to."""
-        return self.what_is(imported(binding, unit.absolute))
+        return self.what_is(imported_by(binding, unit.absolute))
 
     def what_is(self, what: Imported) -> str | Gone | None:
         """The qualified name of what is imported."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from builder.graph.modules import python_paths
 from builder.graph.names import module_of
 from builder.memo import recall_while
-from builder.source.parse import Module
 from builder.surface.model import Item, Key, Place, Surface
 from builder.surface.recognise import gathered_flags, recognise
 from builder.surface.scan import sights
@@ -16,26 +15,14 @@ from builder.surface.scripts import scripts
 from builder.surface.values import Reader, Sources
 from builder.tree import Snapshot
 
-Parsed = dict[str, Module | None]
 
-
-def surface(
-    snapshot: Snapshot,
-    packages: Mapping[str, str],
-    shared: Parsed | None = None,
-    paths: Iterable[str] | None = None,
-) -> Surface:
-    """The surface of the Python files (or only those among `paths`) and of the projects of a tree.
-
-    `shared` holds parsed files by blob: give the same to two trees that have files in common.
-    """
-    sources = Sources(snapshot, packages, shared)
-    wanted = sorted(python_paths(snapshot) if paths is None else paths)
+def surface(snapshot: Snapshot, packages: Mapping[str, str]) -> Surface:
+    """The surface of the Python files and of the projects of a tree."""
+    sources = Sources(snapshot, packages)
     items: dict[Key, list[Item]] = {}
-    for path in wanted:
+    for path in python_paths(snapshot):
         for item in _recalled(sources, path):
             items.setdefault(item.key, []).append(item)
-        sources.release()
     for item in scripts(snapshot):
         items.setdefault(item.key, []).append(item)
     return {key: _merged(items[key]) for key in sorted(_settled(items))}

@@ -21,22 +21,17 @@ Bindings: TypeAlias = "dict[str, ast.expr | ast.stmt | None]"
 Bound: TypeAlias = "tuple[Reader, ast.expr | ast.stmt]"
 
 _MAX_DEPTH = 12
-#: Of how many bytes of source the files stay parsed; a tree takes some 40 times its source.
-_MAX_HELD = 4_000_000
 _LISTS = (ast.List, ast.Tuple, ast.Set)
 _CALLED = frozenset(["list", "tuple", "sorted", "set", "frozenset"])
 
 
 class Sources:
-    """The parsed files of one tree, read when they are asked for. `shared`: blob -> parsed file, for
-    trees that have files in common."""
+    """The parsed files of one tree, read when they are asked for."""
 
-    def __init__(
-        self, snapshot: Snapshot, packages: Mapping[str, str], shared: dict[str, Module | None] | None = None
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, packages: Mapping[str, str]) -> None:
         self.snapshot = snapshot
         self.packages = packages
-        self._parsed: dict[str, Module | None] = {} if shared is None else shared
+        self._parsed: dict[str, Module | None] = {}
         self.bindings: dict[ast.AST, Bindings] = {}
         self._asked: dict[str, str | None] = {}
 
@@ -75,12 +70,6 @@ class Sources:
         if self._parsed.get(key) is None:  # the part is most of the file, or does not parse alone
             self._parsed[key] = self.parsed(path)
         return self._parsed[key]
-
-    def release(self) -> None:
-        """Let go of the parsed files once they are many. Nobody may hold nodes of them then."""
-        if sum(len(file.data) for file in self._parsed.values() if file is not None) > _MAX_HELD:
-            self._parsed.clear()
-            self.bindings.clear()
 
     def module(self, name: str) -> tuple[str, Module] | None:
         """Path and content of a module of the packages."""

@@ -1,4 +1,4 @@
-"""Answers about contents are found out once, and trees are let go."""
+"""Answers about contents are found out once, and no tree outlives its run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,16 @@ HOME = b"def gone():\n    return 1\n\n\ndef kept():\n    return 2\n"
 
 
 def run(memo: Memo) -> dict[str, bytes]:
-    upstream = {"pkg/a.py": BEFORE, "pkg/b.py": HOME}
-    names = {"pkg/a.py": "pkg.a", "pkg/b.py": "pkg.b"}
+    upstream = {"pkg/a.py": BEFORE, "pkg/b.py": HOME, "lib/c.py": b"print('It is gone!')\n"}
+    names = {"pkg/a.py": "pkg.a", "pkg/b.py": "pkg.b", "lib/c.py": "lib.c"}
     program = Program({**upstream, "pkg/a.py": AFTER}, upstream, names)
     return specialize(program, Policy(Facts(), may_prune=lambda path: True), memo).files
+
+
+def keep(monkeypatch: Any, most: int) -> None:
+    """Begin with nothing parsed, and keep files of so many bytes parsed that nobody holds."""
+    monkeypatch.setattr(parsing, "_RECENT", parsing._Recent(most))
+    monkeypatch.setattr(parsing, "_HELD", weakref.WeakValueDictionary())
 
 
 def test_an_answer_is_found_out_once_for_equal_contents() -> None:
@@ -50,9 +56,10 @@ def test_a_run_with_remembered_answers_parses_less_and_gives_the_same(monkeypatc
         original(self, path, raw)
 
     monkeypatch.setattr(Module, "__init__", counted)
-    monkeypatch.setattr(parsing, "_RECENT", parsing._Recent(0))
+    keep(monkeypatch, 1000)
     plain = run(Memo())
     without, parsed[:] = len(parsed), []
+    keep(monkeypatch, 1000)
     assert run(Memo(answers=kept)) == cold == plain
     assert len(parsed) < without
 
@@ -75,7 +82,7 @@ def test_a_file_that_is_no_python_is_told_each_time() -> None:
 
 
 def test_a_run_holds_no_tree_when_it_has_ended(monkeypatch: Any) -> None:
-    monkeypatch.setattr(parsing, "_RECENT", parsing._Recent(0))
+    keep(monkeypatch, 0)
     trees: list[weakref.ref[Module]] = []
     original = Module.__init__
 
@@ -94,8 +101,8 @@ def test_a_run_holds_no_tree_when_it_has_ended(monkeypatch: Any) -> None:
         gc.enable()
 
 
-def test_trees_of_so_many_bytes_are_kept_and_those_that_somebody_holds(monkeypatch: Any) -> None:
-    monkeypatch.setattr(parsing, "_RECENT", parsing._Recent(20))
+def test_the_latest_trees_are_kept_and_those_that_somebody_holds(monkeypatch: Any) -> None:
+    keep(monkeypatch, 20)
     held = parsing.parse(b"first = 1\n", "a.py")
     second = weakref.ref(parsing.parse(b"second = 2\n", "a.py"))
     third = weakref.ref(parsing.parse(b"t = 3\n", "a.py"))

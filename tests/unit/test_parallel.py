@@ -56,19 +56,6 @@ def test_the_result_waits_in_a_file_where_memory_has_none(monkeypatch: pytest.Mo
     assert submit(lambda: [os.getpid()]).result() != [os.getpid()]
 
 
-def test_with_little_memory_no_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "FORK_FROM", 1)
-    monkeypatch.setattr(parallel, "MIN_WEIGHT", 1)
-
-    def by(items: Sequence[int]) -> list[int]:
-        return [os.getpid()] * len(items)
-
-    with parallel.little_memory():
-        assert set(map_parallel(range(4), by, lambda item: 1)) == {os.getpid()}
-        assert submit(lambda: map_parallel(range(2), by, lambda item: 1)).result()[0] != os.getpid()
-    assert len(set(map_parallel(range(4), by, lambda item: 1))) == 2
-
-
 def test_a_child_that_dies_costs_time_and_not_the_value() -> None:
     parent = os.getpid()
 
@@ -113,11 +100,15 @@ def test_divided_work_gives_what_undivided_work_gives(items: list[int], least: i
         parallel.FORK_FROM = usual
 
 
-def test_divided_work_is_done_by_two_processes() -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_environment_says_how_many_processes_do_divided_work(
+    monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    monkeypatch.setenv("BUILDER_JOBS", str(jobs))
     found = map_parallel(
         range(parallel.FORK_FROM),
         lambda share: [os.getpid() for _ in share],
         lambda item: parallel.MIN_WEIGHT,
     )
-    assert len(set(found)) == 2
-    assert found.count(os.getpid()) == parallel.FORK_FROM // 2
+    assert len(set(found)) == jobs
+    assert found.count(os.getpid()) == parallel.FORK_FROM // jobs

@@ -16,8 +16,6 @@ from program_check import differences, imported, programs, specialized
 from program_parts import AROUND, BATCH
 from program_run import run
 
-from builder.specialize import fixpoint, world
-
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning")
 
 LONG = settings.get_current_profile_name() == "long"
@@ -51,17 +49,6 @@ def test_the_random_programs_ask_the_facts_and_run_to_the_end() -> None:
     assert decided > 50
     assert ends.count("returns") > len(ends) / 2
     assert stopped < len(ends) / 2
-
-
-def test_how_many_syntax_trees_are_held_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(6):
-        files = {**AROUND, **imported(seed), **programs(seed)}
-        results = []
-        for most in (0, 1 << 40):
-            monkeypatch.setattr(world, "MAX_HELD", most)
-            monkeypatch.setattr(fixpoint, "MAX_HELD", most)
-            results.append(specialized(files))
-        assert results[0] == results[1]
 
 
 def test_a_random_program_does_the_same_each_time() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pytest
 from gate_worlds import PACKAGES, package, snapshot
 
-from builder.surface import values
 from builder.surface.extract import surface
 from builder.surface.model import Condition, Expression, Item, Key
 from builder.surface.scan import telling, telling_part
@@ -24,13 +23,6 @@ def flag(source: str, more: Mapping[str, str] | None = None) -> dict[str, object
     files = {"args.py": source, **(more or {})}
     (item,) = found(files, "flag").values()
     return dict(item.details)
-
-
-def test_how_many_files_stay_parsed_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {"args.py": FIELDS, "names.py": "CHOICES = ['a']\n", "more.py": "from pkg.args import Args\n"}
-    held = surface(package(files), PACKAGES)
-    monkeypatch.setattr(values, "_MAX_HELD", 0)
-    assert surface(package(files), PACKAGES) == held
 
 
 # -- flags ------------------------------------------------------------------------------------------

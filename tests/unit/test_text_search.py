@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from random_source import Text
 
 from builder.specialize.evaluating.scopes import Scopes
+from builder.specialize.text_index.content_answers import answers_of
 from builder.specialize.text_index.text_search import (
     classes_called,
-    glimpsed_scopes,
     lines_with,
     loads,
     nodes_like,
@@ -79,44 +79,26 @@ def test_an_expression_that_opens_a_scope_or_binds_a_name_is_not_passed_over(tex
         assert found[scope.node].names == scope.names
 
 
-@pytest.mark.parametrize("held", [True, False])
-def test_classes_are_found_by_name_whether_or_not_the_tree_is_held(held: bool) -> None:
+def test_classes_are_found_by_name() -> None:
     text = "class A: pass\ndef f():\n    class A: pass\n    A.b\nclass B(A): pass\nx = 1\n" * 3
     unit = Unit("m.py", "m", text.encode())
-    if not held:
-        unit.release()
     assert [node.lineno for node in classes_called(unit, "A")] == [1, 3, 7, 9, 13, 15][::-1]
     assert list(classes_called(unit, "x")) == []
 
 
-def test_a_file_without_such_a_node_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("builder.specialize.unit.parsed_lately", lambda raw, path: False)
-    unit = unit_of("def f():\n    return a.b\n\n\n" + "x = 1\n" * 50)
-    for kind, found in ((ast.Lambda, 0), (ast.Return, 1)):
-        unit.release()
-        nodes = nodes_like(unit, "b", kind.__name__, lambda node, kind=kind: isinstance(node, kind))  # type: ignore[misc]
-        assert len(list(nodes)) == found
-        assert bool(unit.releasable) is bool(found)
+def test_a_file_known_to_have_no_such_node_is_not_parsed() -> None:
+    text = b"def f():\n    return a.b\n"
+    answers = answers_of(text)
 
+    def found(kind: type[ast.AST]) -> tuple[Unit, int]:
+        unit = Unit("pkg/a.py", "pkg.a", text, answers=answers)
+        return unit, len(list(nodes_like(unit, "b", kind.__name__, lambda node: isinstance(node, kind))))
 
-@given(st.integers(0, 2**32))
-@settings(max_examples=100)
-@pytest.mark.filterwarnings("ignore::SyntaxWarning")
-def test_a_glimpse_shows_what_imports_bind_as_the_whole_tree_does(seed: int) -> None:
-    unit = random_unit(seed)
-
-    def bound() -> set[tuple[str, str, str]]:
-        return {
-            (scope.qualname, name, binding.alias.name)
-            for scope in glimpsed_scopes(unit, "import").every()
-            for name, bindings in scope.names.items()
-            for binding in bindings
-            if binding.alias is not None
-        }
-
-    whole = bound()
-    unit.release()
-    assert bound() == whole
+    for kind, count in ((ast.Lambda, 0), (ast.Return, 1)):
+        assert found(kind)[1] == count
+        unit, again = found(kind)
+        assert again == count
+        assert (unit._module is None) is (count == 0)
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=30), st.sets(st.integers(1, 60), max_size=8))

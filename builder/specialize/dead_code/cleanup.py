@@ -36,28 +36,26 @@ class _UpstreamUnits:
 
     def __init__(self, program: Program, answers: AnswerCache) -> None:
         self._texts = program.upstream
+        self._kept = program.files.keys()
         self._answers = answers
         self._names = program.names
         self._units: dict[str, Unit | None] = {}
 
     def unit(self, path: str) -> Unit | None:
         """A file as upstream has it; None when upstream lacks it or it is not Python."""
-        if path not in self._units:
-            data = self._texts.get(path)
-            self._units[path] = self._unit(path, data) if data is not None else None
-        return self._units[path]
+        if path in self._units:
+            return self._units[path]
+        data = self._texts.get(path)
+        found = self._unit(path, data) if data is not None else None
+        if path in self._kept:  # the others are asked for seldom, and they are many
+            self._units[path] = found
+        return found
 
     def _unit(self, path: str, data: bytes) -> Unit | None:
         try:
             return Unit(path, self._names[path], data, answers=self._answers.of(data))
         except SyntaxError:
             return None
-
-    def release(self, path: str) -> None:
-        """Let go of the syntax tree of a file; whoever asks again has it parsed again."""
-        unit = self._units.get(path)
-        if unit is not None:
-            unit.release()
 
 
 class Cleaner:
@@ -76,7 +74,6 @@ class Cleaner:
         self._words = words
         self._upstream = _UpstreamUnits(program, answers)
         self.before_unit = self._upstream.unit
-        self.release_before = self._upstream.release
         self._unused = Unused(self.before_unit, words, links)
         self._dead = Dead(program, policy, self.before_unit, words, links, answers)
 
@@ -85,15 +82,10 @@ class Cleaner:
         counts = self._words.of(path)
         self._dead.replace(path, counts, self._words.replace(path, data), data)
 
-    def leave(self, path: str, data: bytes) -> None:
+    def leave(self, path: str) -> None:
         """A kept file leaves as a whole."""
         self._dead.leave(path, self._words.of(path))
         self._unused.kept.pop(path, None)
-        self._unused.forget()
-
-    def release(self) -> None:
-        """Let go of the syntax trees that only cleaning up needs."""
-        self._dead.release()
 
     def kept_imports(self) -> Iterator[tuple[str, int, str]]:
         """Path, line and sentence of each import that nobody reads and that stays all the same."""
@@ -113,7 +105,10 @@ class Cleaner:
                 cleaned.ops[unit.path].append(Remove(item.node))
                 cleaned.dead[item.qualified(unit)] = "nothing refers to it any more"
             asked, names = names, set()
-            for path in sorted(paths | cleaned.ops.keys()):
+            looked_at = paths | cleaned.ops.keys()
+            if asked is not None:  # elsewhere nothing was taken; all are looked at once more before the end
+                looked_at &= self._words.holding(asked)
+            for path in sorted(looked_at):
                 unit = world.unit(path)
                 leaving, running = self._unused.imports(world, unit)
                 for bound in chain(leaving, running):
@@ -131,8 +126,6 @@ class Cleaner:
                 for stmt in self._unused.locals(unit):
                     cleaned.ops[path].append(Remove(stmt))
                     names |= self._dead.remove(unit, stmt)
-                self._upstream.release(path)
-                self._dead.release_trees(world)
             if names or before != (len(cleaned.dead), sum(map(len, cleaned.ops.values()))):
                 continue
             if asked is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -114,15 +114,6 @@ class Dead:
             del self._places[name][path]
         self._formed.look(path, b"")
 
-    def release(self) -> None:
-        """Let go of what was found out about the classes of a world, and of its syntax trees."""
-        self._classes = None
-
-    def release_trees(self, world: SpecializerWorld, needed: Collection[Unit] = ()) -> None:
-        """Let go of the syntax trees of a world once there are many, but for those `needed`."""
-        if world.release(needed) and self._classes is not None:
-            self._classes[1].forget_nodes()
-
     def _look(self, path: str, data: bytes) -> None:
         self._formed.look(path, data)
         if path in self._frozen:
@@ -149,11 +140,14 @@ class Dead:
         uncalled = {name.rpartition(".")[2].encode() for name in world.facts.uncalled}
         while names:
             dead: list[tuple[Unit, Definition]] = []
-            asked = sorted(name for name in names if self._candidate(name, name in uncalled))
-            unreferred = self._unreferred(world, asked, uncalled)
+            unreferred = [
+                name
+                for name in sorted(names)
+                if self._candidate(name, name in uncalled)
+                and not self._referred(world, name, name in uncalled)
+            ]
             self._learn_uses(unreferred)
             for encoded in unreferred:
-                self.release_trees(world, [unit for unit, _ in dead])
                 name = encoded.decode()
                 proven = self._used[encoded] and not self._formed.holds(name)
                 if proven or encoded in uncalled:
@@ -270,31 +264,22 @@ class Dead:
             return False
         return self._words.total(name) - sum(places.values()) <= _MAX_USES_READ
 
-    def _unreferred(
-        self, world: SpecializerWorld, asked: Sequence[bytes], uncalled: Collection[bytes]
-    ) -> list[bytes]:
-        """Those of the names to which no kept file refers. The file that refers to one is remembered.
+    def _referred(self, world: SpecializerWorld, name: bytes, uncalled: bool) -> bool:
+        """Does a kept file refer to a name? The file that does is remembered.
 
-        What is `uncalled` is not looked up by a string, and an import of it leaves with it. Every file is
-        asked for all of the names at once, so that it is parsed once.
+        What is `uncalled` is not looked up by a string, and an import of it leaves with it.
         """
-        left = {name for name in asked if not self._still_referred(world, name)}
-        holding: defaultdict[str, list[bytes]] = defaultdict(list)
-        for name in sorted(left):
-            for path in self._words.holders(name):
-                if self._words.of(path)[name] > self._places[name].get(path, 0):
-                    holding[path].append(name)
-        for path, names in sorted(holding.items()):
-            unit = world.unit(path)
-            for name in left.intersection(names):
-                texts = no_names if name in uncalled else possible_names
+        if self._still_referred(world, name):
+            return True
+        texts, places = no_names if uncalled else possible_names, self._places[name]
+        for path in self._words.holders(name):
+            if self._words.of(path)[name] > places.get(path, 0):
+                unit = world.unit(path)
                 # where no definition of it can leave, what stands in one counts
-                alone = path not in self._places[name]
-                if refers(unit, name.decode(), texts, name not in uncalled, alone):
+                if refers(unit, name.decode(), texts, not uncalled, path not in places):
                     self._alive[name] = (path, world.files[path], unit.version)
-                    left.discard(name)
-            self.release_trees(world)
-        return [name for name in asked if name in left]
+                    return True
+        return False
 
     def _still_referred(self, world: SpecializerWorld, name: bytes) -> bool:
         """Is the file as it was that referred to this name?"""
@@ -311,7 +296,6 @@ class Dead:
                 continue
             asked = [name for name in unknown if name in words]
             found = {name for name in asked if refers(unit, name.decode(), string_names)}
-            unit.release()
             self._used.update(dict.fromkeys(found, True))
             unknown -= found
 
@@ -342,12 +326,12 @@ def _visible(unit: Unit, low: int, high: int) -> bytes:
 
 def definitions(unit: Unit) -> dict[str, list[Definition]]:
     """Functions, classes and constants of the module, and methods of its classes, by name."""
-    found: dict[str, list[Definition]] | None = unit.tree_cache.get("definitions")  # type: ignore[assignment]
+    found: dict[str, list[Definition]] | None = unit.cache.get("definitions")  # type: ignore[assignment]
     if found is None:
         found = {}
         for item in _definitions(unit, unit.module.tree.body, unit.scopes.root):
             found.setdefault(item.name, []).append(item)
-        unit.tree_cache["definitions"] = found
+        unit.cache["definitions"] = found
     return found
 
 

@@ -114,7 +114,6 @@ DUCK_METHODS = frozenset(
     ]
 )  # fmt: skip
 
-_RUNTIME = frozenset(["typing.runtime_checkable", "typing_extensions.runtime_checkable"])
 _ABSTRACT = frozenset(["abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"])
 
 
@@ -142,12 +141,6 @@ class Hierarchy:
         self._heirs: dict[ast.ClassDef, tuple[list[Class], bool]] = {}
         self._others: bool | None = None
         self._protocols: frozenset[str] | None = None
-
-    def forget_nodes(self) -> None:
-        """The syntax trees go: from now on classes are found in new ones."""
-        self._lineages.clear()
-        self._named.clear()
-        self._heirs.clear()
 
     # -- what a class inherits ------------------------------------------------------------------
 

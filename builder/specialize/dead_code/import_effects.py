@@ -10,6 +10,7 @@ import ast
 import sys
 from collections.abc import Collection, Iterator, Set
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple
 
 from builder.graph.names import packages_around
@@ -80,30 +81,47 @@ def import_noticed(world: SpecializerWorld, module: str, importer: str) -> bool:
 
 def _reached_without_import(world: SpecializerWorld, module: str, importer: str) -> bool:
     """Does a file take a submodule from its package, or from `sys.modules`, without importing it itself?"""
-    package, _, last = module.rpartition(".")
+    package = module.rpartition(".")[0]
     if not package or module in _EARLY:
         return False
-    if world.ask("module_exposed", package) and world.ask("attribute_taken", last):
+    if world.ask("module_exposed", package) and world.ask("attribute_taken", module.rpartition(".")[2]):
         return True  # who gets the package takes it
-    for path in sorted(world.words.holding([last.encode()])):
-        own = path == world.paths.get(importer)
-        data, outline = world.files[path], world.outline(path)
-        quoted, attribute = last.encode() in outline.quoted, last.encode() in outline.attributes
-        if quoted and not own and b"sys.modules" in data:
-            return True
-        inside = path == world.paths.get(package) or _takes_all(world, path, package)
-        if inside and _reads_as_global(world.unit(path), last):
-            return True
-        if (
-            (quoted or attribute)
-            and _imports_package(outline, module)
-            and (own or not _imports_at_the_top(outline, module))
-        ):
-            if quoted and world.words.of(path).keys() & _BY_TEXT:
-                return True
-            if attribute and _reads_attribute(world, path, module):
-                return True
-    return False
+    own = world.paths.get(importer)
+    return any(path != own for path in _reaching(world, module)) or (
+        own is not None and _reaches(world, own, module, True)
+    )
+
+
+def _reaching(world: SpecializerWorld, module: str) -> tuple[str, ...]:
+    """Two of the files that take a submodule so, if there are as many."""
+    known: tuple[str, ...] | None = world.derived.get(("reaching", module))  # type: ignore[assignment]
+    if known is None:
+        holders = world.words.holders(module.rpartition(".")[2].encode())
+        known = tuple(islice((path for path in holders if _reaches(world, path, module, False)), 2))
+        world.derived["reaching", module] = known
+    return known
+
+
+def _reaches(world: SpecializerWorld, path: str, module: str, own: bool) -> bool:
+    """Does a file take a submodule from its package, or from `sys.modules`?
+
+    `own`: the file is the one whose import of the submodule leaves, so that this import does not count.
+    """
+    package, _, last = module.rpartition(".")
+    data, outline = world.files[path], world.outline(path)
+    quoted, attribute = last.encode() in outline.quoted, last.encode() in outline.attributes
+    if quoted and not own and b"sys.modules" in data:
+        return True
+    inside = path == world.paths.get(package) or _takes_all(world, path, package)
+    if inside and _reads_as_global(world.unit(path), last):
+        return True
+    if not (quoted or attribute) or not _imports_package(outline, module):
+        return False
+    if not own and _imports_at_the_top(outline, module):
+        return False
+    return bool(quoted and world.words.of(path).keys() & _BY_TEXT) or (
+        attribute and _reads_attribute(world, path, module)
+    )
 
 
 @question
@@ -178,21 +196,26 @@ def _noticed(world: SpecializerWorld, module: str) -> bool:
 
 
 def imported_before(
-    world: SpecializerWorld, links: ImportIndex, unit: Unit, stmt: ast.stmt, leaving: Collection[ast.AST]
-) -> set[str]:
-    """The modules that began to run for certain before this file comes to a statement.
+    world: SpecializerWorld,
+    links: ImportIndex,
+    unit: Unit,
+    stmt: ast.stmt,
+    leaving: Collection[ast.AST],
+    asked: Collection[str],
+) -> bool:
+    """Did the modules `asked` for begin to run for certain before this file comes to a statement?
 
-    Each name that was taken from a module of another package is among them, as `taken_name` writes it.
-    These are the packages around the file, what the imports above the statement import that stay, and what
-    such modules import in their turn. Only imports count that stand at the top of a file, in no branch. A
-    module that leads to this file may have come no further than to the import by which it does.
+    A name that is taken from a module of another package is asked for as `taken_name` writes it.
+    Such modules are the packages around the file, what the imports above the statement import that stay,
+    and what such modules import in their turn. Only imports count that stand at the top of a file, in no
+    branch. A module that leads to this file may have come no further than to the import by which it does.
     """
     leading = links.leading_to(unit.name)
     while unit.module.parents.get(stmt) is not unit.module.tree:
         stmt = unit.module.parents[stmt]  # type: ignore[assignment]
     todo = [unit.name]
     seen = {unit.name}
-    while todo:
+    while todo and not seen.issuperset(asked):
         name = todo.pop()
         further = list(packages_around(name))
         if name == unit.name:
@@ -204,7 +227,7 @@ def imported_before(
         fresh = [each for each in dict.fromkeys(further) if each not in seen]
         seen.update(fresh)
         todo += fresh
-    return seen
+    return seen.issuperset(asked)
 
 
 class _Import(NamedTuple):

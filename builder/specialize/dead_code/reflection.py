@@ -164,8 +164,7 @@ class Reflection:
             found: list[Site] | None = unit.cache.get("look-ups")  # type: ignore[assignment]
             if found is None:
                 look_ups = self._glances.of(path, unit.text).look_ups
-                with unit.briefly():
-                    sites = dict.fromkeys(LookUps(self._world, unit, self._words).find(look_ups))
+                sites = dict.fromkeys(LookUps(self._world, unit, self._words).find(look_ups))
                 found = unit.cache["look-ups"] = list(sites)
             for site in found:
                 if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in unit.hidden):

@@ -23,7 +23,6 @@ from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import (
     DEFINITIONS,
     functions_around,
-    glimpsed_on,
     lines_with,
     loads,
     nodes_on,
@@ -57,19 +56,16 @@ class Unused:
         self._links = links
         #: path -> (line, name) of imports that nobody reads and that stay, since their modules do more
         self.kept: dict[str, set[tuple[int, str]]] = {}
-        self._read: dict[str, dict[str, int]] = {}  # path -> name that is read -> how often it occurs
-
-    def forget(self) -> None:
-        """Ask again which names are read."""
-        self._read.clear()
+        #: path -> an import's name that is read, and whether it is public -> how often the name occurs
+        self._read: dict[str, dict[tuple[str, bool], int]] = {}
 
     def imports(self, world: SpecializerWorld, unit: Unit) -> tuple[list[Bound], list[Bound]]:
         """Imported names that nobody reads any more, though upstream's file read them: those that leave, and
         those that leave while the import of their module stays."""
         key = f"unread imports {unit.version}"
-        found: list[Bound] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
+        found: list[Bound] | None = unit.cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = unit.tree_cache[key] = self._unread_in(world, unit)
+            found = unit.cache[key] = self._unread_in(world, unit)
         unread = [
             bound
             for bound in found
@@ -123,19 +119,15 @@ class Unused:
 
     def _unread(self, unit: Unit, before: Unit, predicates: set[str]) -> Iterator[Bound]:
         counts, read = self._words.of(unit.path), self._read.setdefault(unit.path, {})
-        gone: dict[str, bool] = {}
-        for bound in imports_of(unit):  # the tree is needed: the file is searched for each of the names
-            name = bound.name
+        for bound in imports_of(unit):
+            name, asked = bound.name, (bound.name, bound.public)
             count = counts[name.encode()]
-            if read.get(name) == count:
+            if read.get(asked) == count:
                 continue  # edits only take occurrences away, and none of this name was taken
-            if name not in gone:
-                gone[name] = not loads(unit, name)
-                if not gone[name]:
-                    read[name] = count
+            if loads(unit, name) and not (bound.public and _shadowed(unit, name)):
+                read[asked] = count
             # a predicate that the facts decide has no use left, whether or not upstream used it here
-            unread = gone[name] or (bound.public and _shadowed(unit, name))
-            if unread and (bound.node.names[bound.index].name in predicates or loads(before, name)):
+            elif bound.node.names[bound.index].name in predicates or loads(before, name):
                 yield bound
 
     def _taken_elsewhere(self, world: SpecializerWorld, unit: Unit, name: str) -> bool:
@@ -166,9 +158,9 @@ class Unused:
         """Assignments of a constant, or of a list of constants, to a local that nobody reads, though
         upstream's function did."""
         key = f"unread locals {unit.version}"
-        found: list[ast.stmt] | None = unit.tree_cache.get(key)  # type: ignore[assignment]
+        found: list[ast.stmt] | None = unit.cache.get(key)  # type: ignore[assignment]
         if found is None:
-            found = unit.tree_cache[key] = self._unread_locals_in(unit)
+            found = unit.cache[key] = self._unread_locals_in(unit)
         return [stmt for stmt in found if stmt not in unit.leaving]
 
     def _unread_locals_in(self, unit: Unit) -> list[ast.stmt]:
@@ -222,7 +214,7 @@ def unnoticed(
         if (
             not noticed
             or never_runs(unit, bound.node)
-            or imported_before(world, links, unit, bound.node, leaving).issuperset(noticed)
+            or imported_before(world, links, unit, bound.node, leaving, noticed)
         ):
             yield bound
 
@@ -307,14 +299,14 @@ def _starts_a_statement(data: bytes, at: int) -> bool:
 
 
 def _plain_imports(unit: Unit) -> list[ast.Import]:
-    return [node for node in glimpsed_on(unit, "import") if isinstance(node, ast.Import)]
+    return [node for node in nodes_on(unit, "import") if isinstance(node, ast.Import)]
 
 
 def imports_of(unit: Unit) -> list[Bound]:
     """Every name that an import of the file binds, at any depth; kept with the syntax tree."""
-    found: list[Bound] | None = unit.tree_cache.get("imports")  # type: ignore[assignment]
+    found: list[Bound] | None = unit.cache.get("imports")  # type: ignore[assignment]
     if found is None:
-        found = unit.tree_cache["imports"] = list(imported(unit.module.tree.body))
+        found = unit.cache["imports"] = list(imported(unit.module.tree.body))
     return found
 
 
@@ -357,9 +349,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def constants_of(unit: Unit) -> list[tuple[Function, ast.stmt, str]]:
     """What `constants` finds in the file; kept with the syntax tree."""
     found: list[tuple[Function, ast.stmt, str]] | None
-    found = unit.tree_cache.get("constants")  # type: ignore[assignment]
+    found = unit.cache.get("constants")  # type: ignore[assignment]
     if found is None:
-        found = unit.tree_cache["constants"] = list(constants(unit.module.tree.body, None))
+        found = unit.cache["constants"] = list(constants(unit.module.tree.body, None))
     return found
 
 

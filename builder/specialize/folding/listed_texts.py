@@ -17,7 +17,7 @@ from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.counting import counted
 from builder.specialize.folding.positions import KEPT, KEYS, TAKEN, unseen
 from builder.specialize.folding.reads import some_read
-from builder.specialize.text_index.text_search import glimpsed_on, nodes_on
+from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
 
@@ -87,7 +87,7 @@ def _may_be_key(unit: Unit, value: str) -> bool:
         (isinstance(node, ast.Subscript) and holds([node.slice]))
         or (isinstance(node, ast.Assign) and holds([node.value]))
         or (isinstance(node, ast.MatchMapping) and holds(node.keys))
-        for node in glimpsed_on(unit, _word(value))
+        for node in nodes_on(unit, _word(value))
     )
 
 
@@ -123,7 +123,7 @@ def _taken(world: SpecializerWorld, path: str, value: str, near: bool, keys: boo
 
 def _is_collected(unit: Unit, value: str) -> bool:
     """Is a text in a collection, or one of the words of another text?"""
-    for node in glimpsed_on(unit, _word(value)):
+    for node in nodes_on(unit, _word(value)):
         if isinstance(node, ast.Constant):
             said = text(node)
             if said is not None and said != value and value in _SEPARATORS.split(said):

@@ -9,7 +9,7 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.relatives import class_of_self, may_share_objects
-from builder.specialize.text_index.text_search import glimpsed_on, nodes_like, nodes_on
+from builder.specialize.text_index.text_search import nodes_like, nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 
@@ -118,7 +118,7 @@ def names_given(world: SpecializerWorld, name: str) -> set[str]:
                 unit = world.unit(path)
             except SyntaxError:
                 continue
-            for node in glimpsed_on(unit, called):
+            for node in nodes_on(unit, called):
                 other = node.asname if isinstance(node, ast.alias) and node.name == called else None
                 if other is not None and other not in found:
                     found.add(other)

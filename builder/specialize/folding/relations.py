@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ from builder.specialize.unit import Unit
 UNKNOWN = "type"
 
 _WORD = re.compile(rb"[A-Za-z0-9_]+")
-_KINDS = (ast.Import, ast.ImportFrom, ast.Assign, ast.ClassDef)
 
 
 class Relations(NamedTuple):
@@ -34,14 +34,13 @@ def relations(unit: Unit, name: str) -> Relations:
     """
     state = len(unit.leaving), len(unit.hidden)
     if not any(state) and name.isascii():
-        with unit.briefly():
-            return unit.told(("relations",), lambda: _all(unit)).get(name, _NONE)
+        return unit.told(("relations",), lambda: _all(unit)).get(name, _NONE)
     known: tuple[tuple[int, int], dict[str, Relations]] | None
     known = unit.cache.get("relations")  # type: ignore[assignment]
     if known is None or known[0] != state:
         known = unit.cache["relations"] = state, {}
     if name not in known[1]:
-        known[1][name] = _of(name, _statements_with(unit, name))
+        known[1][name] = _related(unit, _statements_with(unit, name)).get(name, _NONE)
     return known[1][name]
 
 
@@ -49,25 +48,13 @@ _NONE = Relations()
 
 
 def _all(unit: Unit) -> Mapping[str, Relations]:
-    groups: dict[str, list[ast.stmt]] = {}
+    statements: list[ast.stmt] = []
     todo: list[ast.AST] = [unit.module.tree]
     while todo:
-        for node in (stmt for suite in suites(todo.pop()) for stmt in suite):
-            todo.append(node)
-            for name in _names(unit, node) if isinstance(node, _KINDS) else ():
-                groups.setdefault(name, []).append(node)
-    found = {name: _of(name, statements) for name, statements in groups.items()}
-    return {name: each for name, each in found.items() if any(each)}
-
-
-def _names(unit: Unit, node: ast.stmt) -> set[str]:
-    """The names of which a statement may say something."""
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return {name for alias in node.names for name in _both(alias)}
-    starts, last = unit.module.starts, node.end_lineno or node.lineno
-    words = _WORD.findall(unit.module.data, starts[first_line(node) - 1], starts[last])
-    found = {word.decode() for word in words}
-    return found & {node.name, *_bases(node)} if isinstance(node, ast.ClassDef) else found
+        for suite in suites(todo.pop()):
+            todo += suite
+            statements += suite
+    return _related(unit, statements)
 
 
 def _statements_with(unit: Unit, name: str) -> Iterator[ast.stmt]:
@@ -81,28 +68,42 @@ def _statements_with(unit: Unit, name: str) -> Iterator[ast.stmt]:
             yield at
 
 
-def _of(name: str, statements: Iterable[ast.stmt]) -> Relations:
-    others: set[str] = set()
-    heirs: set[str] = set()
-    bases: set[str] = set()
+def _related(unit: Unit, statements: Iterable[ast.stmt]) -> Mapping[str, Relations]:
+    """What statements say of the names in them."""
+    others: defaultdict[str, set[str]] = defaultdict(set)
+    heirs: defaultdict[str, set[str]] = defaultdict(set)
+    bases: defaultdict[str, set[str]] = defaultdict(set)
     for node in statements:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            others |= {each for alias in node.names if name in _both(alias) for each in _both(alias)}
+            for both in map(_both, node.names):
+                for name in both:
+                    others[name] |= both
         elif isinstance(node, ast.ClassDef):
             named = set(_bases(node))
-            if name in named:
-                heirs.add(node.name)
-            if name == node.name:
-                bases |= named
+            bases[node.name] |= named
+            for name in named if UNKNOWN not in named else named & _words(unit, node):
+                heirs[name].add(node.name)
         elif isinstance(node, ast.Assign):
             sides = [*node.targets, node.value]
             if all(isinstance(side, (ast.Name, ast.Attribute)) for side in sides):
-                others |= {names_of(side)[0] for side in sides}
-            if not isinstance(node.value, (ast.Name, ast.Attribute)) and any(
-                isinstance(target, ast.Name) and target.id == name for target in node.targets
-            ):
-                bases.add(UNKNOWN)
-    return Relations(tuple(sorted(others)), tuple(sorted(heirs)), tuple(sorted(bases)))
+                for name in _words(unit, node):
+                    others[name].update(names_of(side)[0] for side in sides)
+            elif not isinstance(node.value, (ast.Name, ast.Attribute)):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        bases[target.id].add(UNKNOWN)
+    return {
+        name: Relations(*(tuple(sorted(kind.get(name, ()))) for kind in (others, heirs, bases)))
+        for name in (others | heirs | bases)
+        if any(kind.get(name) for kind in (others, heirs, bases))
+    }
+
+
+def _words(unit: Unit, node: ast.stmt) -> set[str]:
+    """The words on the lines of a statement."""
+    starts, last = unit.module.starts, node.end_lineno or node.lineno
+    words = _WORD.findall(unit.module.data, starts[first_line(node) - 1], starts[last])
+    return {word.decode() for word in words}
 
 
 def _both(alias: ast.alias) -> set[str]:

@@ -13,7 +13,7 @@ from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.class_uses import is_named
 from builder.specialize.folding.relations import UNKNOWN, Relations, relations
-from builder.specialize.text_index.text_search import classes_called, glimpsed_on, nodes_like, nodes_on
+from builder.specialize.text_index.text_search import classes_called, nodes_like, nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
 
@@ -189,7 +189,7 @@ def _methods(node: ast.ClassDef) -> frozenset[str]:
 def _sets_look_up(world: SpecializerWorld, name: str) -> bool:
     """Is an attribute of this name set somewhere, so that some class has one?"""
     for path in sorted(world.words.holders(name.encode())):
-        for node in glimpsed_on(world.unit(path), name):
+        for node in nodes_on(world.unit(path), name):
             if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
                 return True
             if (
@@ -232,7 +232,7 @@ def _taken(unit: Unit, cls: str, methods: set[str]) -> Iterator[ast.Attribute]:
     def find() -> frozenset[str]:
         if not re.search(rb"\b%s(?:[\s)\\]|#[^\r\n]*[\r\n])*\." % re.escape(cls.encode()), unit.text):
             return frozenset()  # nearly every file, of which nothing need be parsed
-        return frozenset(taken.attr for taken in _taken_from(glimpsed_on(unit, cls), cls))
+        return frozenset(taken.attr for taken in _taken_from(nodes_on(unit, cls), cls))
 
     if not methods.isdisjoint(unit.told(("taken from class", cls), find)):
         yield from (taken for taken in _taken_from(nodes_on(unit, cls), cls) if taken.attr in methods)

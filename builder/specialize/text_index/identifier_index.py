@@ -48,14 +48,7 @@ class IdentifierIndex:
 
     def replace(self, path: str, data: bytes) -> dict[bytes, int]:
         """From now on the file has these bytes; by how much the count of each word changed."""
-        return self._change(path, identifier_counts(data))
-
-    def take(self, path: str, text: bytes) -> dict[bytes, int]:
-        """From now on the file lacks this part of its text; by how much the count of each word changed."""
-        return self._change(path, self._counts[path] - identifier_counts(text))
-
-    def _change(self, path: str, new: Counter[bytes]) -> dict[bytes, int]:
-        old = self._counts[path]
+        old, new = self._counts[path], identifier_counts(data)
         self._counts[path] = new
         changed = {word for word, _ in old.items() ^ new.items()}
         for word in changed:
@@ -64,6 +57,18 @@ class IdentifierIndex:
             elif word not in old:
                 self._holders[word].add(path)
         return {word: new[word] - old[word] for word in changed}
+
+    def take(self, path: str, text: bytes) -> dict[bytes, int]:
+        """From now on the file lacks this part of its text; by how much the count of each word changed."""
+        old = self._counts[path]
+        less = {word: min(count, old[word]) for word, count in identifier_counts(text).items() if old[word]}
+        new = self._counts[path] = old.copy()
+        for word, count in less.items():
+            new[word] -= count
+            if not new[word]:
+                del new[word]
+                self._holders[word].discard(path)
+        return {word: -count for word, count in less.items()}
 
     def containing(self, part: bytes, any_case: bool = False) -> Iterator[bytes]:
         """Every identifier that some file holds and that this is a part of, in these letters or in any."""

@@ -36,20 +36,25 @@ class ModuleBindings:
 Kept = MutableMapping[str, ModuleBindings]
 
 
-def imported(binding: Binding, absolute: Callable[[ast.ImportFrom], str]) -> Imported:
-    """What the binding of an import refers to; `absolute` gives the module of `from X import`."""
-    alias = binding.alias
-    assert alias is not None
-    if isinstance(binding.node, ast.Import):
+def imported(
+    node: ast.Import | ast.ImportFrom, alias: ast.alias, absolute: Callable[[ast.ImportFrom], str]
+) -> Imported:
+    """What an import binds by one of its names; `absolute` gives the module of `from X import`."""
+    if isinstance(node, ast.Import):
         return Imported(alias.name if alias.asname else alias.name.split(".")[0])
-    assert isinstance(binding.node, ast.ImportFrom)
-    return Imported(absolute(binding.node), alias.name)
+    return Imported(absolute(node), alias.name)
+
+
+def imported_by(binding: Binding, absolute: Callable[[ast.ImportFrom], str]) -> Imported:
+    """What the binding of an import refers to."""
+    assert isinstance(binding.node, (ast.Import, ast.ImportFrom)) and binding.alias is not None
+    return imported(binding.node, binding.alias, absolute)
 
 
 def module_bindings(root: Scope, absolute: Callable[[ast.ImportFrom], str]) -> ModuleBindings:
     """What the module's scope binds."""
     names = {
-        name: tuple(imported(b, absolute) for b in bindings)
+        name: tuple(imported_by(b, absolute) for b in bindings)
         if all(b.kind == "import" for b in bindings)
         else None
         for name, bindings in root.names.items()

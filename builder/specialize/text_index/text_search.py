@@ -12,8 +12,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from builder.source.fields import inner_fields, inner_nodes
-from builder.source.glimpse import spans
-from builder.specialize.evaluating.scopes import Scopes
 from builder.specialize.unit import Unit
 
 Lines = Sequence[int]  # 1-based, sorted
@@ -64,6 +62,12 @@ def first_line(node: ast.AST) -> int:
     for decorator in getattr(node, "decorator_list", ()):
         low = min(low, decorator.lineno)
     return low
+
+
+def spans(lines: Lines, low: int, high: int) -> bool:
+    """Is one of the sorted lines in [low, high]?"""
+    at = bisect_left(lines, low)
+    return at < len(lines) and lines[at] <= high
 
 
 def _last_line(stmt: ast.stmt) -> int:
@@ -185,7 +189,7 @@ def _refers(
     within: ast.AST | None = None,
 ) -> bool:
     lines = sorted(lines_with(unit, [name.encode()]))
-    stack: list[ast.AST] = [within or unit.glimpse(lines)] if lines else []
+    stack: list[ast.AST] = [within or unit.module.tree] if lines else []
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Name):
@@ -233,7 +237,7 @@ def _loads_on(unit: Unit, name: str, within: ast.AST | None) -> bool:
     if not found:
         return False
     lines = sorted(found)
-    tree = within or unit.glimpse(lines)
+    tree = within or unit.module.tree
     return any(_loads(tree, name, [line]) for line in reversed(lines))
 
 
@@ -263,27 +267,12 @@ def nodes_on(unit: Unit, name: str) -> Iterator[ast.AST]:
     return _nodes(unit.module.tree, lines) if lines else iter(())
 
 
-def glimpsed_on(unit: Unit, name: str) -> Iterator[ast.AST]:
-    """The nodes that `nodes_on` gives, perhaps of another tree: what is found in them is to be no node.
-
-    Much faster for a file whose syntax tree is not there.
-    """
-    lines = sorted(lines_with(unit, [name.encode()]))
-    return _nodes(unit.glimpse(lines), lines) if lines else iter(())
-
-
-def glimpsed_scopes(unit: Unit, name: str) -> Scopes:
-    """The scopes of the statements on whose lines the file holds the name, perhaps of another tree."""
-    tree = unit.glimpse(sorted(lines_with(unit, [name.encode()])))
-    return unit.scopes if unit.holds(tree) else Scopes(tree)
-
-
 def nodes_like(unit: Unit, name: str, what: str, test: Callable[[ast.AST], object]) -> Iterator[ast.AST]:
     """Those of the nodes of `nodes_on` that pass a test, which looks at a node and what is below it alone.
 
     A file in which there is none is not parsed. `what`: names the test; the same name is the same test.
     """
-    if unit.told((what, name), lambda: any(map(test, glimpsed_on(unit, name)))):
+    if unit.told((what, name), lambda: any(map(test, nodes_on(unit, name)))):
         yield from filter(test, nodes_on(unit, name))
 
 

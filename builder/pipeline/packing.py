@@ -87,6 +87,7 @@ class _Writer:
         self.nodes: list[Any] = []
         self._class_numbers: dict[type, int] = {}
         self._numbers: dict[Any, int] = {}
+        self._texts: dict[tuple[str, bytes], tuple[int, int]] = {}
         self._seen: dict[int, tuple[object, int]] = {}  # id -> the value, which must live on, and its number
 
     def number(self, value: Any) -> int:
@@ -171,6 +172,12 @@ class _Writer:
 
     def _text(self, path: str, text: bytes) -> tuple[int, int]:
         """The numbers of a path and of the pieces of its text."""
+        known = self._texts.get((path, text))
+        if known is None:
+            known = self._texts[path, text] = self.number(path), self._pieces(path, text)
+        return known
+
+    def _pieces(self, path: str, text: bytes) -> int:
         node: list[Any] = ["plain"]
         end = 0
         for piece in delta(self._packing.upstream.get(path, b""), text):
@@ -179,7 +186,7 @@ class _Writer:
             else:
                 node += [piece[0] - end, piece[1]]  # what is passed over
                 end = sum(piece)
-        return self.number(path), self._raw(node)
+        return self._raw(node)
 
     def _raw(self, node: list[Any]) -> int:
         """The number of a list that holds no numbers of nodes."""

@@ -10,22 +10,9 @@ from builder.emit.ledger import Reason
 from builder.graph.reach import Step
 
 Kind = Literal[
-    "batch",
-    "scope",
-    "model",
-    "flag",
-    "route",
-    "variable",
-    "value",
-    "requirement",
-    "path",
-    "folder",
-    "symbol",
-    "entry",
-    "script",
-    "package",
-    "fact",
-]
+    "batch", "scope", "model", "flag", "route", "variable", "value", "requirement", "path", "folder",
+    "symbol", "entry", "script", "package", "fact",
+]  # fmt: skip
 #: mixed: some of what the word stands for is in the output, and some is not. stated: the manifest states it.
 State = Literal["kept", "edited", "added", "removed", "mixed", "stated"]
 

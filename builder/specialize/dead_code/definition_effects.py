@@ -18,62 +18,22 @@ from builder.specialize.world import SpecializerWorld
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 #: Decorators that only change how a function runs: they remember no function, and call none.
-TRANSPARENT = frozenset(
-    [
-        "abc.abstractmethod",
-        "abc.abstractproperty",
-        "classmethod",
-        "contextlib.asynccontextmanager",
-        "contextlib.contextmanager",
-        "functools.cache",
-        "functools.cached_property",
-        "functools.lru_cache",
-        "functools.singledispatch",
-        "functools.wraps",
-        "property",
-        "staticmethod",
-        "tilelang.jit",
-        "torch.compile",
-        "torch.inference_mode",
-        "torch.jit.ignore",
-        "torch.jit.unused",
-        "torch.no_grad",
-        "torch.compiler.disable",
-        "triton.autotune",
-        "triton.heuristics",
-        "triton.jit",
-        "typing.final",
-        "typing.no_type_check",
-        "typing.overload",
-        "typing.override",
-        "typing_extensions.final",
-        "typing_extensions.overload",
-        "typing_extensions.override",
-    ]
-)
+TRANSPARENT = frozenset([
+    "abc.abstractmethod", "abc.abstractproperty", "classmethod", "contextlib.asynccontextmanager",
+    "contextlib.contextmanager", "functools.cache", "functools.cached_property", "functools.lru_cache",
+    "functools.singledispatch", "functools.wraps", "property", "staticmethod", "tilelang.jit",
+    "torch.compile", "torch.inference_mode", "torch.jit.ignore", "torch.jit.unused", "torch.no_grad",
+    "torch.compiler.disable", "triton.autotune", "triton.heuristics", "triton.jit", "typing.final",
+    "typing.no_type_check", "typing.overload", "typing.override", "typing_extensions.final",
+    "typing_extensions.overload", "typing_extensions.override",
+])  # fmt: skip
 #: Calls that only make a value, as bodies of classes and decorators use them.
-MAKERS = frozenset(
-    [
-        "collections.OrderedDict",
-        "collections.defaultdict",
-        "collections.namedtuple",
-        "dataclasses.field",
-        "enum.auto",
-        "functools.partial",
-        "operator.attrgetter",
-        "operator.itemgetter",
-        "property",
-        "classmethod",
-        "staticmethod",
-        "torch.tensor",
-        "triton.Config",
-        "typing.NewType",
-        "typing.ParamSpec",
-        "typing.TypeVar",
-        "typing_extensions.ParamSpec",
-        "typing_extensions.TypeVar",
-    ]
-)
+MAKERS = frozenset([
+    "collections.OrderedDict", "collections.defaultdict", "collections.namedtuple", "dataclasses.field",
+    "enum.auto", "functools.partial", "operator.attrgetter", "operator.itemgetter", "property",
+    "classmethod", "staticmethod", "torch.tensor", "triton.Config", "typing.NewType", "typing.ParamSpec",
+    "typing.TypeVar", "typing_extensions.ParamSpec", "typing_extensions.TypeVar",
+])  # fmt: skip
 #: Expressions that make an object.
 _NEW = (ast.Constant, ast.JoinedStr, ast.Lambda, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp,
         ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare, ast.BinOp, ast.UnaryOp)  # fmt: skip

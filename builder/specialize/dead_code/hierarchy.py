@@ -34,63 +34,26 @@ _EXCEPTIONS = frozenset(
     if isinstance(value, type) and issubclass(value, BaseException)
 )
 #: Builtin classes, some of whose methods C code or the library calls: those that they have themselves.
-_BUILTIN = frozenset(
-    [
-        "bool",
-        "bytearray",
-        "bytes",
-        "complex",
-        "dict",
-        "float",
-        "frozenset",
-        "int",
-        "list",
-        "set",
-        "str",
-        "tuple",
-    ]
-)
+_BUILTIN = frozenset([
+    "bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "set", "str",
+    "tuple",
+])  # fmt: skip
 _TUPLES = frozenset(
     ["typing.NamedTuple", "typing.TypedDict", "typing_extensions.TypedDict", "typing_extensions.NamedTuple"]
 )
 #: Further bases that do nothing when a class inherits from them, though they call its methods.
-_INERT = frozenset(
-    [
-        "argparse.Action",
-        "argparse.ArgumentParser",
-        "argparse.HelpFormatter",
-        "argparse.Namespace",
-        "ast.NodeTransformer",
-        "ast.NodeVisitor",
-        "collections.OrderedDict",
-        "collections.UserDict",
-        "collections.UserList",
-        "collections.abc.Callable",
-        "collections.abc.Iterable",
-        "collections.abc.Iterator",
-        "collections.abc.Mapping",
-        "collections.abc.MutableMapping",
-        "collections.abc.Sequence",
-        "collections.defaultdict",
-        "collections.deque",
-        "contextlib.AbstractAsyncContextManager",
-        "contextlib.AbstractContextManager",
-        "contextlib.ContextDecorator",
-        "html.parser.HTMLParser",
-        "http.server.BaseHTTPRequestHandler",
-        "json.JSONDecoder",
-        "json.JSONEncoder",
-        "logging.Filter",
-        "logging.Formatter",
-        "logging.Handler",
-        "logging.LoggerAdapter",
-        "logging.StreamHandler",
-        "multiprocessing.Process",
-        "string.Formatter",
-        "threading.Thread",
-        "threading.local",
-    ]
-)
+_INERT = frozenset([
+    "argparse.Action", "argparse.ArgumentParser", "argparse.HelpFormatter", "argparse.Namespace",
+    "ast.NodeTransformer", "ast.NodeVisitor", "collections.OrderedDict", "collections.UserDict",
+    "collections.UserList", "collections.abc.Callable", "collections.abc.Iterable",
+    "collections.abc.Iterator", "collections.abc.Mapping", "collections.abc.MutableMapping",
+    "collections.abc.Sequence", "collections.defaultdict", "collections.deque",
+    "contextlib.AbstractAsyncContextManager", "contextlib.AbstractContextManager",
+    "contextlib.ContextDecorator", "html.parser.HTMLParser", "http.server.BaseHTTPRequestHandler",
+    "json.JSONDecoder", "json.JSONEncoder", "logging.Filter", "logging.Formatter", "logging.Handler",
+    "logging.LoggerAdapter", "logging.StreamHandler", "multiprocessing.Process", "string.Formatter",
+    "threading.Thread", "threading.local",
+])  # fmt: skip
 #: Bases whose subclasses appear in no list, so that one may leave.
 INERT_BASES = _PASSIVE | ENUMS | _EXCEPTIONS | _BUILTIN | _TUPLES | _INERT
 

@@ -39,31 +39,13 @@ _HOOKS = frozenset(["__init_subclass__", "__class_getitem__"])
 _BY_TEXT = frozenset([b"__import__", b"getattr", b"hasattr", b"import_module", b"resolve_name"])
 _LITERALS = (ast.Dict, ast.List, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 #: Calls that make a value, as modules do at their top level.
-_MAKERS = frozenset(
-    [
-        "collections.OrderedDict",
-        "collections.defaultdict",
-        "collections.deque",
-        "collections.namedtuple",
-        "contextvars.ContextVar",
-        "functools.partial",
-        "logging.getLogger",
-        "os.environ.get",
-        "os.getenv",
-        "os.path.abspath",
-        "os.path.dirname",
-        "os.path.join",
-        "pathlib.Path",
-        "re.compile",
-        "threading.Lock",
-        "threading.RLock",
-        "threading.local",
-        "time.time",
-        "typing.NewType",
-        "typing.ParamSpec",
-        "typing.TypeVar",
-    ]
-)
+_MAKERS = frozenset([
+    "collections.OrderedDict", "collections.defaultdict", "collections.deque", "collections.namedtuple",
+    "contextvars.ContextVar", "functools.partial", "logging.getLogger", "os.environ.get", "os.getenv",
+    "os.path.abspath", "os.path.dirname", "os.path.join", "pathlib.Path", "re.compile", "threading.Lock",
+    "threading.RLock", "threading.local", "time.time", "typing.NewType", "typing.ParamSpec",
+    "typing.TypeVar",
+])  # fmt: skip
 
 
 #: Submodules that run before every program does.

@@ -30,20 +30,10 @@ from builder.specialize.world import SpecializerWorld
 Value = KnownValue | Gone | None
 _BUILTINS = frozenset(["hasattr", "getattr", "isinstance", "issubclass", "bool", "int"])
 #: Decorators that do not call what they decorate.
-_PLAIN_DECORATORS = frozenset(
-    [
-        "cache",
-        "cached_property",
-        "classmethod",
-        "contextmanager",
-        "dataclass",
-        "jit",
-        "lru_cache",
-        "property",
-        "staticmethod",
-        "wraps",
-    ]
-)
+_PLAIN_DECORATORS = frozenset([
+    "cache", "cached_property", "classmethod", "contextmanager", "dataclass", "jit", "lru_cache",
+    "property", "staticmethod", "wraps",
+])  # fmt: skip
 _NAME_ERROR = re.compile(rb"\b(?:NameError|UnboundLocalError)\b")
 _LITERALS = (ast.Tuple, ast.List, ast.Set)
 

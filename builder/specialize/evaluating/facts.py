@@ -33,55 +33,16 @@ class Gone:
 
 
 #: Calls that have no effect and that every Python has.
-PURE_BUILTINS = frozenset(
-    [
-        "bool",
-        "callable",
-        "float",
-        "frozenset",
-        "getattr",
-        "hasattr",
-        "hash",
-        "id",
-        "int",
-        "isinstance",
-        "issubclass",
-        "len",
-        "max",
-        "min",
-        "repr",
-        "set",
-        "str",
-        "sum",
-        "tuple",
-        "type",
-        "list",
-        "dict",
-        "any",
-        "all",
-        "abs",
-        "sorted",
-    ]
-)
+PURE_BUILTINS = frozenset([
+    "bool", "callable", "float", "frozenset", "getattr", "hasattr", "hash", "id", "int", "isinstance",
+    "issubclass", "len", "max", "min", "repr", "set", "str", "sum", "tuple", "type", "list", "dict", "any",
+    "all", "abs", "sorted",
+])  # fmt: skip
 #: Methods without effect on the strings, dicts and paths that conditions ask.
-PURE_METHODS = frozenset(
-    [
-        "lower",
-        "upper",
-        "strip",
-        "lstrip",
-        "rstrip",
-        "startswith",
-        "endswith",
-        "split",
-        "replace",
-        "get",
-        "keys",
-        "values",
-        "items",
-        "is_available",
-    ]
-)
+PURE_METHODS = frozenset([
+    "lower", "upper", "strip", "lstrip", "rstrip", "startswith", "endswith", "split", "replace", "get",
+    "keys", "values", "items", "is_available",
+])  # fmt: skip
 
 
 @dataclass(frozen=True)

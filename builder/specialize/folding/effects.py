@@ -23,22 +23,10 @@ _FRESH = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.JoinedStr, *
 #: Methods and builtins whose result is no iterator, or one that nobody else holds.
 _GIVES_FRESH = frozenset(["keys", "values", "items", "split", "range", "enumerate", "zip", "reversed"])
 #: Annotations of what can be iterated again.
-_CONTAINERS = frozenset(
-    [
-        "dict",
-        "Dict",
-        "frozenset",
-        "list",
-        "List",
-        "Mapping",
-        "Sequence",
-        "set",
-        "Set",
-        "str",
-        "tuple",
-        "Tuple",
-    ]
-)
+_CONTAINERS = frozenset([
+    "dict", "Dict", "frozenset", "list", "List", "Mapping", "Sequence", "set", "Set", "str", "tuple",
+    "Tuple",
+])  # fmt: skip
 #: Builtins that fail for a text that is no number.
 _CONVERSIONS = frozenset(["float", "int"])
 _BINDS = (ast.NamedExpr, ast.Yield, ast.YieldFrom)

@@ -7,6 +7,7 @@ until somebody reads.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
@@ -37,9 +38,11 @@ class Future(Generic[T]):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns when other threads exist
             child = os.fork()
+        alone = not _in_child
         if child == 0:
             status = 1
             try:
+                _join_group(alone)
                 progress.silence()
                 before = set(memo.added())
                 value = self._work()
@@ -51,21 +54,24 @@ class Future(Generic[T]):
                 pass
             finally:
                 os._exit(status)  # no exit handlers, no flushing of the parent's buffers
+        if alone:
+            with contextlib.suppress(OSError):  # the child did it already, or has ended
+                os.setpgid(child, child)
         self._child, self._told, self._pending = child, told, True
-        self._unused = weakref.finalize(self, _end, child, told)
+        self._unused = weakref.finalize(self, _end, child, told, alone)
 
     def result(self) -> T:
         """The value; waits for the child. Raises whatever the work raises."""
         if self._pending:
+            _, status = os.waitpid(self._child, 0)  # when this is interrupted, the child is still abandoned
             self._pending = False
             self._unused.detach()
-            self._value = self._waited()
+            self._value = self._taken(status)
         elif self._value is None:
             self._value = self._work()
         return self._value
 
-    def _waited(self) -> T:
-        _, status = os.waitpid(self._child, 0)
+    def _taken(self, status: int) -> T:
         with self._told as told:
             if status == 0:
                 told.seek(0)
@@ -85,10 +91,23 @@ def _file() -> IO[bytes]:
         return tempfile.TemporaryFile()
 
 
-def _end(child: int, told: IO[bytes]) -> None:
-    """Kill and reap the child when its result is abandoned, for example after an error."""
+#: Whether this process is a child: then its own children are in its process group.
+_in_child = False
+
+
+def _join_group(own: bool) -> None:
+    """Make a child the leader of a process group of its own, unless a child started it."""
+    global _in_child
+    _in_child = True
+    if own:
+        os.setpgid(0, 0)
+
+
+def _end(child: int, told: IO[bytes], group: bool) -> None:
+    """Kill and reap a child whose result is abandoned, for example after an error; `group`: with all that it
+    started."""
     told.close()
-    os.kill(child, signal.SIGKILL)
+    (os.killpg if group else os.kill)(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
 

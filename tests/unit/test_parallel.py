@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -74,6 +75,33 @@ def test_what_cannot_be_sent_is_worked_out_here() -> None:
 def test_without_fork_the_work_is_done_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "fork")
     assert submit(os.getpid).result() == os.getpid()
+
+
+@pytest.mark.parametrize("interrupted", [False, True], ids=["abandoned", "interrupted"])
+def test_what_a_child_started_ends_with_it(interrupted: bool) -> None:
+    reading, writing = os.pipe()
+
+    def inner() -> None:
+        os.write(writing, b"%d" % os.getpid())
+        time.sleep(60)
+
+    asked = submit(lambda: submit(inner).result())
+    inside = int(os.read(reading, 20))
+    if interrupted:
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            asked.result()
+    del asked
+    until = time.monotonic() + 20
+    while Path(f"/proc/{inside}").exists() and time.monotonic() < until:
+        if "State:\tZ" in Path(f"/proc/{inside}/status").read_text():
+            break  # it has ended, and waits for whoever inherited it
+        time.sleep(0.01)
+    else:
+        assert not Path(f"/proc/{inside}").exists()
+    os.close(reading)
+    os.close(writing)
 
 
 def test_a_value_that_nobody_asks_for_leaves_no_process() -> None:

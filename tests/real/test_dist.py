@@ -157,6 +157,17 @@ def test_another_folder_umask_zone_locale_and_hash_seed_give_the_same(built: Bui
         assert (out / name).read_bytes() == (built.out / name).read_bytes(), name
 
 
+def test_the_record_of_the_default_pin_gives_every_byte_of_a_cut(tmp_path: Path) -> None:
+    pin = load_default(ROOT / "manifest.yaml").upstream.default
+    for name, words in {"applied": (), "cut": ("--recut",)}.items():
+        dist(pin, tmp_path / name, *words, BUILDER_CACHE=str(tmp_path / "cache"))
+    sums = [(tmp_path / name / "SHA256SUMS").read_text() for name in ("applied", "cut")]
+    assert sums[0] == sums[1]
+    assert (
+        len(sums[0].splitlines()) == len(os.listdir(tmp_path / "cut")) - 4
+    )  # itself, the tree, the two markers
+
+
 def test_nothing_of_the_removed_features_is_left_to_import(built: Built) -> None:
     """A search that knows nothing of the gates: plain text of import statements."""
     gone = r"sglang\.(srt\.hardware_backend|multimodal_gen|srt\.layers\.attention\.fla|srt\.grpc)\b"

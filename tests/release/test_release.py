@@ -28,16 +28,19 @@ pytestmark = pytest.mark.xdist_group("release")
 
 
 def cut(out: Path, cache: Path, *more: str, **environment: str) -> None:
-    """Cut the release into a folder, in a process of its own that remembers in this cache alone.
+    """Cut the release into a folder; the record of the proven cut would be applied otherwise."""
+    dist(out, cache, "--recut", *more, **environment)
 
-    The record of the proven cut would be applied otherwise.
-    """
-    command = [sys.executable, "-m", "builder", "dist", PIN, "--recut", "--out", str(out), *more]
+
+def dist(out: Path, cache: Path, *more: str, **environment: str) -> str:
+    """Build the release in a process of its own that remembers in this cache alone; what it says."""
+    command = [sys.executable, "-m", "builder", "dist", PIN, "--out", str(out), *more]
     command += ["--cache", str(cache), "--manifest", str(ROOT / "manifest.yaml")]
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     out.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(command, env=env, cwd=out.parent, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
+    return done.stderr
 
 
 @pytest.fixture(scope="session")
@@ -84,6 +87,14 @@ def test_the_tree_on_disk_is_the_one_that_the_lock_has_proven(built: Built, tmp_
     assert told.stdout.strip() == proof["output_tree"]
     record = json.loads((built.out / "build.json").read_bytes())
     assert record["wheel"]["content_sha256"] == proof["wheel_content_sha256"]
+
+
+def test_the_record_of_the_release_gives_every_byte_of_the_cut(
+    built: Built, archive: Path, tmp_path: Path
+) -> None:
+    said = dist(tmp_path / "dist", empty_cache(tmp_path / "cache", archive))
+    assert "this cut was proven on" in said and "cutting" not in said
+    assert contents(tmp_path / "dist") == contents(built.out)
 
 
 def test_a_warm_build_gives_every_byte_of_a_cold_one_with_another_hash_seed(

@@ -16,6 +16,7 @@ from builder.graph.modules import python_paths
 from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Batch, Spared, Word
+from builder.memo import remembered
 from builder.select.patterns import PatternSet
 
 _HINT = "remove it by a rule or an edit, or except it under `except` with a reason"
@@ -85,6 +86,7 @@ def _pattern(words: Iterable[Word]) -> str:
     return rf"{_ASKS}(?:{spellings})"
 
 
+@remembered
 def _names(asking: str, data: bytes) -> list[tuple[int, str, str]]:
     """(line, name or string, the whole line) of each that the pattern matches."""
     return list(_tokens(re.compile(asking, re.IGNORECASE), data.decode("utf-8", "replace")))

@@ -43,13 +43,16 @@ class _Names(NamedTuple):
     available: tuple[tuple[str, str], ...]  # what is called, the part of it that may be of a family
 
 
-@remembered
 def _names_in(data: bytes, needles: tuple[str, ...]) -> _Names | None:
     """The names in a text that hold a needle; None when there are none."""
     lowered = data.lower()
-    present = [needle for needle in needles if needle.encode() in lowered]
-    if not present:
-        return None
+    present = tuple(needle for needle in needles if needle.encode() in lowered)
+    return _names_with(data, present) if present else None
+
+
+@remembered
+def _names_with(data: bytes, present: tuple[str, ...]) -> _Names:
+    """The names in a text that hold one of these needles, each of which the text has."""
 
     def found(pattern: re.Pattern[bytes], name: int = 0) -> Any:
         matches = {match if isinstance(match, tuple) else (match,) for match in pattern.findall(data)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from builder.memo import remembered
 from builder.source.textdiff import runs
 
 #: A piece of the new text: where it begins in the old one and how long it is, or the text itself.
@@ -13,6 +14,7 @@ Piece = tuple[int, int] | bytes
 _TOKEN = re.compile(rb"\w+|[^\S\n]+|\n|[^\w\s]")
 
 
+@remembered
 def delta(old: bytes, new: bytes) -> list[Piece]:
     """The pieces that make `new` of `old`. A word that `old` has is a span, wherever it stands there."""
     pieces: list[Piece] = []

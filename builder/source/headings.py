@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from builder.memo import remembered
+
 _LINE = re.compile(
     rb"^([ \t]*)(?:(?:async[ \t]+)?(def|class)[ \t]+(\w+)|([A-Za-z_]\w*)[ \t]*(?::[ \t]*[^\s=]|=[^=]))"
     rb"|^(?:if|for|while|with|try)\b",
@@ -13,6 +15,7 @@ _KEYWORDS = frozenset((b"else", b"try", b"finally", b"except", b"lambda"))
 _INDENT = 4
 
 
+@remembered
 def defined_names(data: bytes) -> frozenset[str]:
     """Functions, classes, their methods and fields by qualified name, and constants of the module.
 

@@ -77,7 +77,7 @@ def _meant(name: FileName, place: str, paths: Mapping[str, list[str]]) -> list[s
     parts = [part for part in posixpath.normpath(name.name).split("/") if part not in ("", ".", "..")]
     while HOLE in parts[:-1]:  # any folder, or none, or the one above
         parts = parts[parts.index(HOLE) + 1 :]
-    for start in range(1 if name.sign else len(parts)):
+    for start in range(len(parts))[: 1 if name.sign else None]:
         shape = re.compile(".*/" + re.escape("/".join(parts[start:])).replace(re.escape(HOLE), ".*"))
         alike = paths.values() if HOLE in parts[-1] else [paths.get(parts[-1], [])]
         if found := [path for some in alike for path in some if shape.fullmatch(f"/{path}")]:

@@ -146,6 +146,7 @@ def test_a_name_with_a_folder_is_that_of_the_paths_that_end_so(main: str, expect
         ('#define CONFIG "b/config.h"\n', {"b/config.h"}),
         ("#define STEM config\n#include STRING(STEM.h)\n", {"a/config.h", "b/config.h", "b/only.h"}),
         ("// like b/config.h, and any *.h\n", set()),
+        ('#include "."\n', set()),
     ],
 )
 def test_an_include_is_the_file_beside_it_or_each_whose_path_ends_so(text: str, expected: set[str]) -> None:

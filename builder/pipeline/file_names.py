@@ -6,7 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from builder.memo import remembered
 from builder.native.cpp import scan
@@ -25,6 +25,10 @@ _INCLUDE = re.compile(r"#[ \t]*include[ \t]*([\"<])([^\">\n]+)[\">]")
 _COMPUTED = re.compile(r"(?m)^[ \t]*#[ \t]*include[ \t]+(?![\"<])")
 
 
+#: Names of constants, each with an ending that it is or holds.
+Constants: TypeAlias = tuple[tuple[str, str], ...]
+
+
 class FileName(NamedTuple):
     """A name and its line; `sign`: the quote or bracket around it in an `#include`."""
 
@@ -33,31 +37,22 @@ class FileName(NamedTuple):
     sign: str = ""
 
 
-class PythonNames(NamedTuple):
-    """The names in a module, and the constants that it makes of endings alone, each with an ending."""
-
-    names: tuple[FileName, ...] = ()
-    constants: tuple[tuple[str, str], ...] = ()
-
-
 @remembered
 def in_python(
-    data: bytes, endings: tuple[str, ...], constants: tuple[tuple[str, str], ...] = ()
-) -> PythonNames:
-    """The names of files with one of the endings in a module.
+    data: bytes, endings: tuple[str, ...], constants: Constants = ()
+) -> tuple[tuple[FileName, ...], Constants]:
+    """The names of files with one of the endings in a module, and the constants that it makes of endings.
 
     An ending, or a constant that is one, is no name where it is only compared. Elsewhere it may be joined to
     anything, and is the name of every file that has it. `constants`: those of any module that occur here.
     """
     if not constants and not re.search(f"(?:{_either(endings)})\\b".encode(), data):
-        return PythonNames()
+        return (), ()
     try:
-        tree = ast.parse(data)
+        every = list(nodes(ast.parse(data)))
     except (SyntaxError, ValueError):
-        words = _words(_TEMPLATE.sub(HOLE, data.decode("utf-8", "replace")), endings)
-        return PythonNames((*words, *(FileName(HOLE + ending, 1) for _, ending in constants)))
-    every = list(nodes(tree))
-    known, compared, bound = _known(every), set(_compared(every)), dict(_bound(every))
+        return tuple(FileName(HOLE + ending, 1) for ending in endings), ()
+    uses = _uses(every)
     told: set[ast.AST] = set()
     found: set[FileName] = set()
     made: set[tuple[str, str]] = set()
@@ -66,19 +61,19 @@ def in_python(
             told.add(node.value)  # a docstring opens nothing
         if node in told or not isinstance(node, (ast.expr, ast.alias)):
             continue
-        line = node.lineno
-        if node not in compared:
-            found |= {FileName(HOLE + ending, line) for name, ending in constants if name == _read(node)}
+        if node not in uses.compared:
+            read = _read(node)
+            found |= {FileName(HOLE + ending, node.lineno) for name, ending in constants if name == read}
         if isinstance(node, ast.Name):
             continue
-        text = _text(node, known, told)
+        text = _text(node, uses.known, told)
         if not isinstance(node, ast.Constant) or text not in endings:
-            found.update(_words(text, endings, line))
-        elif node in bound:
-            made.add((bound[node], text))
-        elif node not in compared:
-            found.add(FileName(HOLE + text, line))
-    return PythonNames(tuple(sorted(found)), tuple(sorted(made)))
+            found.update(_words(text, endings, node.lineno))
+        elif node in uses.named:
+            made.add((uses.named[node], text))
+        elif node not in uses.compared:
+            found.add(FileName(HOLE + text, node.lineno))
+    return tuple(sorted(found)), tuple(sorted(made))
 
 
 @remembered
@@ -110,39 +105,37 @@ def _words(text: str, endings: tuple[str, ...], first: int = 0) -> Iterator[File
             yield FileName(HOLE + name if name[0] in "._-" else name, line)
 
 
-def _known(every: Iterable[ast.AST]) -> dict[str, str]:
-    """The texts of the names that a file binds once, to a text."""
+class _Uses(NamedTuple):
+    """What a module only compares, what it gives a name, and the names that it binds once, to a text."""
+
+    compared: set[ast.expr]
+    named: dict[ast.expr, str]
+    known: dict[str, str]
+
+
+def _uses(every: Iterable[ast.AST]) -> _Uses:
+    compared: set[ast.expr] = set()
+    named: dict[ast.expr, str] = {}
+    texts: dict[str, str] = {}
     times: Counter[object] = Counter()
-    found: dict[str, str] = {}
     for node in every:
         match node:
-            case ast.Assign([ast.Name(name)], ast.Constant(str(text))):
-                found[name] = text
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, ast.expr() as value):
+                named.update((each, name) for each in _members([value]))
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    texts[name] = value.value
+            case ast.Compare(left, _, others):
+                compared.update(_members([left, *others]))
+            case ast.Call(ast.Attribute(_, "endswith"), values):
+                compared.update(_members(values))
             case ast.Name(name, ast.Store() | ast.Del()):
                 times[name] += 1
             case ast.Global(names) | ast.Nonlocal(names):
                 times.update(names)
             case ast.stmt() | ast.arg() | ast.alias() | ast.ExceptHandler() | ast.pattern():
                 times.update(getattr(node, field, None) for field in ("name", "asname", "arg", "rest"))
-    return {name: text for name, text in found.items() if times[name] == 1 and not times["*"]}
-
-
-def _compared(every: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """The expressions that a module only compares."""
-    for node in every:
-        match node:
-            case ast.Compare(left, _, others):
-                yield from _members([left, *others])
-            case ast.Call(ast.Attribute(_, "endswith"), values):
-                yield from _members(values)
-
-
-def _bound(every: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, str]]:
-    """The values that get a name, and those in a collection that gets one."""
-    for node in every:
-        match node:
-            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, ast.expr() as value):
-                yield from ((each, name) for each in _members([value]))
+    once = {name: text for name, text in texts.items() if times[name] == 1 and not times["*"]}
+    return _Uses(compared, named, once)
 
 
 def _members(values: Iterable[ast.expr]) -> Iterator[ast.expr]:

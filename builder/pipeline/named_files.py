@@ -56,13 +56,13 @@ def _in_modules(
     """The names in each module, and those that it makes of constants of any."""
     constants: set[tuple[str, str]] = set()
     for path, text in sorted(python.items()):
-        found = in_python(text, endings)
-        constants.update(found.constants)
-        yield path, found.names
+        names, made = in_python(text, endings)
+        constants.update(made)
+        yield path, names
     for path, text in sorted(python.items()):
         read = tuple(sorted(one for one in constants if one[0].encode() in text))
         if read:
-            yield path, in_python(text, endings, read).names
+            yield path, in_python(text, endings, read)[0]
 
 
 def _meant(name: FileName, place: str, paths: Mapping[str, list[str]]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 from test_reached import done, left, stated, upstream, why
 
+from builder.pipeline.file_names import HOLE, in_python
 from builder.pipeline.named_files import unused_named_files
 
 REST = "named_files: [python/pkg/csrc/]\nbatches: []\n"
@@ -152,6 +153,11 @@ def test_a_name_with_a_folder_is_that_of_the_paths_that_end_so(main: str, expect
 def test_an_include_is_the_file_beside_it_or_each_whose_path_ends_so(text: str, expected: set[str]) -> None:
     sources = {"csrc/a/main.cuh": text, "csrc/a/config.h": "", "csrc/b/config.h": "", "csrc/b/only.h": ""}
     assert kept("FILE = 'main.cuh'\n", sources) - {"a/main.cuh"} == expected
+
+
+def test_a_module_that_does_not_parse_may_name_every_file() -> None:
+    (name,), constants = in_python(b"print name + '.cuh'\n", (".cuh",))
+    assert (name.name, constants) == (HOLE + ".cuh", ())
 
 
 def test_a_document_names_nothing_and_is_not_opened_by_its_name() -> None:

@@ -100,9 +100,8 @@ def _words(text: str, endings: tuple[str, ...], first: int = 0) -> Iterator[File
     bare = text.startswith(endings)
     for match in re.finditer(rf"([\w./{HOLE}-]*)(?:{_either(endings)})\b", text):
         if match[1] or bare:
-            name = re.sub(r"^(?:\.{0,2}/)+", "", match[0])
-            line = first or text.count("\n", 0, match.start()) + 1
-            yield FileName(HOLE + name if name[0] in "._-" else name, line)
+            name = HOLE + match[0] if match[0][0] in "._-" else match[0]
+            yield FileName(name, first or text.count("\n", 0, match.start()) + 1)
 
 
 class _Uses(NamedTuple):
@@ -130,8 +129,6 @@ def _uses(every: Iterable[ast.AST]) -> _Uses:
                 compared.update(_members(values))
             case ast.Name(name, ast.Store() | ast.Del()):
                 times[name] += 1
-            case ast.Global(names) | ast.Nonlocal(names):
-                times.update(names)
             case ast.stmt() | ast.arg() | ast.alias() | ast.ExceptHandler() | ast.pattern():
                 times.update(getattr(node, field, None) for field in ("name", "asname", "arg", "rest"))
     once = {name: text for name, text in texts.items() if times[name] == 1 and not times["*"]}

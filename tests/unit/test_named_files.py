@@ -21,6 +21,7 @@ SOURCES = {
 }
 CUH = {"topk.cuh", "deep/topk_64.cuh", "common.cuh", "other.cuh"}
 ALL = {*CUH, "other.h"}
+ENTRIES = {"a/entry.cuh", "a/deep/entry.cuh", "b/entry.cuh"}
 LOAD = "from pkg.models.registry import load\n"
 
 
@@ -42,6 +43,7 @@ def kept(main: str, sources: Mapping[str, str] = SOURCES, **modules: str) -> set
         ("FILES = ['topk_' + size + '.cuh']\n", {"deep/topk_64.cuh"}),
         ("FILES = [kind + 'k_64.cuh']\n", {"deep/topk_64.cuh"}),
         ("FILES = ['_'.join([kind, '64.cuh'])]\n", {"deep/topk_64.cuh"}),
+        ("FILES = [made(kind, '_64.cuh')]\n", {"deep/topk_64.cuh"}),
         ("FILES = ['-I../csrc/other.h', '{topk.cuh, other.h}']\n", {"topk.cuh", "common.cuh", "other.h"}),
         ("FILES = list(FOLDER.glob('*.h'))\n", {"other.h"}),
         ("FILES = []\n", set()),
@@ -78,6 +80,7 @@ def test_an_ending_that_is_only_compared_and_prose_name_nothing(main: str) -> No
         "FILE = '{}{}'.format(name, '.cuh')\n",
         "EXTENSION = '.cuh'\nFILE = f'{name}{EXTENSION}'\n",
         "EXTENSIONS = ('.cuh', '.hip')\nFILES = [name + one for one in EXTENSIONS]\n",
+        "FILES = [name + one for one in '.cuh,.hip'.split(',')]\n",
         "class Kind:\n    extension = '.cuh'\n\n\ndef file(kind, name):\n    return name + kind.extension\n",
         "def file(name, extension='.cuh'):\n    return name + extension\n",
         "file += '.cuh'\n",
@@ -125,14 +128,17 @@ def test_a_part_that_the_file_shows_narrows_a_name(main: str, expected: set[str]
         ("FILE = CSRC / 'a' / 'entry.cuh'\n", {"a/entry.cuh"}),
         ("FILE = os.path.join(CSRC, 'a', 'entry.cuh')\n", {"a/entry.cuh"}),
         ("FILE = CSRC.joinpath('a', 'entry.cuh')\n", {"a/entry.cuh"}),
-        ("FILE = CSRC / kind / 'entry.cuh'\n", {"a/entry.cuh", "b/entry.cuh"}),
-        ("FILE = f'a/{kind}/entry.cuh'\n", {"a/entry.cuh", "b/entry.cuh"}),
-        ("FILE = 'entry.cuh'\n", {"a/entry.cuh", "b/entry.cuh"}),
+        ("FILE = Path(CSRC, 'a', 'entry.cuh')\n", {"a/entry.cuh"}),
+        ("FILE = './a/entry.cuh'\n", {"a/entry.cuh"}),
+        ("FILE = '../csrc/a/entry.cuh'\n", {"a/entry.cuh"}),
         ("FILE = 'build/copy/b/entry.cuh'\n", {"b/entry.cuh"}),
+        ("FILE = 'entry.cuh'\n", ENTRIES),
+        ("FILE = CSRC / kind / 'entry.cuh'\n", ENTRIES),
+        ("FILE = f'a/{above}/entry.cuh'\n", ENTRIES),
     ],
 )
 def test_a_name_with_a_folder_is_that_of_the_paths_that_end_so(main: str, expected: set[str]) -> None:
-    assert kept(main, {"csrc/a/entry.cuh": "", "csrc/b/entry.cuh": ""}) == expected
+    assert kept(main, {f"csrc/{path}": "" for path in ENTRIES}) == expected
 
 
 @pytest.mark.parametrize(
@@ -158,6 +164,10 @@ def test_an_include_is_the_file_beside_it_or_each_whose_path_ends_so(text: str, 
 def test_a_module_that_does_not_parse_may_name_every_file() -> None:
     (name,), constants = in_python(b"print name + '.cuh'\n", (".cuh",))
     assert (name.name, constants) == (HOLE + ".cuh", ())
+
+
+def test_a_path_that_no_text_is_searched_for_stays() -> None:
+    assert kept("", {"csrc/a+b.cuh": "", "csrc/a.cuh": ""}) == {"a+b.cuh"}
 
 
 def test_a_document_names_nothing_and_is_not_opened_by_its_name() -> None:

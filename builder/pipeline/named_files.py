@@ -1,47 +1,88 @@
 """Files that are opened only by their names: sources that are compiled when a kernel is called first.
 
-One stays when Python that stays has its name, or a file of its kind that stays. A name may be made at run
-time: `f"topk_{size}.cuh"` is the name of every file that it fits, and `name + ".cuh"` that of every `.cuh`.
+One stays when Python that stays has its name, or a file of its kind that stays; a document names nothing. A
+name may be made at run time: `f"topk_{size}.cuh"` is the name of every file that it fits.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 
 from builder.errors import Problem
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Rule
-from builder.memo import remembered
+from builder.native.cpp import SUFFIXES
+from builder.pipeline.file_names import HOLE, FileName, in_python, in_source
 from builder.select.patterns import PatternSet
 from builder.tree import Snapshot
 
-_HOLE = re.compile(r"\{[^{}\n\"']*\}|%[sdr]|\*")
+_DOCUMENT = re.compile(r"\.(?:md|rst)$|(?<!CMakeLists)\.txt$")
+_PLAIN = re.compile(r"[\w./-]+")
 
 
 def unnamed(
-    data: Iterable[str], python: Iterable[bytes], upstream: Snapshot, manifest: Manifest
-) -> dict[str, Rule]:
-    """Those of the data files that nothing names, with the statement that they are opened by name.
+    data: Iterable[str], python: Mapping[str, bytes], sources: Mapping[str, bytes], manifest: Manifest
+) -> tuple[dict[str, Rule], dict[str, str]]:
+    """Those of the data files that nothing names, with the statement that they are opened by name; and for
+    each of the others that one is about, the place that names it.
 
-    `python`: the text of the modules that stay.
+    `python`: the texts of the modules that stay, by path; `sources`: those of the data files.
     """
     opened = _opened(data, manifest.named_files)
+    named: dict[str, str] = {}
     if not opened:
-        return {}
+        return opened, named
     endings = tuple(sorted({_ending(path) for path in opened}))
     paths: dict[str, list[str]] = {}
     for path in opened:
         paths.setdefault(path.rpartition("/")[2], []).append(path)
-    names: set[str] = set()
-    todo = list(python)
+    todo = deque(_in_modules(python, endings))
     while todo:
-        found = {name for text in todo for name in _named(text, endings)} - names
-        names |= found
-        fitting = {file for name in found for file in _fitting(name, paths)}
-        todo = [upstream[path] for file in sorted(fitting) for path in paths.pop(file)]
-    return {path: opened[path] for left in paths.values() for path in left}
+        place, names = todo.popleft()
+        for name in names:
+            for path in _meant(name, place, paths):
+                if path not in named:
+                    named[path] = f"{place}:{name.line}"
+                    todo.append((path, in_source(sources.get(path, b""), endings, path.endswith(SUFFIXES))))
+    return {path: rule for path, rule in opened.items() if path not in named}, named
+
+
+def _in_modules(
+    python: Mapping[str, bytes], endings: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[FileName, ...]]]:
+    """The names in each module, and those that it makes of constants of any."""
+    constants: set[tuple[str, str]] = set()
+    for path, text in sorted(python.items()):
+        names, made = in_python(text, endings)
+        constants.update(made)
+        yield path, names
+    for path, text in sorted(python.items()):
+        read = tuple(sorted(one for one in constants if one[0].encode() in text))
+        if read:
+            yield path, in_python(text, endings, read)[0]
+
+
+def _meant(name: FileName, place: str, paths: Mapping[str, list[str]]) -> list[str]:
+    """The files that a name in the file at `place` means, of those that `paths` has by their last names.
+
+    Their paths end like the name. Where there is none, a program may take a part of the name: they end like
+    as much of it as any does.
+    """
+    beside = posixpath.normpath(posixpath.join(posixpath.dirname(place), name.name))
+    if name.sign == '"' and beside in paths.get(beside.rpartition("/")[2], ()):
+        return [beside]
+    parts = [part for part in posixpath.normpath(name.name).split("/") if part not in ("", ".", "..")]
+    while HOLE in parts[:-1]:  # any folder, or none, or the one above
+        parts = parts[parts.index(HOLE) + 1 :]
+    for start in range(len(parts))[: 1 if name.sign else None]:
+        shape = re.compile(".*/" + re.escape("/".join(parts[start:])).replace(re.escape(HOLE), ".*"))
+        alike = paths.values() if HOLE in parts[-1] else [paths.get(parts[-1], [])]
+        if found := [path for some in alike for path in some if shape.fullmatch(f"/{path}")]:
+            return found
+    return []
 
 
 def unused_named_files(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
@@ -58,7 +99,7 @@ def _opened(paths: Iterable[str], rules: tuple[Rule, ...]) -> dict[str, Rule]:
     found: dict[str, Rule] = {}
     for path in paths:
         rule = next((rule for rule, patterns in sets if patterns.matching(path)), None)
-        if rule is not None and _ending(path):
+        if rule is not None and _ending(path) and _PLAIN.fullmatch(path) and not _DOCUMENT.search(path):
             found[path] = rule
     return found
 
@@ -66,27 +107,3 @@ def _opened(paths: Iterable[str], rules: tuple[Rule, ...]) -> dict[str, Rule]:
 def _ending(path: str) -> str:
     name = path.rpartition("/")[2]
     return name[name.rindex(".") :] if "." in name else ""
-
-
-@remembered
-def _named(data: bytes, endings: tuple[str, ...]) -> tuple[str, ...]:
-    """The names with one of the endings in a text, sorted; `*` stands for what is put in at run time."""
-    if not any(ending.encode() in data for ending in endings):
-        return ()
-    # a name stands on one line, and most lines have no ending: the pattern is slow where it does not match
-    text = "\n".join(
-        line
-        for line in data.decode("utf-8", "replace").split("\n")
-        if any(ending in line for ending in endings)
-    )
-    ending = "|".join(re.escape(one) for one in endings)
-    name = re.compile(rf"((?:[\w-]|{_HOLE.pattern})+)({ending})\b")
-    whole = {_HOLE.sub("*", stem) + end for stem, end in name.findall(text)}
-    alone = {f"*{end}" for end in re.findall(rf"[\"']({ending})\b", text)}
-    return tuple(sorted(whole | alone))
-
-
-def _fitting(name: str, files: Mapping[str, object]) -> list[str]:
-    if "*" not in name:
-        return [name] if name in files else []
-    return [file for file in files if fnmatchcase(file, name)]

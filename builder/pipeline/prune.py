@@ -28,7 +28,8 @@ UNREACHED = "no root reaches it"
 @dataclass(frozen=True, slots=True)
 class Pruned:
     """The selection carried out. `needed`: paths that stay because a model needs them, and which;
-    `follows`: data files that stay with a module, and its path."""
+    `follows`: data files that stay with a module, and its path; `named`: those of them that are opened by
+    name, and the place that names each."""
 
     selection: Selection
     kept: tuple[str, ...]
@@ -36,6 +37,7 @@ class Pruned:
     needed: Mapping[str, str]
     starts: Starts = field(default_factory=Starts)
     follows: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
 
     def without(self, more: Mapping[str, Rule]) -> Pruned:
         """The decisions with more paths removed."""
@@ -130,10 +132,11 @@ def with_followers(
     found = followed(data, python_modules(upstream, manifest.packages), modules)
     rule = Rule("no module beside it stays", "follow", BASE, manifest.mark("roots"))
     gone = {path: rule for path in data if path not in found}
-    for path, stated in unnamed(found, (source[s.path] for s in modules), upstream, manifest).items():
+    unused, named = unnamed(found, {s.path: source[s.path] for s in modules}, source, manifest)
+    for path, stated in unused.items():
         gone[path] = replace(rule, pattern="nothing that stays names it", mark=stated.mark)
     left = decided.without(gone)
-    return replace(left, follows={path: module for path, module in found.items() if path not in gone})
+    return replace(left, follows={p: m for p, m in found.items() if p not in gone}, named=named)
 
 
 def unreached_rule(manifest: Manifest) -> Rule:

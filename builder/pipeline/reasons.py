@@ -45,6 +45,8 @@ def _decided(cut: Cut, path: str) -> list[Reason]:
     decision = cut.decided.selection.decisions.get(path)
     if decision is None:
         return [Reason(ROOT, "a kept model")]
+    if place := cut.decided.named.get(path):
+        return [Reason(decision.rule.batch, f"{place} names it", decision.rule.mark)]
     if module := cut.decided.follows.get(path):
         return [Reason(decision.rule.batch, f"it follows {module}", decision.rule.mark)]
     if path in cut.decided.needed:

@@ -36,9 +36,12 @@ from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
 manifest = load_default(Path("manifest.yaml"))
 sources = Sources.of(manifest, Path(os.environ["SGLANG_MIRROR"]), Path(sys.argv[2]), False)
-upstream = snapshot(resolve(sys.argv[1], sources))
+found = resolve(sys.argv[1], sources)
+upstream = snapshot(found)
+from builder.pipeline.ranges import about
+known = about(found, manifest)
 """
-_CUT = _SETUP + "from builder.pipeline.cut import cut\ncut(upstream, manifest)\n"
+_CUT = _SETUP + "from builder.pipeline.cut import cut\ncut(upstream, manifest, about=known)\n"
 #: The least that a cut has to do with an empty cache: read upstream, and parse the Python that may stay.
 _PARSE = (
     _SETUP
@@ -70,7 +73,7 @@ def timed(name):
     setattr(cut, name, outer)
 for name in ("chosen", "summaries", "prune", "expand", "overlay", "reduce", "surfaces", "with_tables"):
     timed(name)
-done = cut.cut(upstream, manifest)
+done = cut.cut(upstream, manifest, about=known)
 from builder.pipeline import verify
 cut.verify = verify.verify
 timed("verify")

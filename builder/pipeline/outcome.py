@@ -178,7 +178,7 @@ class _Remembered:
         if known is None:
             return None
         done, graphs = known
-        after = output_world(done, self.manifest)
+        after = IndexedTree(done.output, self.manifest.packages, partial(self._after, done))
         return Outcome(done, after, graphs, measured.figures(done, self.manifest))
 
     def cut(self, entries: Mapping[str, bytes]) -> tuple[Cut, GraphAnswers] | None:
@@ -191,7 +191,14 @@ class _Remembered:
         before = IndexedTree(
             upstream, packages, partial(_before, upstream, packages, values["decided"], self._recall)
         )
-        return Cut(**values, upstream=upstream, before=before), graphs
+        known = self._recall.summaries
+        return Cut(**values, upstream=upstream, before=before, summaries=known), graphs
+
+    def _after(self, done: Cut) -> Mapping[str, Summary]:
+        """The summaries of the output's Python."""
+        found = output_world(done, self.manifest).summaries
+        self._recall.remember(known_of(done.output, found))
+        return found
 
     def packed(self, done: Cut, graphs: GraphAnswers, measured: Measured) -> dict[str, bytes]:
         """The entries of an outcome; none where it cannot be told which statement a part of it comes from."""
@@ -217,9 +224,14 @@ def _before(
 ) -> dict[str, Summary]:
     """The summaries of upstream's Python that a cut looks at."""
     paths = {*python_modules(upstream, packages), *staying_python(decided.selection)}
-    made = summaries(upstream.restrict(sorted(paths)), packages, recall.summaries)
-    recall.remember(known_of(upstream, made))
-    return made
+    chosen = upstream.restrict(sorted(paths))
+
+    def made() -> dict[str, Summary]:
+        found = summaries(chosen, packages, recall.summaries)
+        recall.remember(known_of(chosen, found))
+        return found
+
+    return memo.recall("summaries of a tree", (chosen.tree.id, sorted(packages.items())), made)
 
 
 def _cut(

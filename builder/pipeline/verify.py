@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -19,7 +20,7 @@ def output_world(cut: Cut, manifest: Manifest) -> IndexedTree:
     """The output's Python, indexed; files as upstream has them are not parsed again."""
 
     def made() -> Mapping[str, Summary]:
-        known = {**known_of(cut.upstream, cut.before.summaries), **cut.summaries}
+        known = ChainMap(dict(known_of(cut.upstream, cut.before.summaries)), cut.summaries)  # type: ignore[arg-type]
         return summaries(cut.output, manifest.packages, known)
 
     return IndexedTree(cut.output, manifest.packages, made)

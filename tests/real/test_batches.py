@@ -42,7 +42,6 @@ def _cases() -> Iterator[object]:
         tried = [(name,) for name in IDS] if ALL else sample
         pairs = range(NUMBER_OF_PAIRS) if ALL and pin != "june" else range(0)
         marks = [
-            pytest.mark.xdist_group(f"batches-{pin}"),
             pytest.mark.skipif(pin != "release" and not MIRROR, reason="SGLANG_MIRROR is not set"),
         ]
         for names in tried:

@@ -29,7 +29,6 @@ pytestmark = [
     pytest.mark.skipif(
         not (shutil.which("c++") and shutil.which("make")), reason="no C++ compiler, or no make"
     ),
-    pytest.mark.xdist_group("seed"),
 ]
 
 

@@ -27,11 +27,8 @@ MIRROR = os.environ.get("SGLANG_MIRROR")
 NO_MIRROR = "SGLANG_MIRROR is not set: the seed pin needs upstream's git history"
 COUNTED = ("py", "cu", "cuh", "h", "hpp", "cpp", "cc")
 PIN_PARAMS = [
-    pytest.param("release", marks=pytest.mark.xdist_group("release")),
-    pytest.param(
-        "seed",
-        marks=[pytest.mark.xdist_group("seed"), pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)],
-    ),
+    "release",
+    pytest.param("seed", marks=pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)),
 ]
 
 

@@ -28,7 +28,6 @@ ROOT = Path(__file__).parents[2]
 MIRROR = os.environ.get("SGLANG_MIRROR")
 pytestmark = [
     pytest.mark.skipif(not MIRROR, reason="SGLANG_MIRROR is not set: a lift needs upstream's history"),
-    pytest.mark.xdist_group("lift"),
 ]
 
 SEED, PR17353 = "f9fc50acd63192d2e3d02a080a88aff57204cd89", "3992a023e65ed68cb203fc90164a6962378f187d"

@@ -38,11 +38,8 @@ HTTP_SERVER = "python/sglang/srt/entrypoints/http_server.py"
 ENVIRON = "python/sglang/srt/environ.py"
 TABLES = "python/sglang/srt/removed_features.py"
 PIN_PARAMS = [
-    pytest.param("release", marks=pytest.mark.xdist_group("surface-release")),
-    pytest.param(
-        "seed",
-        marks=[pytest.mark.xdist_group("surface-seed"), pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)],
-    ),
+    "release",
+    pytest.param("seed", marks=pytest.mark.skipif(not MIRROR, reason=NO_MIRROR)),
 ]
 
 

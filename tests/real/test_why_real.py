@@ -147,10 +147,7 @@ def manifest() -> Manifest:
     return load_default(ROOT / "manifest.yaml")
 
 
-@pytest.fixture(
-    scope="session",
-    params=[pytest.param(pin, marks=pytest.mark.xdist_group(f"why-{pin}")) for pin in ("seed", "june")],
-)
+@pytest.fixture(scope="session", params=("seed", "june"))
 def asked(request: pytest.FixtureRequest, manifest: Manifest) -> tuple[str, Cut]:
     if not MIRROR:
         pytest.skip("SGLANG_MIRROR is not set: the pins need upstream's git history")

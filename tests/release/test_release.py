@@ -24,8 +24,6 @@ from builder.upstream.resolve import resolve
 ROOT = Path(__file__).parents[2]
 PIN = "release"
 
-pytestmark = pytest.mark.xdist_group("release")
-
 
 def cut(out: Path, cache: Path, *more: str, **environment: str) -> None:
     """Cut the release into a folder; the record of the proven cut would be applied otherwise."""

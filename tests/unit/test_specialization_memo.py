@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_reached import BASIC, HEAD, stated, upstream
 
@@ -58,6 +58,7 @@ def cold(rest: str) -> tuple[object, ...]:
     return everything(run(rest, None))
 
 
+@settings(max_examples=settings().max_examples // 5)  # an example is a dozen cuts
 @given(st.lists(st.sampled_from(MANIFESTS), min_size=2, max_size=6))
 def test_what_is_recalled_is_what_specializing_gives(manifests: list[str]) -> None:
     recalled = Recalled()

@@ -22,7 +22,7 @@ These options stand before or after every verb:
 
 def verbs_page(group: click.Group) -> str:
     """All verbs as Markdown, in the order of `--help`."""
-    context = click.Context(group, info_name="python -m builder")
+    context = click.Context(group, info_name="python -m builder", **group.context_settings)
     shared = [p for p in group.params if isinstance(p, click.Option) and p.name not in ("version", "debug")]
     names = {option.name for option in shared}
     parts = [_HEAD + _options(context, shared)]

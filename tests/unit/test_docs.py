@@ -299,9 +299,10 @@ def test_every_command_of_a_page_is_one_or_the_page_says_that_it_is_not_tried(pa
             else:
                 program, *rest = words[:3]
                 assert program in ("python", ".venv/bin/python") and rest == ["-m", "builder"], command
-                verb = cli.get_command(click.Context(cli), words[3])
+                group = click.Context(cli, **cli.context_settings)
+                verb = cli.get_command(group, words[3])
                 assert verb is not None, command
-                verb.make_context(words[3], words[4:])  # raises for an option that there is not
+                verb.make_context(words[3], words[4:], parent=group)  # raises for an option that there is not
 
 
 def test_the_command_that_checks_the_manifest_finds_it_in_order() -> None:

@@ -14,6 +14,8 @@ from builder.cli import options, output, stages
 from builder.emit import report_html
 from builder.errors import fail
 from builder.pipeline import build, tools
+from builder.pipeline.answers import foreign
+from builder.pipeline.answers.context import Context
 
 
 @click.command("report")
@@ -22,12 +24,21 @@ from builder.pipeline import build, tools
     "--to", type=click.Path(path_type=Path), default=report_html.NAME, show_default=True, metavar="FILE",
     help="The file to write; `-` is stdout.",
 )  # fmt: skip
-def command(to: Path, **shared: Any) -> None:
+@click.option(
+    "--foreign", "foreign_only", is_flag=True,
+    help="Print what stays under the names of models that left, as a Markdown table, and write nothing.",
+)  # fmt: skip
+def command(to: Path, foreign_only: bool, **shared: Any) -> None:
     """Write report.html of a build of UPSTREAM: the file that `dist` puts beside the tree."""
     gc.disable()
     request = options.ask(**shared)
     upstream = options.resolve(request)
     done = stages.recalled_outcome(request, upstream)
+    if foreign_only:
+        output.stage("")
+        context = Context.of(done, request.manifest)
+        click.echo("\n".join(foreign.table(foreign.foreign(context, done.figures.rows))))
+        return
     output.stage("packing")
     result, _ = build.assemble(done, upstream, request.manifest, request.without, tools.versions())
     page = result.files[report_html.NAME]

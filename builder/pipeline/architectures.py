@@ -33,30 +33,34 @@ def facts_of(manifest: Manifest, upstream: Snapshot, decided: Pruned) -> Facts:
 
 
 def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> frozenset[str]:
-    """The names of the architectures of the model files among `paths`, as the manifest's tables say, or as
-    the files do under the adapter's `ENTRY`. Raises BuildError R009 for a table that cannot be read."""
-    chosen = set(paths)
-    if manifest.roots.tables:
-        return frozenset(name for name, path in rows(upstream, manifest) if path in chosen)
-    return frozenset().union(*_registered(upstream, chosen, manifest).values())
+    """The names of the architectures of the model files among `paths`. Raises as `registered` does."""
+    return frozenset().union(*registered(upstream, paths, manifest).values())
 
 
 def model_files(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> set[str]:
     """Those of the paths that register an architecture; the others hold what models share."""
+    return set(registered(upstream, paths, manifest))
+
+
+def registered(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> dict[str, set[str]]:
+    """path -> the architectures that the model file registers, for each that registers some.
+
+    The manifest's tables say which, or the files do under the adapter's `ENTRY`. Raises BuildError R009 for a
+    table that cannot be read.
+    """
+    named: dict[str, set[str]] = {}
     if manifest.roots.tables:
-        return {path for _, path in rows(upstream, manifest)}.intersection(paths)
-    return set(_registered(upstream, paths, manifest))
-
-
-def _registered(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> dict[str, set[str]]:
-    """path -> the architectures that the model file registers, for each that registers some."""
+        chosen = set(paths)
+        for name, path in rows(upstream, manifest):
+            if path in chosen:
+                named.setdefault(path, set()).add(name)
+        return named
     folder = f"{package_folder(manifest, manifest.roots.model_package)}/"
-    modules = (path for path in paths if path.startswith(folder) and path.endswith(".py"))
-    return {
-        path: names
-        for path in modules
-        if ENTRY.encode() in upstream[path] and (names := _entries(upstream[path], path))
-    }
+    for path in paths:
+        registers = path.startswith(folder) and path.endswith(".py") and ENTRY.encode() in upstream[path]
+        if registers and (names := _entries(upstream[path], path)):
+            named[path] = names
+    return named
 
 
 @remembered

@@ -158,3 +158,9 @@ def _reached(context: Context, module: str) -> tuple[tuple[Step, ...] | None, st
         if steps is not None:
             return steps, start
     return None, "a root"
+
+
+def holder(context: Context, module: str) -> str:
+    """The file that imports or names this module on the shortest way from a root, or "a root"."""
+    steps, start = _reached(context, module)
+    return steps[-1].path if steps else start

@@ -1,0 +1,141 @@
+"""Files that stay although their path has the name of a family of models that left.
+
+The names follow from upstream: the first words of the file of a model that left, as far as its architectures
+begin with the same words. A name says less than the code: such a file may serve the models that stay.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from builder.emit.figures import EXTENSIONS, extension
+from builder.emit.ledger import Row
+from builder.graph.names import module_of
+from builder.pipeline.answers.context import Context
+from builder.pipeline.answers.paths import holder
+from builder.pipeline.architectures import registered
+from builder.select.families import words_of
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """What upstream and the output have under the name of one family, in files and lines of code.
+
+    `largest`: the largest file that stays, and the module that is nearest to it on the way from a root.
+    """
+
+    family: str
+    files_before: int
+    files_after: int
+    lines_before: int
+    lines_after: int
+    largest: str = ""
+    held_by: str = ""
+
+
+def foreign(context: Context, rows: Iterable[Row]) -> tuple[Foreign, ...]:
+    """Every family that left and of which a file of code stays, the largest first."""
+    names = families(context)
+    by_family: dict[str, list[Row]] = {}
+    for row in rows:
+        if extension(row.path) in EXTENSIONS and (family := _family(row.path, names)):
+            by_family.setdefault(family, []).append(row)
+    counted = [_counted(context, family, some) for family, some in by_family.items()]
+    return tuple(sorted(filter(_stays, counted), key=lambda one: (-one.lines_after, one.family)))
+
+
+def _stays(family: Foreign) -> bool:
+    return family.files_after > 0
+
+
+def families(context: Context) -> frozenset[tuple[str, ...]]:
+    """The names of the families of models that left, as words."""
+    cut, manifest = context.cut, context.manifest
+    stay = registered(cut.upstream, cut.decided.kept, manifest)
+    # what the models that stay import is no family's: torch, an embedding
+    general = {word for path in stay for name in imported(cut.upstream[path]) for word in words_of(name)}
+    kept = [words_of(_stem(path)) for path in stay]
+    names = set()
+    for path, architectures in registered(cut.upstream, cut.decided.removed, manifest).items():
+        words = words_of(_stem(path))
+        for length in range(1, len(words) + 1):
+            name = (*words[: length - 1], _plain(words[length - 1]))
+            if any(_begins(other, name) for other in kept):
+                continue
+            if any(arch.lower().startswith("".join(name)) for arch in architectures):
+                names.add(name)
+            break
+    return frozenset(name for name in names if not general.issuperset(name))
+
+
+def table(families: Iterable[Foreign]) -> Iterator[str]:
+    """The families as the rows of a Markdown table, with their sum."""
+    rows = list(families)
+    yield "| family | files | lines | files that stay | lines that stay | largest | needed by |"
+    yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
+    for one in (*rows, _sum(rows)):
+        numbers = (one.files_before, one.lines_before, one.files_after, one.lines_after)
+        cells = (one.family, *(f"{number:,}" for number in numbers), one.largest, one.held_by)
+        yield f"| {' | '.join(cells)} |"
+
+
+def _sum(rows: Iterable[Foreign]) -> Foreign:
+    rows = list(rows)
+    return Foreign(
+        "all",
+        sum(one.files_before for one in rows),
+        sum(one.files_after for one in rows),
+        sum(one.lines_before for one in rows),
+        sum(one.lines_after for one in rows),
+    )
+
+
+def _counted(context: Context, family: str, rows: Iterable[Row]) -> Foreign:
+    rows = list(rows)
+    staying = [row for row in rows if row.verdict != "removed"]
+    largest = max(staying, key=lambda row: row.lines_after or 0).path if staying else ""
+    module = module_of(largest, context.manifest.packages)
+    return Foreign(
+        family,
+        len(rows),
+        len(staying),
+        sum(row.lines_before or 0 for row in rows),
+        sum(row.lines_after or 0 for row in staying),
+        largest,
+        holder(context, module) if module else context.cut.decided.named.get(largest, ""),
+    )
+
+
+def _family(path: str, names: frozenset[tuple[str, ...]]) -> str | None:
+    """The first family that a folder or the file of a path is named after."""
+    for part in path.split("/"):
+        words = words_of(part.partition(".")[0])
+        for at in range(len(words)):
+            for end in range(at + 1, len(words) + 1):
+                if (name := (*words[at : end - 1], _plain(words[end - 1]))) in names:
+                    return "_".join(name)
+    return None
+
+
+def _plain(word: str) -> str:
+    """A word without the version at its end: `qwen3` is `qwen`; `v4` stays."""
+    plain = word.rstrip("0123456789")
+    return plain if len(plain) > 1 else word
+
+
+def _begins(words: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    start = words[: len(name)]
+    return (*start[:-1], _plain(start[-1])) == name
+
+
+def imported(data: bytes) -> Iterator[str]:
+    """The names and modules that a file of Python imports from outside of its package."""
+    for node in ast.walk(ast.parse(data)):
+        if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
+            yield from (alias.name for alias in node.names)
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]

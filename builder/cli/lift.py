@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from builder.cli import options, output
+from builder.cli import options, output, stages
 from builder.errors import fail
 from builder.lift import folder as folders
 from builder.lift import report
@@ -97,7 +97,7 @@ def _lift(
     output.stage(f"comparing {report.named(old)} with {report.named(new)}")
     result = survey(
         (old, snapshot(old)), (new, snapshot(new)), request.manifest, between(old, new),
-        read_schema(request.root), decisions,
+        read_schema(request.root), decisions, stages.gone(replace(request, upstream=old.spec), old),
     )  # fmt: skip
     output.stage("writing")
     _write(folder, result, decisions)

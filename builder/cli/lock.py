@@ -5,16 +5,22 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
+from packaging.version import Version
 
+from builder.analysis.indexed_tree import IndexedTree
 from builder.cli import options, output, stages
 from builder.cli.options import Request
 from builder.errors import BuildError, Problem
+from builder.lift.returned import gone, returned
 from builder.manifest.model import DEFAULT_SCOPE
 from builder.manifest.named_scopes import choose
+from builder.manifest.spans import version
 from builder.pipeline import build, tools
+from builder.pipeline.answers.answer import listed, plural
+from builder.pipeline.ranges import about
 
 
 @click.command("lock")
@@ -30,9 +36,10 @@ def command(with_record: bool, **shared: Any) -> None:
     request = options.ask(**shared)
     wanted = [request] if shared.get("upstream") else list(_proven(request))
     problems: list[Problem] = []
+    before: _Before | None = None
     for one in wanted:
         try:
-            _prove(one, with_record)
+            before = _prove(one, with_record, before)
         except BuildError as error:  # go on: the others may succeed
             problems += error.problems
     if problems:
@@ -50,8 +57,25 @@ def _proven(request: Request) -> Iterator[Request]:
             yield from _proven(replace(request, manifest=choose(request.whole or manifest, name)))
 
 
-def _prove(request: Request, with_record: bool) -> None:
-    """Build one upstream and record it. Raises BuildError."""
+class _Before(NamedTuple):
+    """The pin that was proven before another one, and what left there."""
+
+    pin: str
+    scope: str
+    version: Version | None
+    gone: frozenset[str]
+
+    def warn(self, now: _Before, after: IndexedTree) -> None:
+        """Say what left here and stays in a later version of the same scope."""
+        later = self.version and now.version and self.version < now.version
+        back = returned(self.gone, after) if later and self.scope == now.scope else {}
+        if back:
+            names = listed((name.rpartition(".")[2] for name in back), 6)
+            output.note(f"back    {plural(len(back), 'definition')} that left at {self.pin}: {names}")
+
+
+def _prove(request: Request, with_record: bool, before: _Before | None) -> _Before:
+    """Build one upstream and record it; warn of what left at the one before. Raises BuildError."""
     manifest, scope = request.manifest, request.manifest.scope_name
     if scope != DEFAULT_SCOPE:
         output.note(f"scope   {scope}")
@@ -60,3 +84,8 @@ def _prove(request: Request, with_record: bool) -> None:
     output.stage("packing")
     _, proof = build.assemble(done, upstream, manifest, request.without, tools.versions())
     output.note(stages.keep_proof(request, upstream, done, proof, with_record))
+    at = version(about(upstream, manifest).version)
+    now = _Before(request.upstream, scope, at, gone(done.cut.before, done.after))
+    if before is not None:
+        before.warn(now, done.after)
+    return now

@@ -11,6 +11,7 @@ from builder.cli import output
 from builder.cli.cache_file import recalled
 from builder.emit import record
 from builder.errors import BuildError
+from builder.lift import returned
 from builder.pipeline import lockfile
 from builder.pipeline import outcome as outcomes
 from builder.pipeline.cut import Cut
@@ -69,10 +70,21 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
     if recall is None:
         with recalled(request.cache) as recall:
             return recalled_outcome(request, upstream, recall)
+    return _known_outcome(request, upstream, recall) or made_outcome(request, upstream, recall)
+
+
+def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
+    """The definitions that left where an upstream was built or proven; None where neither is known."""
+    with recalled(request.cache) as recall:
+        done = _known_outcome(request, upstream, recall)
+        return returned.gone(done.cut.before, done.after) if done else None
+
+
+def _known_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome | None:
+    """The outcome that an earlier build remembered or the lock proves."""
     known = about(upstream, request.manifest, request.off)
     done = outcomes.recall(upstream, request.manifest, known, recall)
-    done = done or _recorded(request, upstream, recall)
-    return done or made_outcome(request, upstream, recall)
+    return done or _recorded(request, upstream, recall)
 
 
 def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outcome:

@@ -37,6 +37,9 @@ def markdown(survey: Survey) -> str:
     parts += _section("New facts, without doubt", [_fact(f) for f in survey.facts if not f.open])
     parts += _section("Overlays over changed code", [_changed(item) for item in survey.overlays])
     parts += _section("Surface", [_surface(d) for d in survey.surface])
+    parts += _section(
+        "Left before, and stays now", [f"`{n}` ({p})" for n, p in (survey.returned or {}).items()]
+    )
     parts += _section("Dependencies", [_dependency(d) for d in survey.dependencies])
     rest = [p for p in survey.build_problems if not _is_told(p, survey)]
     parts += _section("What else stops the build", [_row(p, survey) for p in rest], most=None)
@@ -76,6 +79,12 @@ def summary(survey: Survey) -> list[str]:
         lines.append(f"The build has {counted(len(survey.build_problems), 'problem')} ({', '.join(codes)}).")
     else:
         lines.append("The build passes every gate.")
+    if survey.returned is None:
+        lines.append(f"What left at {survey.old.spec} and stays now is not known: build it first (`dist`).")
+    elif survey.returned:
+        lines.append(
+            f"{counted(len(survey.returned), 'definition')} left at {survey.old.spec} and would stay now."
+        )
     if survey.proposed is not None:
         lines.append(
             f"The proposal makes {counted(len(survey.proposed.proposals), 'change')}; "
@@ -174,6 +183,7 @@ def record(survey: Survey) -> dict[str, Any]:
              "place": d.place, "detail": d.detail}
             for d in survey.surface
         ],
+        "returned": survey.returned and dict(survey.returned),
         "dependencies": [
             {"change": d.change, "project": d.project, "name": d.name, "before": d.before,
              "after": d.after, "open": d.open}

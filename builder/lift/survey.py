@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
@@ -20,6 +20,7 @@ from builder.lift.lost import Lost, Sides
 from builder.lift.markers import learn
 from builder.lift.overlays import Changed
 from builder.lift.predicates import NewFact
+from builder.lift.returned import returned
 from builder.lift.surface import Dependency, Difference
 from builder.lift.trial import Trial, matched, trial
 from builder.manifest.documents import SCOPE, is_part
@@ -88,6 +89,7 @@ class Survey:
     decided: tuple[tuple[Question, Decision], ...]
     proposed: Proposed | None
     causes: Mapping[Problem, Commit] = field(default_factory=dict)  # the commit that caused a gate's problem
+    returned: Mapping[str, str] | None = None  # what left at the old upstream and stays now; None: not known
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -102,19 +104,23 @@ def survey(
     history: History,
     schema: Mapping[str, object],
     decisions: Sequence[Decision] = (),
+    gone: Collection[str] | None = None,
 ) -> Survey:
-    """Try the manifest on the new upstream; compare with the old one and find the causes."""
+    """Try the manifest on the new upstream; compare with the old one and find the causes.
+
+    `gone`: the definitions that left at the old upstream, if they are known.
+    """
     between = versions.step(old[0], new[0], manifest)
     known = versions.known(new[0], manifest, between)
     recall = Recalled()  # the trial of the proposals differs little from the first
-    found = _compare(old[1], new[1], manifest, history, about(old[0], manifest), known, recall)
+    found = _compare(old[1], new[1], manifest, history, about(old[0], manifest), known, recall, gone)
     asked = [*_questions(found.arrivals, found.facts, found.dependencies, found.overlays)]
     decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
     questions = tuple(q for q in asked if _decision(q, decisions) is None)
     return Survey(
         old[0], new[0], manifest, history, found.problems, found.lost, found.arrivals, found.facts,
         found.overlays, found.surface, found.dependencies, questions, tuple(decided),
-        _proposed(manifest, new, between, schema, found, questions, recall), found.causes,
+        _proposed(manifest, new, between, schema, found, questions, recall), found.causes, found.returned,
     )  # fmt: skip
 
 
@@ -130,6 +136,7 @@ class _Comparison:
     surface: tuple[Difference, ...]
     dependencies: tuple[Dependency, ...]
     causes: Mapping[Problem, Commit]
+    returned: Mapping[str, str] | None
 
 
 def _compare(
@@ -140,6 +147,7 @@ def _compare(
     then: About,
     known: About,
     recall: Recalled,
+    gone: Collection[str] | None,
 ) -> _Comparison:
     """Compare two upstreams; `then` and `known` are what is known of the old one and of the new one."""
     before, edited = _old_side(old, manifest, then, recall)
@@ -166,6 +174,7 @@ def _compare(
         done.problems, lost, arrived, tuple(facts), tuple(over),
         tuple(differences), tuple(surface.dependencies(old, new, output, manifest)),
         _causes(done, lost, new, history),
+        returned(gone, done.after) if gone is not None and done.after else None,
     )  # fmt: skip
 
 

@@ -442,3 +442,40 @@ def test_a_pin_is_said_to_be_one_at_once(later: Later) -> None:
     done = later.world.good("lift", "seed")
     assert done.stderr.endswith("'seed' is a pin of the manifest already: there is nothing to lift.\n")
     assert not (later.world.home / "lift").exists()
+
+
+# -- what left before, and stays now
+
+ATTENTION = "python/acme/layers/attention.py"
+USED_AGAIN = (
+    ("    return BY_NAME[name]\n", "    return score(BY_NAME[name])\n"),
+    ("    return Fancy(fancy.x)\n", "    return fancy\n"),
+)
+
+
+def test_what_left_at_the_old_upstream_and_stays_at_the_new_one_is_told(later: Later) -> None:
+    later.world.good("dist")
+    later.then("Score (#3)", edited(later.files, ATTENTION, *USED_AGAIN))
+    status, found = later.lift()
+    (name, place), *others = found["returned"].items()
+    assert (status, name, others) == (0, "acme.layers.attention.score", [])
+    assert place.startswith(f"{ATTENTION}:")
+    assert "1 definition left at seed and would stay now." in found["summary"]
+    assert f"- `{name}` ({place})" in (later.folder / "report.md").read_text("utf-8")
+
+
+def test_a_lift_from_an_upstream_that_nobody_built_says_that_this_is_not_known(later: Later) -> None:
+    later.then("Score (#3)", edited(later.files, ATTENTION, *USED_AGAIN))
+    _, found = later.lift()
+    assert found["returned"] is None
+    assert any(line.startswith("What left at seed and stays now is not known") for line in found["summary"])
+
+
+def test_lock_warns_of_what_left_at_the_version_before(later: Later) -> None:
+    tip = later.then("Score (#3)", edited(later.files, ATTENTION, *USED_AGAIN))
+    gone = later.manifest.partition("    gone: ")[2].partition("\n")[0]
+    pins = f'    next: {{commit: "{tip}", version: 1.2.4}}\n    gone: {gone}'
+    later.world.change(f"    gone: {gone}", pins)
+    assert "back    1 definition that left at seed: score" in later.world.run("lock").stderr
+    later.world.change("version: 1.2.4}", "version: 1.2.2}")
+    assert "back " not in later.world.run("lock").stderr

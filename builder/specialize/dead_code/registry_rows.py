@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import NamedTuple, cast
 
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.cleanup import Cleaned
@@ -32,12 +32,11 @@ Values = Mapping[str, ast.expr | None]
 _STRIPS = {"lstrip": str.lstrip, "rstrip": str.rstrip, "strip": str.strip}
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """A place at which the program asks a registry. `key`: None where it cannot be told."""
 
     unit: Unit
-    node: ast.AST
+    node: ast.expr | ast.alias
     key: str | None
 
 
@@ -45,11 +44,8 @@ def leaving(world: SpecializerWorld, links: ImportIndex, frozen: frozenset[str])
     """What takes the rows away that nothing asks for, or whose target is gone."""
     cleaned = Cleaned()
     for registry in world.facts.registries:
-        asks = list(_asks(world, registry))
-        if any(ask.key is None for ask in asks):
-            continue
-        keys = {ask.key for ask in asks if ask.key is not None}
-        for unit in _with_rows(world, registry):
+        keys = {ask.key for ask in _asks(world, registry)}
+        for unit in _with_rows(world, registry) if None not in keys else ():
             for op in _Rows(world, registry, unit, keys, links).ops() if unit.path not in frozen else ():
                 cleaned.ops[unit.path].append(op)
                 if isinstance(op, Remove):
@@ -62,22 +58,27 @@ def leaving(world: SpecializerWorld, links: ImportIndex, frozen: frozenset[str])
 def unclear(world: SpecializerWorld) -> Iterator[tuple[str, int, str]]:
     """Path, line and sentence of each place because of which all rows of a registry stay."""
     for registry in world.facts.registries:
-        for ask in _asks(world, registry):
-            if ask.key is None:
-                line = getattr(ask.node, "lineno", 1)
-                yield ask.unit.path, line, f"all rows of {registry.row} stay: what is asked for is unknown"
+        sentence = f"all rows of {registry.row} stay: what is asked for cannot be told"
+        for unit, node, key in _asks(world, registry):
+            if key is None:
+                yield unit.path, node.lineno, sentence
 
 
 def with_wrappers(world: SpecializerWorld) -> Facts:
-    """The facts, with the functions beside rows that ask for one: nothing calls them but by their names."""
-    found = {
-        f"{ask.unit.name}.{around.name}"
-        for registry in world.facts.registries
-        for modules in [{unit.name for unit in _with_rows(world, registry)}]
-        for ask in _asks(world, registry)
-        if ask.key is not None and ask.unit.name in modules
-        if isinstance(around := definition_around(ask.unit, ask.node), Function) and not around.decorator_list
-    }
+    """The facts, with the functions beside rows that ask for one: nothing calls them but by their names.
+
+    Not one that is the target of a row.
+    """
+    found: set[str] = set()
+    for registry in world.facts.registries:
+        units = {unit.name: unit.text for unit in _with_rows(world, registry)}
+        for unit, node, key in _asks(world, registry):
+            around = definition_around(unit, node)
+            if key is None or unit.name not in units or not isinstance(around, Function):
+                continue
+            target = f"{unit.name}:{around.name}".encode()
+            if not around.decorator_list and not any(target in text for text in units.values()):
+                found.add(f"{unit.name}.{around.name}")
     return replace(world.facts, uncalled=world.facts.uncalled | found) if found else world.facts
 
 
@@ -85,8 +86,7 @@ def _with_rows(world: SpecializerWorld, registry: Registry) -> Iterator[Unit]:
     """The files with a statement at the top that registers rows."""
     for path in sorted(world.words.holding([registry.row.rpartition(".")[2].encode()])):
         unit = world.unit(path)
-        evaluator = Evaluator(world, unit)
-        if any(_rows_of(evaluator, registry, stmt) for stmt in unit.module.tree.body):
+        if any(_rows_of(Evaluator(world, unit), registry, stmt) for stmt in unit.module.tree.body):
             yield unit
 
 
@@ -94,57 +94,45 @@ def _with_rows(world: SpecializerWorld, registry: Registry) -> Iterator[Unit]:
 
 
 def _asks(world: SpecializerWorld, registry: Registry) -> Iterator[Ask]:
-    for function in sorted(registry.asked_by):
-        for unit, node, parent in _uses(world, function):
-            called = isinstance(parent, ast.Call) and parent.func is node
-            argument = _argument(parent, registry.key) if called else None
-            key = argument.value if isinstance(argument, ast.Constant) else None
-            if not (argument is not None and _hands_on(registry, unit, node, argument)):
-                yield Ask(unit, node, key if isinstance(key, str) else None)
+    for unit, node in (use for function in sorted(registry.asked_by) for use in _uses(world, function)):
+        call = unit.module.parents.get(node)
+        given: list[ast.expr] = []
+        if isinstance(call, ast.Call) and call.func is node:
+            given = [*call.args, *(each.value for each in call.keywords if each.arg == registry.key)]
+        key = given[0].value if given and isinstance(given[0], ast.Constant) else None
+        if not given or not _hands_on(registry, unit, given[0]):
+            yield Ask(unit, node, key if isinstance(key, str) else None)
     own = {*registry.asked_by, registry.registered_by}
-    for unit, node, _ in _uses(world, registry.held_by):
+    for unit, node in _uses(world, registry.held_by):
         if f"{unit.name}.{scope_around(unit, node).qualname}" not in own:
             yield Ask(unit, node, None)
 
 
-def _uses(world: SpecializerWorld, qualified: str) -> Iterator[tuple[Unit, ast.AST, ast.AST | None]]:
-    """Where the program reads a name of a module, or imports it under another one, and what is above."""
+def _uses(world: SpecializerWorld, qualified: str) -> Iterator[tuple[Unit, ast.expr | ast.alias]]:
+    """Where the program reads a name of a module, or imports it under another one."""
     last = qualified.rpartition(".")[2]
     for path in sorted(world.words.holding([last.encode()])):
         unit = world.unit(path)
-        evaluator, parents = Evaluator(world, unit), unit.module.parents
         for node in nodes_on(unit, last):
-            parent, meant = parents.get(node), None
-            if isinstance(node, ast.alias) and node.name == last and node.asname not in (None, last):
-                source = unit.absolute(parent) if isinstance(parent, ast.ImportFrom) else ""
-                meant = world.canonical(source, last)
-            elif last in (getattr(node, "id", None), getattr(node, "attr", None)) and _is_read(node):
-                meant = evaluator.qualified(cast(ast.expr, node), scope_around(unit, node))
-            if meant == qualified:
-                yield unit, node, parent
+            if isinstance(node, ast.alias):
+                above = unit.module.parents.get(node)
+                source = unit.absolute(above) if isinstance(above, ast.ImportFrom) else ""
+                renamed = node.name == last and node.asname not in (None, last)
+                if renamed and world.canonical(source, last) == qualified:
+                    yield unit, node
+            elif last in (getattr(node, "id", ""), getattr(node, "attr", "")):
+                read, scope = cast(ast.Name | ast.Attribute, node), scope_around(unit, node)
+                meant = Evaluator(world, unit).qualified(read, scope)
+                if isinstance(read.ctx, ast.Load) and meant == qualified:
+                    yield unit, read
 
 
-def _is_read(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Load)
-
-
-def _argument(call: ast.AST | None, key: str) -> ast.expr | None:
-    """What is asked for: the first argument, or the one that is called like the key."""
-    if not isinstance(call, ast.Call):
-        return None
-    named = (keyword.value for keyword in call.keywords if keyword.arg == key)
-    return call.args[0] if call.args else next(named, None)
-
-
-def _hands_on(registry: Registry, unit: Unit, node: ast.AST, argument: ast.expr) -> bool:
-    """Does a function that is asked itself ask for what it was asked for?"""
-    scope = scope_around(unit, node)
-    if f"{unit.name}.{scope.qualname}" not in registry.asked_by or not isinstance(scope.node, Function):
-        return False
-    given = scope.node.args
-    return getattr(argument, "id", None) in {
-        a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)
-    }
+def _hands_on(registry: Registry, unit: Unit, argument: ast.expr) -> bool:
+    """Does a function that is asked itself ask for its own parameter?"""
+    scope = scope_around(unit, argument)
+    owner = scope.find(argument.id) if isinstance(argument, ast.Name) else None
+    kinds = [binding.kind for binding in owner.names[argument.id]] if owner is scope else []  # type: ignore[attr-defined]
+    return kinds == ["parameter"] and f"{unit.name}.{scope.qualname}" in registry.asked_by
 
 
 # -- rows -------------------------------------------------------------------------------------------------
@@ -155,115 +143,106 @@ def _rows_of(evaluator: Evaluator, registry: Registry, stmt: ast.stmt) -> list[a
     if isinstance(stmt, ast.For) and not stmt.orelse:
         inner = [_rows_of(evaluator, registry, each) for each in stmt.body]
         return [row for rows in inner for row in rows] if all(inner) else []
-    call = stmt.value if isinstance(stmt, ast.Expr) else None
-    if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords:
+    call, root = getattr(stmt, "value", None), evaluator.unit.scopes.root
+    if not isinstance(stmt, ast.Expr) or not isinstance(call, ast.Call) or len(call.args) != 1:
         return []
-    row, root = call.args[0], evaluator.unit.scopes.root
-    return (
-        [row]
-        if isinstance(row, ast.Call)
-        and not row.args
-        and evaluator.qualified(call.func, root) == registry.registered_by
-        and evaluator.qualified(row.func, root) == registry.row
-        else []
-    )
+    row = call.args[0]
+    if call.keywords or not isinstance(row, ast.Call) or row.args:
+        return []
+    named = evaluator.qualified(call.func, root), evaluator.qualified(row.func, root)
+    return [row] if named == (registry.registered_by, registry.row) else []
 
 
+@dataclass
 class _Rows:
     """The rows of one file."""
 
-    def __init__(
-        self,
-        world: SpecializerWorld,
-        registry: Registry,
-        unit: Unit,
-        keys: set[str],
-        links: ImportIndex,
-    ) -> None:
-        self._world = world
-        self._registry = registry
-        self._unit = unit
-        self._keys = keys
-        self._links = links
-        self._evaluator = Evaluator(world, unit)
-        self._body = unit.module.tree.body
-        self._names: defaultdict[str, list[ast.Name]] = defaultdict(list)
-        for node in ast.walk(unit.module.tree):
+    world: SpecializerWorld
+    registry: Registry
+    unit: Unit
+    keys: set[str | None]
+    links: ImportIndex
+
+    def __post_init__(self) -> None:
+        body = self.unit.module.tree.body
+        self.evaluator = Evaluator(self.world, self.unit)
+        self.pairs = list(zip(body, [*body[1:], None], strict=True))
+        self.names: defaultdict[str, list[ast.Name]] = defaultdict(list)
+        for node in ast.walk(self.unit.module.tree):
             if isinstance(node, ast.Name):
-                self._names[node.id].append(node)
+                self.names[node.id].append(node)
+        #: names at the top that are bound once
+        self.constants = {
+            name: stmt
+            for stmt in body
+            if isinstance(stmt, (ast.Assign, ast.AnnAssign)) and len(_stores(stmt)) == 1
+            for name in _stores(stmt)
+            if len(self.unit.scopes.root.names.get(name, ())) == 1
+        }
+        self.values = {name: stmt.value for name, stmt in self.constants.items()}
 
     def ops(self) -> Iterator[Op]:
-        for stmt, after in zip(self._body, [*self._body[1:], None], strict=True):
-            if not _rows_of(self._evaluator, self._registry, stmt):
+        for stmt, after in self.pairs:
+            if not _rows_of(self.evaluator, self.registry, stmt):
                 continue
             if not isinstance(stmt, ast.For):
-                if self._leaves(stmt, {}):
+                if self.leaves(stmt, self.values):
                     yield Remove(stmt)
                 continue
-            constant, listed = self._over(stmt)
-            elements = listed.elts if listed is not None else []
-            gone = [index for index, each in enumerate(elements) if self._turn_leaves(stmt, each, {})]
-            if not gone or not all(map(self._is_of_loop, self._named(_stores(stmt)))):
+            constant = self.constant_of(stmt)
+            listed = constant.value if constant is not None else stmt.iter
+            elements = listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else []
+            gone = [n for n, each in enumerate(elements) if self.turn_leaves(stmt, each, self.values)]
+            if not gone or self.used_elsewhere(stmt):
                 continue
             if len(gone) < len(elements):
-                yield from (DropItem(listed, "elts", index) for index in gone if listed is not None)
+                yield from (DropItem(cast(ast.expr, listed), "elts", index) for index in gone)
                 continue
-            yield from (Remove(each) for each in (stmt, constant) if each is not None)
-            if after is not None and _deletes(after, stmt):
-                yield Remove(after)
+            also = after if after is not None and _deletes(after, stmt) else None
+            yield from (Remove(each) for each in (constant, stmt, also) if each is not None)
 
-    def _named(self, names: Iterable[str]) -> list[ast.Name]:
-        return [node for name in names for node in self._names[name]]
-
-    def _is_of_loop(self, name: ast.Name) -> bool:
-        """Is a variable used in a loop at the top that binds it, or in the `del` after that loop?"""
-        parents, around = self._unit.module.parents, cast(ast.AST, name)
-        while isinstance(above := parents.get(around), ast.AST) and above is not self._unit.module.tree:
-            around = above
-        at = next(index for index, stmt in enumerate(self._body) if stmt is around)
-        loops = [stmt for stmt in self._body[max(at - 1, 0) : at + 1] if isinstance(stmt, ast.For)]
+    def used_elsewhere(self, loop: ast.For) -> bool:
+        """Is a variable used but in loops at the top that bind it, and in the `del` after each?"""
+        own = []
+        for stmt, after in self.pairs:
+            if isinstance(stmt, ast.For):
+                last = after if after is not None and _deletes(after, stmt) else stmt
+                own.append((_stores(stmt), stmt.lineno, last.end_lineno or 0))
         return any(
-            name.id in _stores(loop) and (loop is around or _deletes(self._body[at], loop)) for loop in loops
+            not any(name in bound and low <= node.lineno <= high for bound, low, high in own)
+            for name in _stores(loop)
+            for node in self.names[name]
         )
 
-    def _over(self, loop: ast.For) -> tuple[ast.stmt | None, ast.List | ast.Tuple | None]:
-        """What a loop goes over: the statement that holds the constants for it alone, if a name does, and
-        the constants."""
-        listed: ast.expr | None = loop.iter
-        constant = None
-        if isinstance(listed, ast.Name):
-            name = listed.id
-            alone = name.startswith("_") and len(self._names[name]) == 2
-            if alone and not self._links.takers(self._unit.name, name):
-                constant = next((stmt for stmt in self._body if _binds(stmt, name)), None)
-            listed = getattr(constant, "value", None)
-        return constant, listed if isinstance(listed, (ast.List, ast.Tuple)) else None
+    def constant_of(self, loop: ast.For) -> ast.Assign | ast.AnnAssign | None:
+        """The statement that holds what a loop goes over, for it alone."""
+        name = loop.iter.id if isinstance(loop.iter, ast.Name) else ""
+        alone = name.startswith("_") and len(self.names[name]) == 2
+        return None if not alone or self.links.takers(self.unit.name, name) else self.constants.get(name)
 
-    def _turn_leaves(self, loop: ast.For, element: ast.expr, values: Values) -> bool:
+    def turn_leaves(self, loop: ast.For, element: ast.expr, values: Values) -> bool:
         """Do all rows of one turn of a loop leave?"""
         known = {**values, **_bound(loop.target, element)}
         for stmt in loop.body:
-            if not isinstance(stmt, ast.For):
-                if not self._leaves(stmt, known):
+            if isinstance(stmt, ast.For):
+                listed = known.get(stmt.iter.id) if isinstance(stmt.iter, ast.Name) else stmt.iter
+                if not isinstance(listed, (ast.List, ast.Tuple)):
                     return False
-                continue
-            listed = known.get(stmt.iter.id) if isinstance(stmt.iter, ast.Name) else stmt.iter
-            if not isinstance(listed, (ast.List, ast.Tuple)):
-                return False
-            if not all(self._turn_leaves(stmt, each, known) for each in listed.elts):
+                if not all(self.turn_leaves(stmt, each, known) for each in listed.elts):
+                    return False
+            elif not self.leaves(stmt, known):
                 return False
         return True
 
-    def _leaves(self, stmt: ast.stmt, values: Values) -> bool:
-        (row,) = _rows_of(self._evaluator, self._registry, stmt)
+    def leaves(self, stmt: ast.stmt, values: Values) -> bool:
+        (row,) = _rows_of(self.evaluator, self.registry, stmt)
         fields = {keyword.arg: _text(keyword.value, values) for keyword in row.keywords}
-        key, target = fields.get(self._registry.key), fields.get(self._registry.target)
-        return key is not None and (key not in self._keys or (target is not None and self._gone(target)))
+        key, target = fields.get(self.registry.key), fields.get(self.registry.target)
+        return key is not None and (key not in self.keys or (target is not None and self.gone(target)))
 
-    def _gone(self, target: str) -> bool:
+    def gone(self, target: str) -> bool:
         """Is the module gone, or what is taken of it (`package.module:Class.method`)?"""
-        module, _, name = target.partition(":")
-        world = self._world
+        (module, _, name), world = target.partition(":"), self.world
         if module in world.removed_files or world.module_gone(module) is not None:
             return True
         return module in world.paths and isinstance(world.canonical(module, name.partition(".")[0]), Gone)
@@ -279,22 +258,16 @@ def _deletes(stmt: ast.stmt, loop: ast.For) -> bool:
     return isinstance(stmt, ast.Delete) and {getattr(t, "id", "") for t in stmt.targets} <= _stores(loop)
 
 
-def _binds(stmt: ast.stmt, name: str) -> bool:
-    """Does a statement give a value to this name, and to no other?"""
-    return isinstance(stmt, (ast.Assign, ast.AnnAssign)) and _stores(stmt) == {name}
-
-
 def _bound(target: ast.expr, value: ast.expr | None) -> dict[str, ast.expr | None]:
     """What a loop binds to its variables in one turn."""
     if isinstance(target, ast.Name):
         return {target.id: value}
-    if isinstance(target, ast.Tuple):
-        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else ()
-        if len(parts) != len(target.elts):
-            return {node.id: None for node in ast.walk(target) if isinstance(node, ast.Name)}
-        found = [_bound(each, part) for each, part in zip(target.elts, parts, strict=True)]
-        return {name: part for some in found for name, part in some.items()}
-    return {}
+    names = target.elts if isinstance(target, ast.Tuple) else []
+    parts: list[ast.expr] | list[None] = [None] * len(names)
+    if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(names):
+        parts = value.elts
+    found = [_bound(each, part) for each, part in zip(names, parts, strict=True)]
+    return {name: part for some in found for name, part in some.items()}
 
 
 def _text(node: ast.expr | None, values: Values) -> str | None:

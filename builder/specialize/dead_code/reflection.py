@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -167,21 +166,12 @@ class Reflection:
                 look_ups = self._glances.of(path, unit.text).look_ups
                 sites = dict.fromkeys(LookUps(self._world, unit, self._words).find(look_ups))
                 found = unit.cache["look-ups"] = list(sites)
-            known = [*unit.hidden, *self._lines_of_rows(unit)]
             for site in found:
-                if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in known):
+                if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in unit.hidden):
                     yield path, site
                     if site.owner == "class" and self._passes_on(site.name):
                         # the objects of the class ask others, which may be of any class
                         yield path, replace(site, owner="any")
-
-    def _lines_of_rows(self, unit: Unit) -> Iterator[tuple[int, int]]:
-        """Where the class of a registry's rows stands: a row loads what its own texts name."""
-        for registry in self._world.facts.registries:
-            module, _, name = registry.row.rpartition(".")
-            for stmt in unit.module.tree.body if unit.name == module else ():
-                if isinstance(stmt, ast.ClassDef) and stmt.name == name:
-                    yield stmt.lineno, stmt.end_lineno or stmt.lineno
 
     def _passes_on(self, name: str) -> bool:
         """Does a class, or what it inherits from or what inherits from it, say what an attribute is?"""

@@ -1,9 +1,7 @@
 """Rows of a registry that nothing asks for, and rows whose target is gone: what registers them leaves.
 
-A registry is an inventory of texts: a row says by which key a function is asked for, and in which module the
-function is. Only constants decide: the keys are those that the program asks for, and a row of a loop over
-constants is the row of each of them. Where a key cannot be told, the row stays; where somebody asks by a
-key that cannot be told, all rows stay.
+Only constants decide: the keys are those that the program asks for, and a row of a loop over constants is the
+row of each of them. Where its key cannot be told, a row stays; where one asks by such a key, all rows stay.
 """
 
 from __future__ import annotations
@@ -28,6 +26,8 @@ from builder.specialize.world import SpecializerWorld
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: loop variable -> what it is in one turn; None: that cannot be told
 Values = Mapping[str, ast.expr | None]
+#: methods of a function that `functools.lru_cache` made, which do not call it
+_OF_CACHES = frozenset(["cache_clear", "cache_info"])
 #: methods that make a text of a text
 _STRIPS = {"lstrip": str.lstrip, "rstrip": str.rstrip, "strip": str.strip}
 
@@ -79,7 +79,7 @@ def with_wrappers(world: SpecializerWorld) -> Facts:
             target = f"{unit.name}:{around.name}".encode()
             if not around.decorator_list and not any(target in text for text in units.values()):
                 found.add(f"{unit.name}.{around.name}")
-    return replace(world.facts, uncalled=world.facts.uncalled | found) if found else world.facts
+    return replace(world.facts, uncalled=world.facts.uncalled | found)
 
 
 def _with_rows(world: SpecializerWorld, registry: Registry) -> Iterator[Unit]:
@@ -96,6 +96,8 @@ def _with_rows(world: SpecializerWorld, registry: Registry) -> Iterator[Unit]:
 def _asks(world: SpecializerWorld, registry: Registry) -> Iterator[Ask]:
     for unit, node in (use for function in sorted(registry.asked_by) for use in _uses(world, function)):
         call = unit.module.parents.get(node)
+        if isinstance(call, ast.Attribute) and call.attr in _OF_CACHES:
+            continue
         given: list[ast.expr] = []
         if isinstance(call, ast.Call) and call.func is node:
             given = [*call.args, *(each.value for each in call.keywords if each.arg == registry.key)]
@@ -198,16 +200,16 @@ class _Rows:
             if len(gone) < len(elements):
                 yield from (DropItem(cast(ast.expr, listed), "elts", index) for index in gone)
                 continue
-            also = after if after is not None and _deletes(after, stmt) else None
+            also = after if _deletes(after, stmt) else None
             yield from (Remove(each) for each in (constant, stmt, also) if each is not None)
 
     def used_elsewhere(self, loop: ast.For) -> bool:
         """Is a variable used but in loops at the top that bind it, and in the `del` after each?"""
-        own = []
-        for stmt, after in self.pairs:
-            if isinstance(stmt, ast.For):
-                last = after if after is not None and _deletes(after, stmt) else stmt
-                own.append((_stores(stmt), stmt.lineno, last.end_lineno or 0))
+        own = [
+            (_stores(stmt), stmt.lineno, getattr(after if _deletes(after, stmt) else stmt, "end_lineno", 0))
+            for stmt, after in self.pairs
+            if isinstance(stmt, ast.For)
+        ]
         return any(
             not any(name in bound and low <= node.lineno <= high for bound, low, high in own)
             for name in _stores(loop)
@@ -253,7 +255,7 @@ def _stores(tree: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
-def _deletes(stmt: ast.stmt, loop: ast.For) -> bool:
+def _deletes(stmt: ast.stmt | None, loop: ast.For) -> bool:
     """Does a statement delete variables of a loop, and nothing else?"""
     return isinstance(stmt, ast.Delete) and {getattr(t, "id", "") for t in stmt.targets} <= _stores(loop)
 

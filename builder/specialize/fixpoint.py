@@ -111,7 +111,7 @@ class _Fixpoint:
         self.upstream = program.upstream
         self.names = program.names
         self.removed = program.removed
-        self.facts = policy.facts
+        self.facts = registry_rows.with_wrappers(policy.facts, program.upstream, program.names)
         self.frozen = policy.frozen
         self.removed_files = self.without_files()
         self.memory = Memory()
@@ -152,7 +152,6 @@ class _Fixpoint:
         return self.last_world[1]
 
     def run(self) -> Specialized:
-        self.facts, self.last_world = registry_rows.with_wrappers(self.world()), None
         self.overlaid()
         rows = self.without_rows()  # before anything is found in them that cannot be removed
         # an edit of the manifest may leave a literal condition behind: `if False:`

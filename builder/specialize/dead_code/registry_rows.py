@@ -21,7 +21,7 @@ from builder.specialize.evaluating.facts import Facts, Gone, Registry
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
-from builder.specialize.world import SpecializerWorld
+from builder.specialize.world import Memory, SpecializerWorld
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: loop variable -> what it is in one turn; None: that cannot be told
@@ -64,13 +64,14 @@ def unclear(world: SpecializerWorld) -> Iterator[tuple[str, int, str]]:
                 yield unit.path, node.lineno, sentence
 
 
-def with_wrappers(world: SpecializerWorld) -> Facts:
-    """The facts, with the functions beside rows that ask for one: nothing calls them but by their names.
-
-    Not one that is the target of a row.
-    """
+def with_wrappers(facts: Facts, upstream: Mapping[str, bytes], names: Mapping[str, str]) -> Facts:
+    """The facts, with upstream's functions beside rows that ask for one, and are the target of none: nothing
+    calls them but by their names."""
     found: set[str] = set()
-    for registry in world.facts.registries:
+    for registry in facts.registries:
+        words = [name.rpartition(".")[2].encode() for name in (registry.row, *registry.asked_by)]
+        files = {path: data for path, data in upstream.items() if any(word in data for word in words)}
+        world = SpecializerWorld(files, names, (), facts, Memory(), {}, {})
         units = {unit.name: unit.text for unit in _with_rows(world, registry)}
         for unit, node, key in _asks(world, registry):
             around = definition_around(unit, node)
@@ -79,7 +80,7 @@ def with_wrappers(world: SpecializerWorld) -> Facts:
             target = f"{unit.name}:{around.name}".encode()
             if not around.decorator_list and not any(target in text for text in units.values()):
                 found.add(f"{unit.name}.{around.name}")
-    return replace(world.facts, uncalled=world.facts.uncalled | found)
+    return replace(facts, uncalled=facts.uncalled | found)
 
 
 def _with_rows(world: SpecializerWorld, registry: Registry) -> Iterator[Unit]:

@@ -264,6 +264,11 @@ def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
         names = [item.data for item in methods.each() if isinstance(item.data, str)]
         mark = methods.document.keys.get(methods.path, methods.mark)
         yield Fact("base", base, " ".join(names), mark, batch)
+    for item in view.items("registries"):
+        keys = ("key", "target", "registered_by", "held_by")
+        told = " ".join([*map(item.text, keys), *item.texts("asked_by")])
+        optional, span = item.optional_text("optional"), item.span()
+        yield Fact("registry", item.text("row"), told, item.mark, batch, True, optional, (), span)
 
 
 def _fact(kind: FactKind, name: str, view: View, batch: str, findings: Findings) -> Fact:

@@ -23,6 +23,7 @@ FactKind = Literal[
     "environment-reader",
     "quiet-import",
     "base",
+    "registry",
     "uncalled",
 ]
 
@@ -137,6 +138,7 @@ class Fact:
     quiet-import        external module             True: importing it only defines names
     uncalled            qualified function or method  True: only a name in the code calls it
     base                qualified class of another package  the methods that it may call, by spaces
+    registry    qualified class of a row            what else `registries` states, by spaces
     """
 
     kind: FactKind

@@ -66,6 +66,7 @@ class _Attribution:
         # a file that was only formatted was edited by the manifest
         self.paths = sorted(cut.specialized.files.keys() - cut.specialized.formatted)
         self.tokens = dict(_tokens(cut))
+        self.rows = dict(_rows(cut.manifest))
         self.removed_users = dict(_removed_users(cut))
         self.places: list[_Place] = []
         self.reasons: dict[int, Reasons] = {}  # index of a place -> why it left
@@ -145,6 +146,8 @@ class _Attribution:
         block = place.block
         if block.imports:
             return self.imported(place) or self.named(place, block.head)
+        if not block.definition and (rows := [self.rows[t] for t in block.body if t in self.rows]):
+            return (rows[0],)
         if found := self.named(place, block.head):
             return found
         if block.arm:
@@ -301,6 +304,13 @@ def _tokens(cut: Cut) -> Iterator[tuple[str, Reasons]]:
             reasons_of[f'"{value}'].append(why)
     for name, reasons in reasons_of.items():
         yield name, tuple(reasons)
+
+
+def _rows(manifest: Manifest) -> Iterator[tuple[str, Reason]]:
+    """The name of the class of a registry's rows -> the statement about them."""
+    for fact in (fact for batch in manifest.batches for fact in batch.facts if fact.kind == "registry"):
+        text = f"nothing that stays asks for these rows of {fact.name}"
+        yield fact.name.rpartition(".")[2], Reason(fact.batch, text, fact.mark)
 
 
 def _removed_users(cut: Cut) -> Iterator[tuple[str, Reason]]:

@@ -44,6 +44,9 @@ def _qualified(manifest: Manifest) -> Iterator[tuple[str, str, Fact | Absent]]:
             name = fact.name.rpartition(".")[0] if fact.kind == "attribute" else fact.name.partition(":")[0]
             if fact.kind not in _OF_NO_MODULE and folder_of(name, manifest.packages):
                 yield f"The {fact.kind.replace('-', ' ')}", name, fact
+            for name in str(fact.value).split() if fact.kind == "registry" else ():
+                if folder_of(name, manifest.packages) and "." in name:
+                    yield "The name of a registry", name, fact
         for absent in batch.absent:
             if absent.kind == "symbol" and folder_of(absent.name, manifest.packages):
                 yield "The absent symbol", absent.name, absent

@@ -13,8 +13,8 @@ from builder.parallel import map_parallel
 from builder.source.encoding import encoded, readable
 from builder.specialize import rebinding
 from builder.specialize.checked_edits import CheckedEdits
-from builder.specialize.dead_code import import_effects
-from builder.specialize.dead_code.cleanup import Cleaner
+from builder.specialize.dead_code import import_effects, registry_rows
+from builder.specialize.dead_code.cleanup import Cleaned, Cleaner
 from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.definitions import defined, vanishing
 from builder.specialize.evaluating.facts import KnownValue
@@ -111,7 +111,7 @@ class _Fixpoint:
         self.upstream = program.upstream
         self.names = program.names
         self.removed = program.removed
-        self.facts = policy.facts
+        self.facts = registry_rows.with_wrappers(policy.facts, program.upstream, program.names)
         self.frozen = policy.frozen
         self.removed_files = self.without_files()
         self.memory = Memory()
@@ -153,10 +153,11 @@ class _Fixpoint:
 
     def run(self) -> Specialized:
         self.overlaid()
+        rows = self.without_rows()  # before anything is found in them that cannot be removed
         # an edit of the manifest may leave a literal condition behind: `if False:`
         first = self.files_with(self.facts.needles) | self.importing_gone() | set(self.edited())
         dirty: Dirty = {**self.news()}
-        dirty.update(dict.fromkeys(first))
+        dirty.update(dict.fromkeys(first | rows))
         return self.settle(dirty)
 
     def without_files(self) -> dict[str, bytes]:
@@ -221,10 +222,21 @@ class _Fixpoint:
         What nobody reads cannot decide anything. Only a function that wrote to outer names may have kept
         one from being a constant, and a place that is told must be that of the final text.
         """
-        changed: set[str] = set()
+        changed = self.without_rows()
         world = self.world()
-        cleaned = self.cleaner.round(world, self.edited())
+        changed |= self.take(world, self.cleaner.round(world, self.edited()))
         self.result.rounds += 1
+        self.learn_methods()
+        return changed
+
+    def without_rows(self) -> set[str]:
+        """Take the rows of registries away that nothing asks for; the files to fold again."""
+        world = self.world()
+        return self.take(world, registry_rows.leaving(world, self.links, self.frozen))
+
+    def take(self, world: SpecializerWorld, cleaned: Cleaned) -> set[str]:
+        """Carry out what takes dead code away; the files to fold again."""
+        changed: set[str] = set()
         for path, ops in sorted(cleaned.ops.items()):
             unit, old = world.unit(path), self.files[path]
             data = self.oracle.splice(unit, ops)
@@ -241,7 +253,6 @@ class _Fixpoint:
             self.replace(path, data)
             if imported or self.uncertain.get(path) or _writes(old) != _writes(data):
                 changed.add(path)
-        self.learn_methods()
         return changed
 
     def edited(self) -> list[str]:
@@ -513,7 +524,8 @@ class _Fixpoint:
         self.result.leftovers += sorted(set(hidden_uses(world, hierarchy, self.cleaner.before_unit)))
         self.result.lost = dict(sorted(self.memory.gone.items()))
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]
-        self.result.uncertain = sorted({*self.result.uncertain, *self.cleaner.kept_imports()})
+        told = (*self.cleaner.kept_imports(), *registry_rows.unclear(world))
+        self.result.uncertain = sorted({*self.result.uncertain, *told})
 
     def original(self, path: str) -> bytes:
         """The text whose layout is kept: upstream's, or where it has none the overlay's."""

@@ -10,7 +10,7 @@ from builder.manifest.load import parse
 from builder.manifest.model import Project
 from builder.manifest.statements import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
 from builder.pipeline.specialization_memo import digest_of
-from builder.specialize.evaluating.facts import Facts
+from builder.specialize.evaluating.facts import Facts, Registry
 
 
 def test_the_top_level_is_the_batch_base() -> None:
@@ -50,6 +50,7 @@ facts:
   environment_readers: [a.b.get_flag, {name: get_number, optional: an example}]
   quiet_imports: [torch, google.protobuf]
   bases: {torch.nn.Module: [forward, train]}
+  registries: [{row: a.R, key: op, target: at, registered_by: a.add, held_by: a.all, asked_by: [a.get, a.of]}]
   defaults: {torch.compile: {disable: false}}
   options: [{names: ["*backend*"], absent: [fa3, 4, 0.5, "0.5"]}]
 batches: []
@@ -69,15 +70,18 @@ batches: []
         ("quiet-import", "torch", True, True),
         ("quiet-import", "google.protobuf", True, True),
         ("base", "torch.nn.Module", "forward train", True),
+        ("registry", "a.R", "op at a.add a.all a.get a.of", True),
     ]
     known = Facts.of(manifest(text))
     assert known.environment_readers == {"a.b.get_flag", "get_number"}
     assert known.quiet_imports == {"torch", "google.protobuf"}
+    asked = frozenset(["a.get", "a.of"])
+    assert known.registries == (Registry("a.R", "op", "at", "a.add", "a.all", asked),)
     assert facts[2].optional == "an example"
     assert facts[1] == Fact("predicate", "a.c", True, Mark("manifest.yaml", NEXT + 1, 28), "base", False)
     options = manifest(text).batches[0].options
     assert options == (
-        Option(("*backend*",), ("fa3", 4, 0.5, "0.5"), Mark("manifest.yaml", NEXT + 10, 13), "base"),
+        Option(("*backend*",), ("fa3", 4, 0.5, "0.5"), Mark("manifest.yaml", NEXT + 11, 13), "base"),
     )
 
 

@@ -37,3 +37,17 @@ def test_an_upstream_that_is_no_pin_may_lack_the_module() -> None:
     gone, other = (manifest(facts % name) for name in ("pkg.deep.gone.warm", "pkg.deep.down.flags.cold"))
     assert misplaced_names(snapshot(FILES), gone, is_pin=False) == []
     assert len(misplaced_names(snapshot(FILES), other, is_pin=False)) == 1
+
+
+def test_every_name_of_a_registry_is_looked_for() -> None:
+    stated = (
+        "facts:\n  registries:\n    - {row: pkg.deep.down.flags.warm, key: op, target: name,\n"
+        "       registered_by: pkg.deep.down.flags.warm, held_by: pkg.deep.down.flags.rows,\n"
+        "       asked_by: [pkg.deep.down.flags.warm, pkg.deep.down.flags.cold]}\nbatches: []\n"
+    )
+    told = [p.message for p in misplaced_names(snapshot(FILES), manifest(stated))]
+    home = "pkg.deep.down.flags"
+    assert told == [
+        f"The name of a registry `{home}.{name}` names nothing: `{home}` has no `{name}`."
+        for name in ("rows", "cold")
+    ]

@@ -138,6 +138,8 @@ class Dead:
             self._classes = None  # what leaves looks nothing up any more
         names = list(self._places) if names is None else self._places.keys() & set(names)
         uncalled = {name.rpartition(".")[2].encode() for name in world.facts.uncalled}
+        # an answer of before may be that of a time at which no file that used it was edited
+        self._used = {name: used for name, used in self._used.items() if used or name not in uncalled}
         while names:
             dead: list[tuple[Unit, Definition]] = []
             unreferred = [
@@ -151,6 +153,8 @@ class Dead:
                 name = encoded.decode()
                 proven = self._used[encoded] and not self._formed.holds(name)
                 if proven or encoded in uncalled:
+                    # what only has the name of an uncalled function is found by it in a string, too
+                    proven = proven and not (encoded in uncalled and self._referred(world, encoded, False))
                     dead.extend(self._removable(world, encoded, name, proven))
             names = set()
             for unit, item in dead:

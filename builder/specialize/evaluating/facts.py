@@ -32,6 +32,23 @@ class Gone:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Rows that the program asks for by a text: see `registries` in the schema."""
+
+    row: str
+    key: str
+    target: str
+    registered_by: str
+    held_by: str
+    asked_by: frozenset[str]
+
+    @staticmethod
+    def of(fact: Fact) -> Registry:
+        key, target, registered_by, held_by, *asked_by = str(fact.value).split()
+        return Registry(fact.name, key, target, registered_by, held_by, frozenset(asked_by))
+
+
 #: Calls that have no effect and that every Python has.
 PURE_BUILTINS = frozenset([
     "bool", "callable", "float", "frozenset", "getattr", "hasattr", "hash", "id", "int", "isinstance",
@@ -64,6 +81,7 @@ class Facts:
     uncalled: frozenset[str] = frozenset()
     #: external class -> the methods that it may call on a subclass; inheriting from it does nothing else
     bases: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    registries: tuple[Registry, ...] = ()
 
     @staticmethod
     def of(manifest: Manifest) -> Facts:
@@ -93,6 +111,7 @@ class Facts:
             modules={a.name: a for a in absent if a.kind == "module"},
             symbols={a.name: a for a in absent if a.kind == "symbol"},
             bases={f.name: frozenset(str(f.value).split()) for f in facts if f.kind == "base"},
+            registries=tuple(Registry.of(f) for f in facts if f.kind == "registry"),
         )
 
     def module_gone(self, module: str) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import Mark, Problem
@@ -118,7 +119,7 @@ class _Excuses:
             if pattern.any(path) and (one.text is None or one.text in text)
         ]
         self._used.update(here)
-        return bool(here) or name in self._names
+        return bool(here) or any(fnmatchcase(name, pattern) for pattern in self._names)
 
     def unused(self, paths: Iterable[str]) -> Iterator[Problem]:
         """Exceptions of paths that excuse nothing in the output."""

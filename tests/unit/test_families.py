@@ -287,6 +287,13 @@ def test_an_exception_of_the_guarantee_must_excuse_something() -> None:
     ]
 
 
+def test_an_exception_of_names_may_be_a_pattern() -> None:
+    rest = BATCH + '    except:\n      - {name: "is_*", why: Parameters.}\n'
+    assert [p.message for p in left("def f(is_npu): pass\nnpu\n", rest)] == [
+        "python/pkg/main.py:2: `npu` is named by a word of batch npu"
+    ]
+
+
 def test_what_the_words_matched_is_one_line_for_the_lock() -> None:
     one, other = FamilyMatches({"path": ("a", "b"), "flag": ("c",)}), FamilyMatches({"path": ("a", "c")})
     assert str(one).startswith("path 2, flag 1; sha256 ") and "\n" not in str(one)

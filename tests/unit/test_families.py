@@ -78,13 +78,16 @@ def test_a_word_is_never_a_part_of_another(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["gfx9", "is_gfx942", "kernel_gfx950.py", "Gfx950Indexer", "IS_GFX950", "GFX950_KERNEL", "_GFX9Kernel"]
+    "name",
+    ["gfx9", "is_gfx942", "kernel_gfx950.py", "Gfx950Indexer", "IS_GFX950", "GFX950_KERNEL", "_GFX9Kernel"],
 )
 def test_a_word_that_ends_in_a_digit_stands_before_more_digits(name: str) -> None:
     assert families("npu, gfx9, flash_mla2").member(name) is not None
 
 
-@pytest.mark.parametrize("name", ["gfx", "gfx1250", "gfx90a", "agfx950", "flash_mla", "flash_2", "flash20_mla2"])
+@pytest.mark.parametrize(
+    "name", ["gfx", "gfx1250", "gfx90a", "agfx950", "flash_mla", "flash_2", "flash20_mla2"]
+)
 def test_only_digits_go_on_with_such_a_word(name: str) -> None:
     assert families("npu, gfx9, flash_mla2").member(name) is None
 

@@ -78,12 +78,16 @@ def _runs(data: bytes) -> frozenset[bytes]:
 def _may_hold(runs: frozenset[bytes], word: Word) -> bool:
     """May a text with these runs have a name that asks for a word? Most have not, and are not tokenized."""
     parts = word.text.lower().encode().split(b"_")
+    if parts[-1][-1:].isdigit():  # more digits may follow
+        return any(run.startswith((parts[-1], b"".join(parts))) for run in runs)
     return runs.issuperset(parts) or b"".join(parts) in runs
 
 
 def _pattern(words: Iterable[Word]) -> str:
     """The pattern of a name or short string that asks for one of the words, in any case."""
-    spellings = "|".join("[_-]?".join(map(re.escape, word.text.split("_"))) for word in words)
+    spellings = "|".join(
+        "[_-]?".join(map(re.escape, word.text.split("_"))) + "[0-9]*" * word.text[-1].isdigit() for word in words
+    )
     return rf"{_ASKS}(?:{spellings})"
 
 

@@ -2,7 +2,8 @@
 
 A name is split into words: `NPUCommunicator`, `npu_communicator` and
 `npu-communicator` are `npu` and `communicator`; `ascending` is one word and not `ascend`. A word of a
-family may itself be made of several, `flash_mla`, that follow one another.
+family may itself be made of several, `flash_mla`, that follow one another. A word that ends in a digit also
+stands before more digits: `gfx9` is in `gfx942` and in `gfx950`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from builder.select.patterns import PatternSet
 
 #: A capital before a lower-case letter or a digit starts a word: `NPUCommunicator`, `NPUW8A8`.
 _PIECES = re.compile(r"[A-Z]+(?=[A-Z][a-z0-9])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
+_DIGITS = "0123456789"
 _SPECIAL = re.compile(r"([\\*?\[\]! #])")
 
 
@@ -26,6 +28,14 @@ _SPECIAL = re.compile(r"([\\*?\[\]! #])")
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name, in lower case."""
     return tuple(word.lower() for word in _PIECES.findall(name))
+
+
+def _are(pieces: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    """Are these the words, the last of which more digits may follow where it ends in one?"""
+    if pieces == parts:
+        return True
+    more = pieces[-1].removeprefix(parts[-1]) if pieces[:-1] == parts[:-1] else ""
+    return parts[-1][-1] in _DIGITS and pieces[-1].startswith(parts[-1]) and more.isdecimal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +62,13 @@ class Families:
             self._names[batch.id] = tuple(s.pattern for s in batch.spared if s.kind == "name")
             for word in batch.words:
                 member, parts = Member(batch.id, word), tuple(word.text.split("_"))
-                self._first.setdefault(parts[0], []).append((parts, member))
+                self._first.setdefault(parts[0].rstrip(_DIGITS), []).append((parts, member))
                 needles.add(max(parts, key=len))
-                # FA3Backend: a capital follows the capitals of the word
+                # FA3Backend: a capital follows the capitals of the word; IS_GFX950: a capital before a digit
+                # would start another word
                 capitals = rf"(?<![A-Za-z0-9]){word.text.upper()}(?=[A-Z][a-z0-9])"
+                if parts[-1][-1] in _DIGITS:
+                    capitals = rf"(?<![A-Za-z0-9]){word.text.upper()}[0-9]*(?=[A-Z][a-z0-9]|[^A-Za-z0-9]|$)"
                 self._capitals.append((re.compile(capitals), member))
         self.needles = tuple(sorted(needles))
 
@@ -68,8 +81,8 @@ class Families:
             return None
         pieces = words_of(name)
         for at, piece in enumerate(pieces):
-            for parts, member in self._first.get(piece, ()):
-                if pieces[at : at + len(parts)] == parts and not self._spared_name(member, name):
+            for parts, member in self._first.get(piece.rstrip(_DIGITS), ()):
+                if _are(pieces[at : at + len(parts)], parts) and not self._spared_name(member, name):
                     return member
         for pattern, member in self._capitals:
             if pattern.search(name) and not self._spared_name(member, name):

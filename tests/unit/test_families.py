@@ -71,10 +71,25 @@ def test_a_name_that_has_a_word_is_of_the_family(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["input", "ascending", "DESCEND", "LOG_INPUT", "flash_lamla", "fa34", "mla_flash"]
+    "name", ["input", "ascending", "DESCEND", "LOG_INPUT", "flash_lamla", "fa3x", "FA3X", "npu2", "mla_flash"]
 )
 def test_a_word_is_never_a_part_of_another(name: str) -> None:
     assert families("npu, ascend, fa3, flash_mla").member(name) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gfx9", "is_gfx942", "kernel_gfx950.py", "Gfx950Indexer", "IS_GFX950", "GFX950_KERNEL", "_GFX9Kernel"],
+)
+def test_a_word_that_ends_in_a_digit_stands_before_more_digits(name: str) -> None:
+    assert families("npu, gfx9, flash_mla2").member(name) is not None
+
+
+@pytest.mark.parametrize(
+    "name", ["gfx", "gfx1250", "gfx90a", "agfx950", "flash_mla", "flash_2", "flash20_mla2"]
+)
+def test_only_digits_go_on_with_such_a_word(name: str) -> None:
+    assert families("npu, gfx9, flash_mla2").member(name) is None
 
 
 def families(words: str) -> Families:

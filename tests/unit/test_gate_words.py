@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,15 @@ PIECES = [
 def test_names_and_short_strings_of_code_are_found(text: str, found: list[str]) -> None:
     tokens = [name for _, name, _ in _names(PATTERN, text.encode())]
     assert tokens == [name.strip("'") for name in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("x = is_gfx942\n", ["is_gfx942"]), ("x = gfx9 + gfx9x + gfx950_kernel\n", ["gfx9"])]
+)
+def test_a_word_that_ends_in_a_digit_is_found_before_more_digits(text: str, found: list[str]) -> None:
+    word = replace(NPU, text="gfx9")
+    assert _may_hold(_runs(text.encode()), word)
+    assert [name for _, name, _ in _names(_pattern([word]), text.encode())] == found
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14))

@@ -36,6 +36,9 @@ _PLAIN_DECORATORS = frozenset([
 ])  # fmt: skip
 _NAME_ERROR = re.compile(rb"\b(?:NameError|UnboundLocalError)\b")
 _LITERALS = (ast.Tuple, ast.List, ast.Set)
+#: Builtins that answer True or False, and nothing else.
+_ANSWERS = frozenset(["all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"])
+_ANSWERING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
 class Evaluator:
@@ -257,6 +260,10 @@ class Evaluator:
             known = self.facts.predicates.get(name) or self.world.function(name)
             if known is not None:
                 return known
+            if name in ("all", "any") and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+                found = self._condition(node.args[0].elt, self.unit.scopes.of(node.args[0]))
+                same = isinstance(found, KnownValue) and found.truth is (name == "all")
+                return KnownValue(name == "all") if same else None
             if name in _BUILTINS and not node.keywords:
                 return self._builtin(name, node, scope)
             read = environment.read(self.facts, node, name)
@@ -341,16 +348,35 @@ class Evaluator:
     def _value_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Value:
         stop = isinstance(node.op, ast.Or)
         last: KnownValue | None = None
-        before_known = True
+        before_known = before_answers = True
         for operand in node.values:
             found = self._condition(operand, scope)
             if isinstance(found, KnownValue) and found.truth is stop:
                 # an undecided operand before this one may be the value, but not another truth
-                return found if before_known else KnownValue(found.truth, exact=False)
+                if before_known or (before_answers and found.exact and found.value is stop):
+                    return found
+                return KnownValue(found.truth, exact=False)
             if not isinstance(found, KnownValue):
                 before_known = False
+                before_answers = before_answers and self.answers(operand, scope)
             last = found if isinstance(found, KnownValue) else None
         return last if before_known else None
+
+    def answers(self, node: ast.expr, scope: Scope) -> bool:
+        """Is this certainly True or False, and nothing else that counts as one of them?"""
+        if isinstance(node, ast.BoolOp):
+            return all(self.answers(value, scope) for value in node.values)
+        if isinstance(node, ast.Compare):
+            return all(isinstance(op, _ANSWERING) for op in node.ops)
+        if isinstance(node, ast.Call):
+            return self.qualified(node.func, scope) in _ANSWERS
+        return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+
+    def neutral(self, node: ast.expr, before: ast.expr, stop: bool, scope: Scope) -> bool:
+        """May the last operand of `and` or `or` leave, since the one before it is the value in any case?"""
+        found = self._condition(node, scope)
+        same = isinstance(found, KnownValue) and found.exact and found.value is (not stop)
+        return same and self.answers(before, scope)
 
     def _value_IfExp(self, node: ast.IfExp, scope: Scope) -> Value:
         test = self.truth(node.test, scope)

@@ -124,7 +124,9 @@ class Expressions:
                 if not leaves_trace(node.values[index + 1 :], scope):
                     break
             elif not test and index == last:
-                keep.append(index)  # it may be the value
+                before = node.values[keep[-1]] if keep else operand
+                if not self.evaluator.neutral(operand, before, stop, scope):
+                    keep.append(index)  # it may be the value
         if len(keep) == 1:
             only = node.values[keep[0]]
             self.ops.append(Replace(node, only))

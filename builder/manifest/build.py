@@ -33,6 +33,7 @@ from builder.manifest.statements import (
     Absent,
     AnchoredEdit,
     Batch,
+    Configuration,
     Edit,
     Fact,
     FactKind,
@@ -60,6 +61,7 @@ def build(documents: Documents, findings: Findings) -> Manifest:
         rules=tuple(_rules(root, "keep", BASE, findings)),
         facts=tuple(_facts(root.at("facts"), BASE, findings)),
         options=tuple(_options(root.at("facts"), BASE, findings)),
+        configuration=_configuration(root.at("facts")),
         absent=tuple(_absent(root.at("absent"), BASE)),
     )
     for _, folder in root.entries("packages"):
@@ -173,6 +175,7 @@ def _batch(view: View, findings: Findings) -> Batch:
         ),
         facts=tuple(_facts(view.at("facts"), name, findings)),
         options=tuple(_options(view.at("facts"), name, findings)),
+        configuration=_configuration(view.at("facts")),
         absent=tuple(_absent(view.at("absent"), name)),
         edits=(
             *_named_edits(view, "drop", name, why),
@@ -297,6 +300,15 @@ def _options(view: View, batch: str, findings: Findings) -> Iterator[Option]:
             _models(item),
             item.span(),
         )
+
+
+def _configuration(view: View) -> Configuration | None:
+    stated = view.at("configuration")
+    if not view.has("configuration"):
+        return None
+    objects = tuple((item.one("name").word, item.texts("in")) for item in stated.items("objects"))
+    keys = frozenset(stated.texts("keys"))
+    return Configuration(stated.texts("of"), stated.texts("types"), objects, keys, stated.mark)
 
 
 def _absent(view: View, batch: str) -> Iterator[Absent]:

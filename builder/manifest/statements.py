@@ -124,6 +124,20 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Configuration:
+    """The `keys` that the configurations of these models have; it holds while no other model stays.
+
+    `types`: their `model_type`. `objects`: (pattern of the names of such, paths in which it means one).
+    """
+
+    of: tuple[str, ...]
+    types: tuple[str, ...]
+    objects: tuple[tuple[str, tuple[str, ...]], ...]
+    keys: frozenset[str]
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """One thing that is true on the target.
 
@@ -335,6 +349,7 @@ class Batch:
     rules: tuple[Rule, ...] = ()
     facts: tuple[Fact, ...] = ()
     options: tuple[Option, ...] = ()
+    configuration: Configuration | None = None
     absent: tuple[Absent, ...] = ()
     edits: tuple[Edit, ...] = ()
     files: tuple[WholeFile, ...] = ()

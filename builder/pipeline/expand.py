@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from builder.graph.modules import Summary
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
+from builder.pipeline.expand_configurations import expand_configurations
 from builder.pipeline.expand_families import FamilyMatches, expand_families
 from builder.pipeline.expand_patterns import expand_patterns
 from builder.pipeline.misplaced_names import misplaced_names
@@ -41,6 +42,7 @@ def expand(
     kept_index = Index({path: staying[path] for path in kept}, asked.packages)
     manifest, families, unused_words = expand_families(scoped.manifest, run.upstream, kept, kept_index)
     manifest, unmatched = expand_patterns(manifest, index)
+    manifest = expand_configurations(manifest, run.upstream, kept)
     nowhere = unused_facts(run.upstream, manifest)
     told = {problem.mark for problem in nowhere}
     misplaced = misplaced_names(run.upstream, manifest, run.about.pin is not None)

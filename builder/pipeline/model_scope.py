@@ -70,10 +70,12 @@ class _Scope:
         self._answers: dict[Models, str | None] = {}
 
     def batch(self, batch: Batch) -> Batch:
+        stands = batch.configuration
         return replace(
             batch,
             facts=self._holding(batch.facts),
             options=tuple(o for option in self._holding(batch.options) for o in self._option(option)),
+            configuration=stands if stands is not None and self.registered.issubset(stands.of) else None,
             absent=self._holding(batch.absent),
             edits=self._holding(batch.edits),
             toml=self._holding(batch.toml),
@@ -242,7 +244,7 @@ def _strings(name: str, assigned: dict[str, list[ast.expr]], busy: frozenset[str
         for node in ast.walk(value):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(node.value)
-            elif isinstance(node, ast.Name):
+            elif isinstance(node, ast.Name) and node.id not in ("frozenset", "set", "tuple"):
                 inner = _strings(node.id, assigned, busy | {name})
                 if inner is None:
                     return None

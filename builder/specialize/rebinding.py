@@ -215,6 +215,17 @@ def is_enumeration(world: SpecializerWorld, qualified: str) -> bool:
 
 
 @question
+def is_class(world: SpecializerWorld, qualified: str) -> bool:
+    """Is this a class of the program that nothing replaces: no decorator, no other binding?"""
+    module, _, name = qualified.rpartition(".")
+    path = world.paths.get(module)
+    bindings = world.unit(path).scopes.root.names.get(name, ()) if path is not None else ()
+    nodes = [binding.node for binding in bindings]
+    plain = len(nodes) == 1 and isinstance(nodes[0], ast.ClassDef) and not nodes[0].decorator_list
+    return plain and not world.ask("rebound", qualified)
+
+
+@question
 def cache_inspected(world: SpecializerWorld, qualified: str) -> bool:
     """May a file ask how often a cached function was called?"""
     name = qualified.rpartition(".")[2].encode()

@@ -38,7 +38,7 @@ FILES = {
     "config.py": """\
 TWO_ARCHS = ("TwoForText", "TwoForTextMore")
 SEEING = ["ThreeForImages"]
-PICTURES = [*SEEING, "FourForImages"]
+PICTURES = frozenset({"FourForImages"}) | {*SEEING}
 
 
 def is_two(config):
@@ -112,6 +112,33 @@ def printed(*models: str) -> set[str]:
 def test_where_the_models_leave_the_statements_hold() -> None:
     assert printed() == {"three"}
     assert b"of_two" not in done().output["python/pkg/main.py"]
+
+
+LISTS = """\
+from pkg.lists import LISTED
+
+
+def run(arch, archs: list):
+    if any(a in archs for a in LISTED):
+        print("one of them")
+    if any(a in LISTED for a in archs):
+        print("each of them")
+    if arch in (*LISTED, "TwoForTextMore"):
+        print("in them")
+    if archs == ["TwoForText"]:
+        print("equal")
+    if any(a in arch for a in ("TwoForText", "OneForText")):
+        print("kept")
+"""
+
+
+def test_architectures_are_asked_for_in_lists() -> None:
+    stated = scoped(rest=HYBRID.replace("names: [arch], removed", "names: [arch, archs], removed"))
+    files = upstream(**{"main.py": FILES["main.py"] + LISTS, "lists.py": "LISTED = ('TwoForText',)\n"})
+    text = cut(files, stated).output["python/pkg/main.py"].decode()
+    assert [line for line in text.splitlines() if "print(" in line] == [
+        '        print("three")', '        print("kept")'
+    ]  # fmt: skip
 
 
 def test_keeping_a_model_withdraws_what_is_said_because_of_it() -> None:

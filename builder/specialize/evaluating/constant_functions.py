@@ -35,9 +35,14 @@ def returned(
     removed: set[ast.AST],
     taken: Taken,
     value: Callable[[ast.expr], KnownValue | None],
+    pure: Callable[[ast.expr], bool],
 ) -> KnownValue | None:
-    """What every call returns, if that follows from the facts."""
+    """What every call returns, if that follows from the facts. It may name parts of its arguments before."""
     body = list(remaining(function.body, removed, taken))
+    while len(body) > 1 and isinstance(body[0], ast.Assign) and pure(body[0].value):
+        if not all(isinstance(target, ast.Name) for target in body[0].targets):
+            break
+        del body[0]
     if all(isinstance(s, ast.Pass) for s in body):
         return KnownValue(None) if _ours(function, removed, taken) else None
     if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:

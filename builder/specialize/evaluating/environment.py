@@ -52,6 +52,8 @@ def described(facts: Facts, name: str) -> KnownValue | None:
 
 def literal(node: ast.expr) -> KnownValue | None:
     """The value of a literal; only its truth where no fact can state a value of its type."""
+    if isinstance(node, (ast.Dict, ast.List, ast.Tuple)) and ast.unparse(node) in ("()", "[]", "{}"):
+        return KnownValue(False, exact=False)
     if not isinstance(node, ast.Constant):
         return None
     value = node.value

@@ -7,8 +7,9 @@ evaluation may leave out is decided in `effects`.
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from builder.manifest.statements import Scalar
 from builder.specialize.evaluating import environment
@@ -28,7 +29,7 @@ from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 
 Value = KnownValue | Gone | None
-_BUILTINS = frozenset(["hasattr", "getattr", "isinstance", "issubclass", "bool", "int"])
+_BUILTINS = frozenset(["any", "hasattr", "getattr", "isinstance", "issubclass", "bool", "int"])
 #: Decorators that do not call what they decorate.
 _PLAIN_DECORATORS = frozenset([
     "cache", "cached_property", "classmethod", "contextmanager", "dataclass", "jit", "lru_cache",
@@ -39,6 +40,9 @@ _LITERALS = (ast.Tuple, ast.List, ast.Set)
 #: Builtins that answer True or False, and nothing else.
 _ANSWERS = frozenset(["all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"])
 _ANSWERING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+_ORDER: Mapping[type[ast.cmpop], Callable[..., bool]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
 
 
 class Evaluator:
@@ -275,16 +279,18 @@ class Evaluator:
         """A call of a builtin that can tell."""
         count = len(node.args)
         if name == "hasattr" and count == 2:
-            return KnownValue(False) if self._lacks(node, scope) else None
+            return KnownValue(False) if self.lacks(node, scope) else None
         if name == "getattr" and f"*.{text(node.args[1]) if count > 1 else None}" in self.facts.values:
             return self.facts.values[f"*.{text(node.args[1])}"]
-        if name == "getattr" and count == 3 and self._lacks(node, scope):
-            return environment.literal(node.args[2])
+        if name == "getattr" and count == 3 and self.lacks(node, scope):
+            return self._condition(node.args[2], scope) or environment.literal(node.args[2])
         if name in ("isinstance", "issubclass") and count == 2:
             return self._isinstance(node.args[1], scope)
         if name == "bool" and count == 1:
             found = self._condition(node.args[0], scope)
             return KnownValue(found.truth) if isinstance(found, KnownValue) else None
+        if name == "any" and count == 1 and isinstance(node.args[0], ast.GeneratorExp):
+            return self._any(node.args[0], scope)
         if name == "int" and count == 1:
             found = self.value(node.args[0], scope)
             exact = isinstance(found, KnownValue) and found.exact
@@ -325,12 +331,15 @@ class Evaluator:
         home = named.rpartition(".")[0] if isinstance(named, str) else ""
         return bool(home) and self.world.ask("is_enumeration", home)
 
-    def _lacks(self, node: ast.Call, scope: Scope) -> bool:
+    def lacks(self, node: ast.Call, scope: Scope) -> bool:
         """Does `hasattr(owner, "name")` or `getattr(owner, "name", default)` ask for what does not exist?"""
-        name = text(node.args[1])
+        name, asked = text(node.args[1]), node.args[0]
         if f"*.{name}" in self.facts.attributes:
             return True
-        owner = self.qualified(node.args[0], scope)
+        called = names_of(asked)[:1] if isinstance(asked, (ast.Attribute, ast.Name)) else ()
+        if called and f"*.{called[0]}.{name}" in self.facts.attributes:
+            return True
+        owner = self.qualified(asked, scope)
         return isinstance(owner, str) and f"{owner}.{name}" in self.facts.attributes
 
     def _isinstance(self, classes: ast.expr, scope: Scope) -> Value:
@@ -388,6 +397,8 @@ class Evaluator:
         if len(node.ops) != 1:
             return None
         op, left, right = node.ops[0], node.left, node.comparators[0]
+        if type(op) in _ORDER:
+            return self._ordered(_ORDER[type(op)], left, right, scope)
         negative = isinstance(op, (ast.NotEq, ast.IsNot, ast.NotIn))
         if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
             same = self._same(left, right, scope, isinstance(op, (ast.Is, ast.IsNot)))
@@ -397,7 +408,62 @@ class Evaluator:
             return None
         return None if same is None else KnownValue(same is not negative)
 
+    def _any(self, made: ast.GeneratorExp, scope: Scope) -> Value:
+        """`any` of what is false of each: of `a in LISTED for a in names`, `a in names for a in LISTED`."""
+        if self.truth(made.elt, self.unit.scopes.of(made)) is False:
+            return KnownValue(False)
+        match made.elt, made.generators:
+            case (
+                ast.Compare(left=ast.Name(id=asked), ops=[ast.In()], comparators=[listed]),
+                [ast.comprehension(target=ast.Name(id=each), iter=source)],
+            ) if asked == each:
+                if self.only_absent(listed, source, scope):
+                    return KnownValue(False)
+                # of another text a member may be a part
+                known = self.facts.is_listed((names_of(listed) or ("",))[0])
+                return KnownValue(False) if known and self.only_absent(source, listed, scope) else None
+        return None
+
+    def only_absent(self, container: ast.expr, asked: ast.expr, scope: Scope) -> bool:
+        """Does a collection hold only texts that what is asked for never is, or never holds?"""
+        names = names_of(asked)
+        written = any(text(part) for part in ast.walk(asked) if isinstance(part, ast.Constant))
+        if not names or written or converts(asked):
+            return False
+        for item in container.elts if isinstance(container, _LITERALS) else [ast.Starred(container)]:
+            if isinstance(item, ast.Starred):
+                named = self.qualified(item.value, scope)
+                absent = isinstance(named, str) and self.world.ask("lists_only_absent", named, *names)
+            else:
+                absent = text(item) is not None and self.facts.option_absent(names, text(item)) is not None
+            if not absent:
+                return False
+        return True
+
+    def _ordered(self, compare: Callable[..., bool], left: ast.expr, right: ast.expr, scope: Scope) -> Value:
+        """Which of two numbers is larger: both are known, or one is and the other is written down."""
+        found = [(self.value(side, scope), getattr(side, "value", None)) for side in (left, right)]
+        numbers = [k.value if isinstance(k, KnownValue) and k.exact else said for k, said in found]
+        if not any(isinstance(k, KnownValue) for k, _ in found):
+            return None
+        return KnownValue(compare(*numbers)) if all(isinstance(n, (int, float)) for n in numbers) else None
+
+    def _class(self, node: ast.expr, scope: Scope) -> str | None:
+        """The class of the program that an expression is, also by a local name that one assignment binds."""
+        owner = scope.find(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(node, ast.Name) and owner is not None and owner.kind == "function":
+            bound = owner.names[node.id]
+            if len(bound) != 1 or bound[0].kind != "assign" or bound[0].value is None:
+                return None
+            node, scope = bound[0].value, owner
+            if isinstance(node, ast.IfExp) and (test := self.truth(node.test, scope)) is not None:
+                node = node.body if test else node.orelse
+        named = self.qualified(node, scope)
+        return named if isinstance(named, str) and self.world.ask("is_class", named) else None
+
     def _same(self, left: ast.expr, right: ast.expr, scope: Scope, identity: bool) -> bool | None:
+        if identity and (this := self._class(left, scope)) and (that := self._class(right, scope)):
+            return this == that
         one, two = self.value(left, scope), self.value(right, scope)
         if isinstance(one, Gone) or isinstance(two, Gone):
             # no value is the one that is gone, but what a literal is compared with may be anything
@@ -411,6 +477,9 @@ class Evaluator:
                 return _equal(known.value, other.value, identity)
         for literal, variable in ((right, left), (left, right)):
             if isinstance(literal, ast.Constant) and self._option_absent(variable, literal):
+                return False
+            items = literal.elts if isinstance(literal, (ast.List, ast.Tuple)) else []
+            if any(self.only_absent(ast.Tuple([item]), variable, scope) for item in items):
                 return False
         return None
 
@@ -447,6 +516,9 @@ class Evaluator:
                 and all(isinstance(i, ast.Constant) for i in container.elts)
             ):
                 return any(known.value == i.value for i in container.elts if isinstance(i, ast.Constant))
+        if self.only_absent(container, member, scope):
+            return False
+        if isinstance(container, _LITERALS):
             return None
         if isinstance(member, ast.Constant) and self._option_absent(container, member):
             if self._is_text_with(container, str(member.value), scope):

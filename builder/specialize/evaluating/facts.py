@@ -144,6 +144,10 @@ class Facts:
             self._without[key] = tuple(option for option in self.options if option.has_not(value))
         return self._without[key]
 
+    def is_listed(self, name: str) -> bool:
+        """Does a name hold architectures, which are texts and lists, and no iterators?"""
+        return any(option.removed_models and _matches(option.names, name) for option in self.options)
+
     def is_pure(self, qualified: str) -> bool:
         """Is calling a function without effect: declared by its qualified or last name, or by a pattern?"""
         if qualified in self.pure or qualified.rpartition(".")[2] in self.pure:
@@ -157,7 +161,7 @@ class Facts:
         last = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
         return self.values.get(f"*.{node.attr}") or self.values.get(f"*.{last}.{node.attr}")
 
-    @property
+    @cached_property
     def needles(self) -> frozenset[str]:
         """Identifiers and strings one of which a file must hold for the facts to say anything of it."""
         found = {name.rpartition(".")[2] for name in (*self.predicates, *self.values, *self.symbols)}

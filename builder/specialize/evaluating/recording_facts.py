@@ -68,6 +68,9 @@ class RecordingFacts(Facts):
         self._record(("fact-option", names, value), option is not None)  # type: ignore[attr-defined]
         return option  # type: ignore[no-any-return]
 
+    def is_listed(self, name: str) -> bool:
+        return self._ask("is_listed", name)  # type: ignore[no-any-return]
+
     def is_pure(self, qualified: str) -> bool:
         return self._ask("is_pure", qualified)  # type: ignore[no-any-return]
 

@@ -146,9 +146,13 @@ def repeatable(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
         if isinstance(func, ast.Attribute):
             return func.attr in _GIVES_FRESH
         return isinstance(func, ast.Name) and func.id in (*_GIVES_FRESH, *_CONSUMERS)
-    if isinstance(node, ast.Name):
-        return _is_container(scope, node.id)
-    return False
+    if not isinstance(node, (ast.Attribute, ast.Name)):
+        return False
+    if isinstance(node, ast.Name) and _is_container(scope, node.id):
+        return True
+    named = evaluator.qualified(node, scope)
+    is_collection = isinstance(named, str) and evaluator.world.ask("is_collection", named)
+    return is_collection or evaluator.facts.is_listed(names_of(node)[0])
 
 
 def _may_be_iterator(node: ast.expr, scope: Scope) -> bool:

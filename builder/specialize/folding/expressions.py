@@ -282,6 +282,10 @@ class Expressions:
         elif not isinstance(node.func, ast.Name):
             self.fold(node.func, scope)
         called = self.evaluator.qualified(node.func, scope)
+        if called == "getattr" and len(node.args) == 3 and self._gives_default(node, scope):
+            self.ops.append(Replace(node, node.args[2]))
+            self.fold(node.args[2], scope, names=names)
+            return
         if called in ("isinstance", "issubclass") and len(node.args) == 2:
             self.fold(node.args[0], scope)
             self.classes(node.args[1], scope)
@@ -298,6 +302,10 @@ class Expressions:
                 continue
             known_as = [name for name in (option, keyword.arg) if name]
             self.fold(keyword.value, scope, names=known_as)
+
+    def _gives_default(self, node: ast.Call, scope: Scope) -> bool:
+        """Does `getattr` ask for what does not exist, so that its default takes its place?"""
+        return self.evaluator.lacks(node, scope) and self.evaluator.pure(node.args[0], scope)
 
     def _leaves(self, keyword: ast.keyword, called: Sequence[str], scope: Scope) -> bool:
         """May a keyword leave: is it its default, or a field that the class of this name has no more?"""

@@ -27,6 +27,8 @@ _LITERAL = re.compile(
     rb"\b(?:if|elif|not|and|or|assert)[\s(]+(?:True|False)\b|\bwhile[ \t(]+False\b"
     rb"|\b(?:True|False)[ \t)]*\s(?:and|or)\b|\b(?:True|False)[ \t)]+if\b"
 )
+#: A class that something is compared with by identity, and a constant in which something is searched.
+_NAMED = re.compile(rb"\b(?:is\s+(?:not\s+)?(?:\w+\.)*[A-Z]\w*[a-z]|in\s+(?:\w+\.)*_?[A-Z][A-Z_0-9]+\b)")
 
 
 def fold(unit: Unit, world: SpecializerWorld, needles: Iterable[str], upstream: bytes = b"") -> Folded:
@@ -39,6 +41,7 @@ def fold(unit: Unit, world: SpecializerWorld, needles: Iterable[str], upstream: 
     data = world.files[unit.path]
     offsets = import_hits(data, unit.package, lambda m: world.module_gone(m) is not None)
     offsets += _new_literals(data, upstream)
+    offsets += [match.start() for match in _NAMED.finditer(data)]
     folder = _Folder(unit, world, RelevantLines(unit, {*needles, *local}, offsets))
     folder.suite(unit.module.tree.body, unit.scopes.root)
     folder.out.hindrances = frozenset(folder.evaluator.hindrances)
@@ -334,7 +337,7 @@ class _Folder:
             found = self.evaluator.value(node, inner)
             return found if isinstance(found, KnownValue) and self.evaluator.pure(node, inner) else None
 
-        known = returned(stmt, self.removed, self.taken, value)
+        known = returned(stmt, self.removed, self.taken, value, lambda node: self.evaluator.pure(node, inner))
         decorators = [self.evaluator.qualified(_applied(d), scope) for d in stmt.decorator_list]
         if not is_predicate(stmt, scope, decorators) or self.unit.module.parents.get(stmt) is not scope.node:
             return  # one that a branch defines may not be there

@@ -86,7 +86,8 @@ def _may_hold(runs: frozenset[bytes], word: Word) -> bool:
 def _pattern(words: Iterable[Word]) -> str:
     """The pattern of a name or short string that asks for one of the words, in any case."""
     spellings = "|".join(
-        "[_-]?".join(map(re.escape, word.text.split("_"))) + "[0-9]*" * word.text[-1].isdigit() for word in words
+        "[_-]?".join(map(re.escape, word.text.split("_"))) + "[0-9]*" * word.text[-1].isdigit()
+        for word in words
     )
     return rf"{_ASKS}(?:{spellings})"
 

@@ -266,8 +266,8 @@ class Evaluator:
                 return known
             if name in ("all", "any") and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
                 found = self._condition(node.args[0].elt, self.unit.scopes.of(node.args[0]))
-                same = isinstance(found, KnownValue) and found.truth is (name == "all")
-                return KnownValue(name == "all") if same else None
+                if isinstance(found, KnownValue) and found.truth is (name == "all"):
+                    return KnownValue(name == "all")
             if name in _BUILTINS and not node.keywords:
                 return self._builtin(name, node, scope)
             read = environment.read(self.facts, node, name)
@@ -410,8 +410,6 @@ class Evaluator:
 
     def _any(self, made: ast.GeneratorExp, scope: Scope) -> Value:
         """`any` of what is false of each: of `a in LISTED for a in names`, `a in names for a in LISTED`."""
-        if self.truth(made.elt, self.unit.scopes.of(made)) is False:
-            return KnownValue(False)
         match made.elt, made.generators:
             case (
                 ast.Compare(left=ast.Name(id=asked), ops=[ast.In()], comparators=[listed]),

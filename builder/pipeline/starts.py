@@ -118,7 +118,7 @@ def programs(candidates: Iterable[Summary], index: Index, manifest: Manifest) ->
         summary.module
         for summary in candidates
         if (summary.program or summary.module.endswith(".__main__"))
-        and any(fnmatchcase(summary.module, pattern) for pattern in manifest.roots.programs)
+        and _is_program(summary.module, manifest.roots.programs)
         and all(part.isidentifier() for part in summary.module.split("."))
         and _NOT_PROGRAMS.isdisjoint(summary.module.split(".")[:-1])
         and all(
@@ -127,3 +127,9 @@ def programs(candidates: Iterable[Summary], index: Index, manifest: Manifest) ->
             for item in summary.imports
         )
     ]
+
+
+def _is_program(module: str, patterns: Iterable[str]) -> bool:
+    """Whether the last pattern that matches a module takes it."""
+    matching = [pattern for pattern in patterns if fnmatchcase(module, pattern.removeprefix("!"))]
+    return bool(matching) and not matching[-1].startswith("!")

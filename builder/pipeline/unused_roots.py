@@ -35,7 +35,7 @@ def unused_roots(
     roots = (*manifest.roots.modules, *manifest.roots.made_of_models)
     marked = [(root.name, root.mark) for root in roots]
     marked += [
-        (pattern, manifest.mark("roots", "programs", number))
+        (pattern.removeprefix("!"), manifest.mark("roots", "programs", number))
         for number, pattern in enumerate(manifest.roots.programs)
     ]
     ranged = {root.mark for root in roots if root.span}

@@ -203,6 +203,7 @@ def test_a_program_that_is_started_by_its_name_stays_with_what_it_imports(
     rest = "batches:\n  - {id: gone, why: w, remove: [python/pkg/gone.py]}\n"
     assert (path not in left(done(files, rest, DYNAMIC + "  programs: [pkg.*]\n"))) is stays
     assert path in left(done(files, rest))
+    assert path in left(done(files, rest, DYNAMIC + '  programs: [pkg.*, "!pkg.*"]\n'))
 
 
 def test_console_scripts_and_python_outside_of_the_packages_are_starts() -> None:

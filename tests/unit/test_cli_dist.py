@@ -75,8 +75,8 @@ def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
     # a release pin needs a package index; a count above one and `reword` are tested where edits are, closed
     # sets of values where facts are, definitions with the files that replace them, words where families are,
     # named scopes with the verbs that know them, walks for kept models where models return, modules that
-    # are made of models where reach decides, files that are opened by name with their rules, and the rows of
-    # the scope with the page that they make
+    # are made of models where reach decides, files that are opened by name with their rules, registries and
+    # configurations with the specs of what they take away, and the rows of the scope with the page that they make
     scope = {"decisions", "removed", "kept", "what", "decision", "statements", "keeps", "gates"}
     scope |= {
         "tests",
@@ -90,6 +90,8 @@ def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
         "command_line",
     }
     scope |= {"named_files", "used_by"}
+    scope |= {"registries", "row", "key", "target", "registered_by", "held_by", "asked_by"}
+    scope |= {"configuration", "of", "types", "objects", "keys"}
     assert known - used == {"sdist", "wheel", "python", "sha256", "count", "reword", "among"} | scope
 
 

@@ -3,10 +3,10 @@
     SGLANG_MIRROR=/path/to/sglang.git python benchmarks/gains.py release seed --python PYTHON [--path FOLDER]
 
 PYTHON is one in which both trees can be imported, with FOLDER before its packages if one is given; no GPU is
-needed. An upstream that needs another one has it with `--python PIN=PYTHON`. Imports take turns, upstream's
-tree and the output, with compiled modules; figures are medians. Both wheels are made by the same writer from
-the same kind of tree, so that their bytes compare. A summary that `kernel-wheel --format json` printed is
-taken in with --kernel; those of earlier runs stay. Writes docs/gains.md and docs/gains.json.
+needed. An upstream that needs another one has it with `--python PIN=PYTHON`. Runs take turns, upstream's tree
+and the output, with compiled modules; figures are medians. Both wheels are made by the same writer from the
+same kind of tree, so that their bytes compare. A summary that `kernel-wheel --format json` printed is taken
+in with --kernel. The figures of other upstreams and kernels stay. Writes docs/gains.md and docs/gains.json.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import argparse
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -34,11 +36,19 @@ PINS = ["release", "release-0.5.17", "release-0.5.23"]
 SIDES = ("upstream", "output")
 MODULE = "sglang.srt.server_args"
 TIMEOUT_S = 900
+#: What is run: an import, and the start of a server as far as it goes without a GPU.
+RUNS = {
+    "import": f"import {MODULE}",
+    "start": "sys.argv[1:] = ['--help']; runpy.run_module('sglang.launch_server', run_name='__main__')",
+}
+#: How many packages are named of those that take the largest part of an import.
+LARGEST = 5
 #: Peak memory is asked of Linux for this program alone: getrusage counts the process that started it, too.
-_IMPORT = rf"""
-import json, re, sys, time
+_RUN = r"""
+import contextlib, io, json, re, runpy, sys, time
 began = time.perf_counter()
-import {MODULE}
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    {}
 taken = time.perf_counter() - began
 own = sum(name.partition(".")[0] == "sglang" for name in sys.modules)
 peak = int(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1])
@@ -46,18 +56,29 @@ print(json.dumps({{"seconds": taken, "mb": peak / 1024, "modules": len(sys.modul
 """
 
 
-def imported(python: str, folders: Iterable[Path], scratch: Path) -> dict[str, float]:
-    """One import in a process of its own. Raises SystemExit with its output when it fails."""
+def ran(
+    python: str, what: str, folders: Iterable[Path], scratch: Path, *options: str
+) -> tuple[dict[str, float], str]:
+    """The figures of one run in a process of its own, and what it wrote to stderr. Raises SystemExit with
+    that when it fails."""
     path = os.pathsep.join(map(str, folders))
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     env |= {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore", "PYTHONPYCACHEPREFIX": str(scratch / "compiled")}
     done = subprocess.run(
-        [python, "-c", _IMPORT], capture_output=True, text=True, env=env, cwd=scratch, timeout=TIMEOUT_S
-    )
+        [python, *options, "-c", _RUN.format(RUNS[what])],
+        capture_output=True, text=True, env=env, cwd=scratch, timeout=TIMEOUT_S,
+    )  # fmt: skip
     if done.returncode:
-        sys.exit(f"{MODULE} of {path} cannot be imported:\n{done.stderr[-2000:]}")
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+        sys.exit(f"`{RUNS[what]}` fails with {path}:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def largest(said: str) -> dict[str, float]:
+    """The packages that take the largest part of an import, in seconds, from what `-X importtime` says."""
+    spent: Counter[str] = Counter()
+    for microseconds, name in re.findall(r"^import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)$", said, re.MULTILINE):
+        spent[name.partition(".")[0]] += int(microseconds)
+    return {name: taken / 1e6 for name, taken in spent.most_common(LARGEST)}
 
 
 def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -66,12 +87,8 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str, Any]:
     """The figures of one upstream: lines, files, wheels, and what an import takes on both sides."""
-    from builder.emit import figures
     from builder.manifest.load import load_default
     from builder.pipeline.build import version_of
-    from builder.pipeline.cut import cut
-    from builder.pipeline.measure import measure as measured
-    from builder.pipeline.ranges import about
     from builder.upstream.cache import default_cache
     from builder.upstream.model import Sources, snapshot
     from builder.upstream.resolve import resolve
@@ -79,34 +96,50 @@ def measure(pin: str, python: str, more: Sequence[Path], runs: int) -> dict[str,
     manifest = load_default(ROOT / "manifest.yaml")
     mirror = os.environ.get("SGLANG_MIRROR")
     place = Path(mirror) if mirror else None
-    where = Sources.of(manifest, place, default_cache(), False)
-    upstream = resolve(pin, where)
-    done = cut(snapshot(upstream), manifest, about=about(upstream, manifest))
-    lines = measured(done, manifest).lines[figures.CODE]
-    trees = dict(zip(SIDES, (done.upstream, done.output), strict=True))
+    upstream = resolve(pin, Sources.of(manifest, place, default_cache(), False))
+    before = snapshot(upstream)
     version = version_of(upstream, manifest)
-    wheels = {side: wheel(tree, version, upstream.commit, manifest) for side, tree in trees.items()}
+    theirs = wheel(before, version, upstream.commit, manifest)
     with tempfile.TemporaryDirectory(prefix="gains-") as name:
         scratch = Path(name)
-        for side, tree in trees.items():
-            for path in (p for p in tree if p.startswith("python/") and p.endswith(".py")):
-                (scratch / side / path).parent.mkdir(parents=True, exist_ok=True)
-                (scratch / side / path).write_bytes(tree[path])
-        taken: dict[str, list[dict[str, float]]] = {side: [] for side in SIDES}
-        for number in range(runs + 1):
-            for side in SIDES:
-                one = imported(python, [scratch / side / "python", *more], scratch)
-                if number:  # the first run compiles
-                    taken[side].append(one)
+        out = scratch / "dist"
+        subprocess.run(
+            [sys.executable, "-m", "builder", "dist", pin, "--out", str(out)], cwd=ROOT, check=True
+        )
+        built = json.loads((out / "build.json").read_bytes())
+        folders = {"upstream": scratch / "upstream/python", "output": out / "tree/python"}
+        for path in (p for p in before if p.startswith("python/") and p.endswith(".py")):
+            (scratch / "upstream" / path).parent.mkdir(parents=True, exist_ok=True)
+            (scratch / "upstream" / path).write_bytes(before[path])
+        taken: dict[str, dict[str, Any]] = {what: {} for what in RUNS}
+        for what in RUNS:
+            sides: dict[str, list[dict[str, float]]] = {side: [] for side in SIDES}
+            for number in range(runs + 1):
+                for side in SIDES:
+                    one, _ = ran(python, what, [folders[side], *more], scratch)
+                    if number:  # the first run compiles
+                        sides[side].append(one)
+            taken[what] = {side: medians(found) for side, found in sides.items()}
+        for side in SIDES:
+            _, said = ran(python, "import", [folders[side], *more], scratch, "-X", "importtime")
+            taken["import"][side]["largest"] = largest(said)
     return {
         "pin": pin,
         "version": version.partition("+")[0],
-        "output_tree": done.output.tree.id,
-        "lines": {"upstream": lines["before"], "output": lines["after"]},
-        "files": {side: len(tree) for side, tree in trees.items()},
-        "wheel": wheels,
-        "import": {side: medians(found) for side, found in taken.items()},
+        "output_tree": built["output"]["tree"],
+        "lines": {"upstream": built["lines"]["code"]["before"], "output": built["lines"]["code"]["after"]},
+        "files": {"upstream": len(before), "output": built["output"]["files"]},
+        "wheel": {"upstream": theirs, "output": {key: built["wheel"][key] for key in ("bytes", "files")}},
+        **taken,
     }
+
+
+def pins(
+    before: Iterable[dict[str, Any]], wanted: Sequence[str], made: Callable[[str], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The figures of the upstreams that are wanted, in the place of earlier ones; those of others stay."""
+    found = {one["pin"]: one for one in before} | {pin: made(pin) for pin in wanted}
+    return sorted(found.values(), key=lambda one: one["version"])
 
 
 def python_of(pin: str, given: Iterable[str]) -> str:
@@ -154,9 +187,18 @@ def page(found: Mapping[str, Any]) -> str:
     parts += [note + "\n" for note in found["notes"]]
     for pin in found["pins"]:
         parts += [f"## {pin['pin']} ({pin['version']})\n", _table(_rows(pin))]
+        parts += [
+            f"The largest parts of the import, {side}: {_named(pin['import'][side]['largest'])}.\n"
+            for side in SIDES
+            if "largest" in pin["import"][side]
+        ]
     if found["kernels"]:
         parts += ["## The published kernel wheel, repacked\n", _table(_kernels(found["kernels"]))]
     return "\n".join(parts)
+
+
+def _named(packages: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {seconds:.2f} s" for name, seconds in packages.items())
 
 
 def _rows(pin: Mapping[str, Any]) -> Iterator[Sequence[str]]:
@@ -170,6 +212,14 @@ def _rows(pin: Mapping[str, Any]) -> Iterator[Sequence[str]]:
         ("its peak memory, MB", _of(pin["import"], "mb"), "{:.0f}".format),
         ("modules it loads", _of(pin["import"], "modules"), _count),
         ("of these, SGLang's own", _of(pin["import"], "own"), _count),
+        *(
+            (f"`sglang.launch_server --help`, {title}", _of(pin["start"], key), show)
+            for title, key, show in (
+                ("seconds", "seconds", "{:.2f}".format),
+                ("peak memory, MB", "mb", "{:.0f}".format),
+            )
+            if "start" in pin
+        ),
     ):
         before, after = figures["upstream"], figures["output"]
         yield title, show(before), show(after), f"{after / before:.2f}"
@@ -233,7 +283,11 @@ def main() -> int:
             "runs": given.runs,
             "machine": machine,
             "notes": given.note,
-            "pins": [measure(pin, pythons[pin], given.path, given.runs) for pin in given.pins],
+            "pins": pins(
+                before.get("pins", ()),
+                given.pins,
+                lambda pin: measure(pin, pythons[pin], given.path, given.runs),
+            ),
             "kernels": kernels,
         }
     else:

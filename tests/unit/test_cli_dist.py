@@ -76,7 +76,7 @@ def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
     # sets of values where facts are, definitions with the files that replace them, words where families are,
     # named scopes with the verbs that know them, walks for kept models where models return, modules that
     # are made of models where reach decides, files that are opened by name with their rules, registries and
-    # configurations with the specs of what they take away, and the rows of the scope with the page that they make
+    # configurations with what they take away, and the rows of the scope with the page that they make
     scope = {"decisions", "removed", "kept", "what", "decision", "statements", "keeps", "gates"}
     scope |= {
         "tests",

@@ -51,8 +51,9 @@ FOUND = {
             "wheel": sides({"bytes": 5000, "files": 30}, {"bytes": 2000, "files": 9}),
             "import": sides(
                 {"seconds": 8.0, "mb": 400.4, "modules": 3000, "own": 200},
-                {"seconds": 4.0, "mb": 300.0, "modules": 2500, "own": 150},
+                {"seconds": 4.0, "mb": 300.0, "modules": 2500, "own": 150, "largest": {"torch": 1.5}},
             ),
+            "start": sides({"seconds": 9.0, "mb": 500.0}, {"seconds": 6.0, "mb": 400.0}),
         }
     ],
     "kernels": [
@@ -72,6 +73,8 @@ def test_every_ratio_is_that_of_its_row() -> None:
     assert "| bytes of the wheel | 5,000 | 2,000 | 0.40 |" in page
     assert "| `import sglang.srt.server_args`, seconds | 8.00 | 4.00 | 0.50 |" in page
     assert "| `k-1+x.whl` | 500 | 125 | 0.25 | 900 | 300 | 20 | 5 |" in page
+    assert "| `sglang.launch_server --help`, seconds | 9.00 | 6.00 | 0.67 |" in page
+    assert "The largest parts of the import, output: torch 1.50 s." in page
     assert "Without an operator." in page and "medians of 3" in page
 
 
@@ -89,8 +92,25 @@ def package(folder: Path, text: str) -> Path:
 
 def test_an_import_is_timed_in_a_process_of_its_own(tmp_path: Path) -> None:
     tree = package(tmp_path / "tree", "import time\ntime.sleep(0.2)\n")
-    found = gains.imported(sys.executable, [tree], tmp_path)
+    found, said = gains.ran(sys.executable, "import", [tree], tmp_path, "-X", "importtime")
     assert found["seconds"] >= 0.2 and found["own"] == 3 and 1 < found["mb"] < 200
+    assert next(iter(gains.largest(said))) == "sglang" and gains.largest(said)["sglang"] >= 0.2
+    assert len(gains.largest(said)) == gains.LARGEST
+
+
+def test_a_start_is_timed_up_to_its_help(tmp_path: Path) -> None:
+    tree = package(tmp_path / "tree", "")
+    (tree / "sglang/launch_server.py").write_text(
+        "import sys, time\ntime.sleep(0.2)\nsys.exit(sys.argv[1])\n"
+    )
+    found, _ = gains.ran(sys.executable, "start", [tree], tmp_path)
+    assert found["seconds"] >= 0.2
+
+
+def test_figures_of_other_upstreams_stay() -> None:
+    before = [{"pin": "b", "version": "2", "n": 1}, {"pin": "a", "version": "1", "n": 1}]
+    found = gains.pins(before, ["b"], lambda pin: {"pin": pin, "version": "2", "n": 2})
+    assert [(one["pin"], one["n"]) for one in found] == [("a", 1), ("b", 2)]
 
 
 def test_the_wheels_of_both_sides_are_made_as_the_distribution_makes_its_own(tmp_path: Path) -> None:
@@ -109,7 +129,7 @@ def test_the_wheels_of_both_sides_are_made_as_the_distribution_makes_its_own(tmp
 def test_a_tree_that_cannot_be_imported_stops_it_with_the_reason(tmp_path: Path) -> None:
     tree = package(tmp_path / "tree", "import not_there_at_all\n")
     with pytest.raises(SystemExit, match="not_there_at_all"):
-        gains.imported(sys.executable, [tree], tmp_path)
+        gains.ran(sys.executable, "import", [tree], tmp_path)
 
 
 def test_the_page_in_docs_is_that_of_its_figures() -> None:

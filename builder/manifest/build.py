@@ -307,8 +307,8 @@ def _configuration(view: View) -> Configuration | None:
     if not view.has("configuration"):
         return None
     objects = tuple((item.one("name").word, item.texts("in")) for item in stated.items("objects"))
-    keys = frozenset(stated.texts("keys"))
-    return Configuration(stated.texts("of"), stated.texts("types"), objects, keys, stated.mark)
+    of, types, keys = map(stated.texts, ("of", "types", "keys"))
+    return Configuration(of, types, objects, keys, stated.mark)
 
 
 def _absent(view: View, batch: str) -> Iterator[Absent]:

@@ -102,4 +102,5 @@ def _plain(value: Any, numbers: Mapping[Mark, int], whys: dict[Mark, str], quote
         return [(key, _plain(item, numbers, whys, quoted)) for key, item in value.items()]
     if isinstance(value, tuple):
         return [_plain(item, numbers, whys, quoted) for item in value]
+    assert not isinstance(value, (set, frozenset)), "a set has no order, and so no digest"
     return value

@@ -133,7 +133,7 @@ class Configuration:
     of: tuple[str, ...]
     types: tuple[str, ...]
     objects: tuple[tuple[str, tuple[str, ...]], ...]
-    keys: frozenset[str]
+    keys: tuple[str, ...]
     mark: Mark
 
 

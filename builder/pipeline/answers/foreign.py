@@ -7,8 +7,8 @@ begin with the same words. A name says less than the code: such a file may serve
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from builder.emit.figures import EXTENSIONS, extension
 from builder.emit.ledger import Row
@@ -19,35 +19,28 @@ from builder.pipeline.architectures import registered
 from builder.select.families import words_of
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """What upstream and the output have under the name of one family, in files and lines of code.
+class Foreign(NamedTuple):
+    """What upstream and the output have under the name of one family.
 
-    `largest`: the largest file that stays, and the module that is nearest to it on the way from a root.
+    `numbers`: upstream's files of code and their lines, and those that stay. `largest`: the largest file that
+    stays, and the one that needs it on the shortest way from a root.
     """
 
     family: str
-    files_before: int
-    files_after: int
-    lines_before: int
-    lines_after: int
+    numbers: tuple[int, ...]
     largest: str = ""
     held_by: str = ""
 
 
-def foreign(context: Context, rows: Iterable[Row]) -> tuple[Foreign, ...]:
-    """Every family that left and of which a file of code stays, the largest first."""
+def foreign(context: Context, rows: Iterable[Row]) -> list[Foreign]:
+    """Every family that left and of which a file of code stays, the one with most lines first."""
     names = families(context)
     by_family: dict[str, list[Row]] = {}
     for row in rows:
         if extension(row.path) in EXTENSIONS and (family := _family(row.path, names)):
             by_family.setdefault(family, []).append(row)
     counted = [_counted(context, family, some) for family, some in by_family.items()]
-    return tuple(sorted(filter(_stays, counted), key=lambda one: (-one.lines_after, one.family)))
-
-
-def _stays(family: Foreign) -> bool:
-    return family.files_after > 0
+    return sorted((one for one in counted if one.largest), key=lambda one: (-one.numbers[3], one.family))
 
 
 def families(context: Context) -> frozenset[tuple[str, ...]]:
@@ -70,42 +63,24 @@ def families(context: Context) -> frozenset[tuple[str, ...]]:
     return frozenset(name for name in names if not general.issuperset(name))
 
 
-def table(families: Iterable[Foreign]) -> Iterator[str]:
+def table(families: Sequence[Foreign]) -> Iterator[str]:
     """The families as the rows of a Markdown table, with their sum."""
-    rows = list(families)
     yield "| family | files | lines | files that stay | lines that stay | largest | needed by |"
     yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
-    for one in (*rows, _sum(rows)):
-        numbers = (one.files_before, one.lines_before, one.files_after, one.lines_after)
-        cells = (one.family, *(f"{number:,}" for number in numbers), one.largest, one.held_by)
+    columns = zip(*(one.numbers for one in families), strict=True)
+    for one in (*families, Foreign("all", tuple(map(sum, columns)) or (0,) * 4)):
+        cells = (one.family, *(f"{number:,}" for number in one.numbers), one.largest, one.held_by)
         yield f"| {' | '.join(cells)} |"
 
 
-def _sum(rows: Iterable[Foreign]) -> Foreign:
-    rows = list(rows)
-    return Foreign(
-        "all",
-        sum(one.files_before for one in rows),
-        sum(one.files_after for one in rows),
-        sum(one.lines_before for one in rows),
-        sum(one.lines_after for one in rows),
-    )
-
-
-def _counted(context: Context, family: str, rows: Iterable[Row]) -> Foreign:
-    rows = list(rows)
+def _counted(context: Context, family: str, rows: Sequence[Row]) -> Foreign:
     staying = [row for row in rows if row.verdict != "removed"]
+    numbers = [len(rows), sum(row.lines_before or 0 for row in rows)]
+    numbers += [len(staying), sum(row.lines_after or 0 for row in staying)]
     largest = max(staying, key=lambda row: row.lines_after or 0).path if staying else ""
     module = module_of(largest, context.manifest.packages)
-    return Foreign(
-        family,
-        len(rows),
-        len(staying),
-        sum(row.lines_before or 0 for row in rows),
-        sum(row.lines_after or 0 for row in staying),
-        largest,
-        holder(context, module) if module else context.cut.decided.named.get(largest, ""),
-    )
+    needs = holder(context, module) if module else context.cut.decided.named.get(largest, "")
+    return Foreign(family, tuple(numbers), largest, needs)
 
 
 def _family(path: str, names: frozenset[tuple[str, ...]]) -> str | None:

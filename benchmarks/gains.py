@@ -139,7 +139,7 @@ def pins(
 ) -> list[dict[str, Any]]:
     """The figures of the upstreams that are wanted, in the place of earlier ones; those of others stay."""
     found = {one["pin"]: one for one in before} | {pin: made(pin) for pin in wanted}
-    return sorted(found.values(), key=lambda one: one["version"])
+    return list(found.values())
 
 
 def python_of(pin: str, given: Iterable[str]) -> str:

@@ -110,7 +110,7 @@ def test_a_start_is_timed_up_to_its_help(tmp_path: Path) -> None:
 def test_figures_of_other_upstreams_stay() -> None:
     before = [{"pin": "b", "version": "2", "n": 1}, {"pin": "a", "version": "1", "n": 1}]
     found = gains.pins(before, ["b"], lambda pin: {"pin": pin, "version": "2", "n": 2})
-    assert [(one["pin"], one["n"]) for one in found] == [("a", 1), ("b", 2)]
+    assert [(one["pin"], one["n"]) for one in found] == [("b", 2), ("a", 1)]
 
 
 def test_the_wheels_of_both_sides_are_made_as_the_distribution_makes_its_own(tmp_path: Path) -> None:

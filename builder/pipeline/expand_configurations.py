@@ -65,7 +65,7 @@ def _lacking(stands: Configuration, upstream: Snapshot, staying: Snapshot) -> li
 
 
 def _means(stands: Configuration, owner: str, path: str) -> bool:
-    """Is an object of this name in this file a configuration?"""
+    """Whether an object of this name in this file is a configuration."""
     return any(
         fnmatchcase(owner, name) and (not paths or any(matches(each, path) for each in paths))
         for name, paths in stands.objects

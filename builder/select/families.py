@@ -31,7 +31,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def _are(pieces: tuple[str, ...], parts: tuple[str, ...]) -> bool:
-    """Are these the words, the last of which more digits may follow where it ends in one?"""
+    """Whether these are the words; more digits may follow the last one where it ends in a digit."""
     if pieces == parts:
         return True
     more = pieces[-1].removeprefix(parts[-1]) if pieces[:-1] == parts[:-1] else ""

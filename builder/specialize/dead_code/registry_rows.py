@@ -131,7 +131,7 @@ def _uses(world: SpecializerWorld, qualified: str) -> Iterator[tuple[Unit, ast.e
 
 
 def _hands_on(registry: Registry, unit: Unit, argument: ast.expr) -> bool:
-    """Does a function that is asked itself ask for its own parameter?"""
+    """Whether a function that is asked hands on its own parameter."""
     scope = scope_around(unit, argument)
     owner = scope.find(argument.id) if isinstance(argument, ast.Name) else None
     kinds = [binding.kind for binding in owner.names[argument.id]] if owner is scope else []  # type: ignore[attr-defined]
@@ -205,7 +205,7 @@ class _Rows:
             yield from (Remove(each) for each in (constant, stmt, also) if each is not None)
 
     def used_elsewhere(self, loop: ast.For) -> bool:
-        """Is a variable used but in loops at the top that bind it, and in the `del` after each?"""
+        """Whether a variable is used outside of the loops at the top that bind it and the `del` after each."""
         own = [
             (_stores(stmt), stmt.lineno, getattr(after if _deletes(after, stmt) else stmt, "end_lineno", 0))
             for stmt, after in self.pairs
@@ -224,7 +224,7 @@ class _Rows:
         return None if not alone or self.links.takers(self.unit.name, name) else self.constants.get(name)
 
     def turn_leaves(self, loop: ast.For, element: ast.expr, values: Values) -> bool:
-        """Do all rows of one turn of a loop leave?"""
+        """Whether all rows of one turn of a loop leave."""
         known = {**values, **_bound(loop.target, element)}
         for stmt in loop.body:
             if isinstance(stmt, ast.For):
@@ -244,7 +244,7 @@ class _Rows:
         return key is not None and (key not in self.keys or (target is not None and self.gone(target)))
 
     def gone(self, target: str) -> bool:
-        """Is the module gone, or what is taken of it (`package.module:Class.method`)?"""
+        """Whether the module is gone, or what is taken of it (`package.module:Class.method`)."""
         (module, _, name), world = target.partition(":"), self.world
         if module in world.removed_files or world.module_gone(module) is not None:
             return True
@@ -257,7 +257,7 @@ def _stores(tree: ast.AST) -> set[str]:
 
 
 def _deletes(stmt: ast.stmt | None, loop: ast.For) -> bool:
-    """Does a statement delete variables of a loop, and nothing else?"""
+    """Whether a statement deletes variables of a loop, and nothing else."""
     return isinstance(stmt, ast.Delete) and {getattr(t, "id", "") for t in stmt.targets} <= _stores(loop)
 
 

@@ -372,7 +372,7 @@ class Evaluator:
         return last if before_known else None
 
     def answers(self, node: ast.expr, scope: Scope) -> bool:
-        """Is this certainly True or False, and nothing else that counts as one of them?"""
+        """Whether this is certainly True or False, and nothing else that counts as one of them."""
         if isinstance(node, ast.BoolOp):
             return all(self.answers(value, scope) for value in node.values)
         if isinstance(node, ast.Compare):
@@ -382,7 +382,7 @@ class Evaluator:
         return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
 
     def neutral(self, node: ast.expr, before: ast.expr, stop: bool, scope: Scope) -> bool:
-        """May the last operand of `and` or `or` leave, since the one before it is the value in any case?"""
+        """Whether the last operand of `and` or `or` may leave: the one before it is the value in any case."""
         found = self._condition(node, scope)
         same = isinstance(found, KnownValue) and found.exact and found.value is (not stop)
         return same and self.answers(before, scope)
@@ -423,7 +423,7 @@ class Evaluator:
         return None
 
     def only_absent(self, container: ast.expr, asked: ast.expr, scope: Scope) -> bool:
-        """Does a collection hold only texts that what is asked for never is, or never holds?"""
+        """Whether a collection holds only texts that what is asked for never is, or never holds."""
         names = names_of(asked)
         written = any(text(part) for part in ast.walk(asked) if isinstance(part, ast.Constant))
         if not names or written or converts(asked):

@@ -205,7 +205,7 @@ class _Rows:
             yield from (Remove(each) for each in (constant, stmt, also) if each is not None)
 
     def used_elsewhere(self, loop: ast.For) -> bool:
-        """Whether a variable is used outside of the loops at the top that bind it and the `del` after each."""
+        """Whether a variable is used outside of loops at the top that bind it and the `del` after each."""
         own = [
             (_stores(stmt), stmt.lineno, getattr(after if _deletes(after, stmt) else stmt, "end_lineno", 0))
             for stmt, after in self.pairs

@@ -63,7 +63,7 @@ class Causes:
             or self.conditions.impossible(place)
             or (self.conditions.variable(item.key.name) if item.key.kind == "environment" else None)
             or self.script(item.key)
-            or self.proved(place)
+            or self.proved(place, self.own(item.key, item, place))
         )
 
     def path(self, path: str) -> Cause | None:
@@ -147,9 +147,9 @@ class Causes:
                     return Cause(batch.id, f"{edit.op} {edit.key}", edit.mark)
         return None
 
-    def proved(self, place: Place) -> Cause | None:
+    def proved(self, place: Place, own: str) -> Cause | None:
         """What the specializer proved dead: the cause of its last callers where these are known."""
-        removal = self.removals.symbol(place.qualified)
+        removal = self.removals.symbol(own)
         if removal is None:
             return None
         name = removal.name
@@ -169,18 +169,15 @@ class Causes:
             yield place_of(sight, place.path, place.module)
 
     def _importers(self, name: str) -> Iterator[tuple[str, Rule]]:
-        """The removed files that import a name from its module."""
+        """The removed files that import a name from its module, or use one that a class declares."""
         module, _, last = name.rpartition(".")
-        text = (
-            rb"from\s+"
-            + re.escape(module.encode())
-            + rb"\s+import\s*(?:\([^)]*|[^\n]*)\b"
-            + last.encode()
-            + rb"\b"
-        )
+        word = last.encode()
+        text = rb"from\s+%b\s+import\s*(?:\([^)]*|[^\n]*)\b%b\b" % (re.escape(module.encode()), word)
+        if self.conditions.facts.declares(module):
+            text = rb"\b%b\b" % word
         for path in sorted(self.removals.by_path):
             source = path.endswith(".py") and "/test" not in path and path in self.sources.snapshot
-            if source and re.search(text, self.sources.snapshot[path]):
+            if source and word in (data := self.sources.snapshot[path]) and re.search(text, data):
                 yield path, self.removals.by_path[path]
 
     # -- what changed -------------------------------------------------------------------------------

@@ -68,8 +68,6 @@ def build(documents: Documents, findings: Findings) -> Manifest:
         findings.path(folder)
     for stray in documents.strays():
         _batch(stray, findings)  # for what is wrong in it
-    for pattern in root.items("prune_symbols"):
-        findings.pattern(pattern)
     reasons = {batch.text("id"): batch.text("why") for batch in root.alone().items("batches")}
     packages = {name: folder.word for name, folder in root.entries("packages")}
     return Manifest(
@@ -82,7 +80,7 @@ def build(documents: Documents, findings: Findings) -> Manifest:
         batches=(base, *(_batch(view, findings) for view in documents.batches())),
         guarantees=_guarantees(root.at("guarantees"), findings),
         marks=documents.manifest.values,
-        symbols_pruned=root.texts("prune_symbols"),
+        prune_symbols=tuple(_rules(root, "prune_symbols", BASE, findings)),
         named_files=tuple(_rules(root, "named_files", BASE, findings)),
         kernel=_kernel(root.at("kernel"), reasons, findings) if root.has("kernel") else None,
         scope=tuple(scope.items(documents.scope)) if documents.scope else (),
@@ -256,6 +254,7 @@ def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
         ("pure", "pure", True),
         ("environment_readers", "environment-reader", True),
         ("quiet_imports", "quiet-import", True),
+        ("declarations", "declaration", True),
     )
     for key, kind, truth in lists:
         for item in view.items(key):

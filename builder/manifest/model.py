@@ -261,7 +261,7 @@ class Manifest:
     guarantees: Guarantees = field(default_factory=Guarantees)
     texts: Mapping[str, str] = field(default_factory=dict)  # file -> text, of manifest.yaml and its parts
     marks: Mapping[tuple[str | int, ...], Mark] = field(default_factory=dict)  # path in `file` -> its place
-    symbols_pruned: tuple[str, ...] = ()  # path patterns in which dead definitions leave
+    prune_symbols: tuple[Rule, ...] = ()  # where dead definitions leave
     digest: str = ""  # sha256 of all texts and overlays in use, batches that are off included
     statements: str = ""  # the same of what they say in this scope, so that comments and layout do not count
     scope_statements: Mapping[str, str] = field(default_factory=dict)  # named scope -> what they say in it

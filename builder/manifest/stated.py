@@ -117,6 +117,7 @@ def changed(manifest: Manifest, change: Callable[[Any], Any]) -> Manifest:
         ),
         batches=tuple(batches),
         named_files=each(manifest.named_files),
+        prune_symbols=each(manifest.prune_symbols),
         guarantees=guarantees,
         kernel=kernel,
         scope=tuple(replace(item, keeps=each(item.keeps)) for item in manifest.scope),

@@ -25,6 +25,7 @@ FactKind = Literal[
     "base",
     "registry",
     "uncalled",
+    "declaration",
 ]
 
 #: The id of the implicit first batch, and of the rules that keep the root models.
@@ -151,6 +152,7 @@ class Fact:
     environment-reader  qualified or bare function  True: reads the variable that its first argument names
     quiet-import        external module             True: importing it only defines names
     uncalled            qualified function or method  True: only a name in the code calls it
+    declaration         qualified class, collection   True: what it declares is read by names spelled out
     base                qualified class of another package  the methods that it may call, by spaces
     registry    qualified class of a row            what else `registries` states, by spaces
     """

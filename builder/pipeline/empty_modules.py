@@ -11,7 +11,7 @@ from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.pipeline.starts import roots
 from builder.select.patterns import PatternSet
-from builder.specialize.text_index.identifier_index import holding
+from builder.specialize.text_index.identifier_index import holding, identifier_counts
 from builder.tree import Snapshot
 
 
@@ -22,12 +22,12 @@ def empty_modules(
     before: Mapping[str, Summary],
     manifest: Manifest,
 ) -> dict[str, str]:
-    """path -> module of those among `hollow` that nothing in the output imports or names any more.
+    """path -> module of those among `hollow` that nothing in the output names any more, unless to run them.
 
     They leave where the manifest lets dead definitions leave; a package's `__init__.py` stays. `changed`:
     the Python files that specialization changed; `before`: the summaries of upstream's files.
     """
-    may_leave = PatternSet(manifest.symbols_pruned)
+    may_leave = PatternSet([rule.pattern for rule in manifest.prune_symbols])
     found = {
         path: module
         for path in hollow
@@ -47,6 +47,14 @@ def empty_modules(
             known[path] = summarise(output[path], path, module, tuple(sorted(manifest.packages)))
     index = Index(known, manifest.packages)
     needed = set(roots(index, manifest))
-    for edges in graph(index, manifest.roots.dynamic).values():
-        needed.update(edge.target for edge in edges if edge.kind != "parent")
+    for source, edges in graph(index, manifest.roots.dynamic).items():
+        path = index.modules[source].path if source in index.modules else ""
+        for edge in edges:
+            if edge.kind != "parent" and not (edge.kind == "eager" and _only_runs(output, path, edge.target)):
+                needed.add(edge.target)
     return {path: module for path, module in sorted(found.items()) if module not in needed}
+
+
+def _only_runs(output: Snapshot, path: str, module: str) -> bool:
+    """Does a file name a module in one import and nowhere else?"""
+    return path in output and identifier_counts(output[path])[module.rpartition(".")[2].encode()] == 1

@@ -13,7 +13,7 @@ from builder.pipeline.expand_families import FamilyMatches, expand_families
 from builder.pipeline.expand_patterns import expand_patterns
 from builder.pipeline.misplaced_names import misplaced_names
 from builder.pipeline.model_scope import Scoped
-from builder.pipeline.named_files import unused_named_files
+from builder.pipeline.named_files import unused_paths
 from builder.pipeline.prune import Pruned
 from builder.pipeline.ranges import beyond, holds, mistakes
 from builder.pipeline.run import Run
@@ -48,7 +48,7 @@ def expand(
     misplaced = misplaced_names(run.upstream, manifest, run.about.pin is not None)
     elsewhere = [problem for problem in misplaced if problem.mark not in told]
     roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
-    files = unused_named_files(run.upstream, asked)
+    files = unused_paths(run.upstream, asked)
     unused = [*scoped.problems, *unused_words, *unmatched, *nowhere, *elsewhere, *roots, *files]
     selection = pruned.selection
     matched = holds(asked, scoped.manifest, unused, selection.matches())

@@ -85,11 +85,13 @@ def _meant(name: FileName, place: str, paths: Mapping[str, list[str]]) -> list[s
     return []
 
 
-def unused_named_files(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
-    """R009 for each statement about files that are opened by name which matches no path."""
+def unused_paths(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
+    """R009 for each statement about files opened by name, or about dead definitions, that matches no path."""
+    stated = (("named_files", manifest.named_files), ("prune_symbols", manifest.prune_symbols))
     return [
-        Problem("R009", f"`named_files: {rule.pattern}` matches no path.", rule.mark, nothing=True)
-        for rule in manifest.named_files
+        Problem("R009", f"`{key}: {rule.pattern}` matches no path.", rule.mark, nothing=True)
+        for key, rules in stated
+        for rule in rules
         if not _opened(upstream, (rule,))
     ]
 

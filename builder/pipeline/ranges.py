@@ -142,7 +142,7 @@ def holds(
     """
     said = {s.mark for s in stated(asked) if isinstance(s, Models)}
     said |= {s.mark for s in stated(left) if isinstance(s, (Fact, Option, Absent, Word, Root))}
-    said |= {rule.mark for rule in asked.named_files}
+    said |= {rule.mark for rule in (*asked.named_files, *asked.prune_symbols)}
     return frozenset(said - missing(problems, asked) | {rule.mark for rule, count in rules.items() if count})
 
 

@@ -151,7 +151,7 @@ def _specialize(
     )
     policy = Policy(
         facts=setting.facts,
-        may_prune=PatternSet(manifest.symbols_pruned).any,
+        may_prune=PatternSet([rule.pattern for rule in manifest.prune_symbols]).any,
         frozen=setting.ours,
         stays=_stubs(manifest),
     )
@@ -167,7 +167,7 @@ def _digest(files: Snapshot, pruned: Pruned, setting: Setting) -> str:
         setting.upstream.tree.id,
         [(path, files.tree[path].blob) for path in sorted({*python, *_other_texts(files, setting)})],
         manifest.packages,
-        manifest.symbols_pruned,
+        [rule.pattern for rule in manifest.prune_symbols],
         _removed_modules(pruned, setting),
         _stubs(manifest),
         setting.facts,

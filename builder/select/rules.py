@@ -122,7 +122,6 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
     problems = [
         *missing,
         *_unmatched(rules, matched, index, within),
-        *_unmatched_pruning(manifest, paths, index, within),
         *_overridden(rules, matched),
         *_void(rules, matched, len(rules) - len(models)),
         *(each.problem() for each in groups),
@@ -195,18 +194,6 @@ def _unmatched(
             f"`{rule.verdict}: {rule.pattern}` (batch {rule.batch}) matches no path of the upstream tree."
         )
         yield Problem("R001", message, rule.mark, hint=index.nearest(rule.pattern))
-
-
-def _unmatched_pruning(
-    manifest: Manifest, paths: Sequence[str], index: Paths, within: Sequence[str]
-) -> Iterator[Problem]:
-    patterns = PatternSet(manifest.symbols_pruned)
-    matching = {number for path in paths for number in patterns.matching(path)}
-    for number, pattern in enumerate(manifest.symbols_pruned):
-        if can_match(pattern, within) and number not in matching:
-            message = f"`prune_symbols: {pattern}` matches no path of the upstream tree."
-            mark = manifest.mark("prune_symbols", number)
-            yield Problem("R001", message, mark, hint=index.nearest(pattern))
 
 
 def holds_path(path: str, within: Sequence[str]) -> bool:

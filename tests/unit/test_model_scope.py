@@ -150,7 +150,7 @@ def test_keeping_a_model_withdraws_what_is_said_because_of_it() -> None:
 def test_a_pattern_of_models_stands_for_no_module_that_they_share(kept: tuple[str, ...], stays: bool) -> None:
     files = {
         "models/one.py": f"from pkg.models import common\n\n\n{FILES['models/one.py']}",
-        "models/common.py": "SIZE = 1\n",
+        "models/common.py": "print(1)\n",
     }
     asked = scoped(*kept, rest=HYBRID.replace("models: [two*]", 'models: ["[!o]*"]'))
     found = cut(upstream(**files), asked).output

@@ -8,7 +8,7 @@ import pytest
 from test_reached import done, left, stated, upstream, why
 
 from builder.pipeline.file_names import HOLE, in_python
-from builder.pipeline.named_files import unused_named_files
+from builder.pipeline.named_files import unused_paths
 
 REST = "named_files: [python/pkg/csrc/]\nbatches: []\n"
 SOURCES = {
@@ -196,6 +196,7 @@ def test_files_that_no_statement_is_about_follow_the_modules_beside_them() -> No
 
 def test_a_statement_about_named_files_that_matches_nothing_is_a_mistake() -> None:
     files = upstream({"__init__.py": ""})
-    (problem,) = unused_named_files(files, stated(REST))
-    assert (problem.code, problem.nothing) == ("R009", True)
-    assert "named_files: python/pkg/csrc/" in problem.message
+    named, pruned = unused_paths(files, stated(f"prune_symbols: [python/, python/none/]\n{REST}"))
+    assert (named.code, named.nothing) == (pruned.code, pruned.nothing) == ("R009", True)
+    assert "named_files: python/pkg/csrc/" in named.message
+    assert "prune_symbols: python/none/" in pruned.message

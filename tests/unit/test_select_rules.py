@@ -118,12 +118,6 @@ def test_an_upstream_that_has_only_one_folder_excuses_the_rules_on_others() -> N
     assert "python/none/" in problem.message
 
 
-def test_a_place_for_symbol_pruning_that_matches_nothing_is_told() -> None:
-    rules = "keep: [python/]\nprune_symbols: [python/**, python/none/]\nbatches: []\n"
-    (problem,) = chosen(rules).problems
-    assert (problem.code, problem.mark) == ("R001", Mark("manifest.yaml", HEAD.count("\n") + 2, 28))
-
-
 def test_a_batch_that_keeps_what_another_removes_is_a_contradiction() -> None:
     rules = (
         "keep: [python/]\nbatches:\n"

@@ -102,8 +102,9 @@ class Cleaner:
         while True:  # what leaves takes the last use of something else with it
             before = len(cleaned.dead), sum(map(len, cleaned.ops.values()))
             for unit, item in self._dead.find(world, names):
-                cleaned.ops[unit.path].append(Remove(item.node))
-                cleaned.dead[item.qualified(unit)] = "nothing refers to it any more"
+                cleaned.ops[unit.path].append(item.op(unit))
+                if isinstance(item.node, ast.stmt):
+                    cleaned.dead[item.qualified(unit)] = "nothing refers to it any more"
             asked, names = names, set()
             looked_at = paths | cleaned.ops.keys()
             if asked is not None:  # elsewhere nothing was taken; all are looked at once more before the end

@@ -7,8 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
+from typing import cast
 
+from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.class_statements import Class, Function
+from builder.specialize.dead_code.declarations import bound, declared
 from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.dynamic_names import FormedNames, formed
 from builder.specialize.dead_code.hierarchy import Hierarchy
@@ -42,12 +45,19 @@ _NOTHING = (b"", b"\n", b"\r", b"#")
 @dataclass(frozen=True, slots=True)
 class Definition:
     name: str
-    kind: str  # function, method, class, constant
-    node: ast.stmt
+    kind: str  # function, method, class, constant, declaration
+    node: ast.stmt | ast.Constant
     scope: Scope
 
     def qualified(self, unit: Unit) -> str:
         return ".".join(part for part in (unit.name, self.scope.qualname, self.name) if part)
+
+    def op(self, unit: Unit) -> Op:
+        """What takes it out of the file: as a statement, or as a text of a collection."""
+        if isinstance(self.node, ast.stmt):
+            return Remove(self.node)
+        listing = cast(ast.Tuple | ast.List, unit.module.parents[self.node])
+        return DropItem(listing, "elts", listing.elts.index(self.node))
 
 
 class Dead:
@@ -79,6 +89,8 @@ class Dead:
         self._fell: Counter[bytes] = Counter()
         self._defined: dict[str, Counter[bytes]] = {}
         self._places: defaultdict[bytes, Counter[str]] = defaultdict(Counter)
+        self._modules, self._facts = program.names, policy.facts
+        self._declared: set[bytes] = set()
         self._formed = FormedNames(answers)
         self._glances = Glances(answers)
         self._classes: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
@@ -123,6 +135,11 @@ class Dead:
         found = defines(data)
         if not self._may_prune(path):  # a private name is nobody else's, wherever it stands
             found = Counter({name: count for name, count in found.items() if name.startswith(b"_")})
+        module = self._modules.get(path, "")
+        if self._facts.declares(module, homes=True):
+            names = [name.encode() for name, *_ in declared(self._facts, module, ast.parse(data))]
+            self._declared.update(names)
+            found = found + Counter(names)
         self._defined[path] = found
         for name, count in self._defined[path].items():
             self._places[name][path] = count
@@ -151,28 +168,30 @@ class Dead:
             self._learn_uses(unreferred)
             for encoded in unreferred:
                 name = encoded.decode()
-                proven = self._used[encoded] and not self._formed.holds(name)
-                if proven or encoded in uncalled:
+                used = self._used[encoded]
+                if encoded in uncalled:
                     # what only has the name of an uncalled function is found by it in a string, too
-                    proven = proven and not (encoded in uncalled and self._referred(world, encoded, False))
-                    dead.extend(self._removable(world, encoded, name, proven))
+                    used = used and not self._referred(world, encoded, False)
+                proven = used and not self._formed.holds(name)
+                if proven or encoded in uncalled or (used and encoded in self._declared):
+                    dead.extend(self._removable(world, encoded, name, used, proven))
             names = set()
             for unit, item in dead:
-                names |= self.remove(unit, item.node)
+                names |= self.remove(unit, item.node, item.name if item.kind == "declaration" else "")
             yield from dead
 
     def _removable(
-        self, world: SpecializerWorld, encoded: bytes, name: str, proven: bool
+        self, world: SpecializerWorld, encoded: bytes, name: str, used: bool, proven: bool
     ) -> Iterator[tuple[Unit, Definition]]:
-        """Where a name to which nothing refers is defined. Not `proven`: only where the facts say that
-        nothing else calls it."""
+        """Where a name to which nothing refers is defined. `used`: upstream's own code referred to it;
+        `proven`: and nothing forms it. Where they are not, only what the facts say leaves."""
         leaving: list[tuple[Unit, Definition]] = []
-        staying: list[tuple[Unit, ast.stmt]] = []
+        staying: list[tuple[Unit, ast.AST]] = []
         for path in sorted(self._places[encoded]):
             unit = world.unit(path)
-            for item in definitions(unit).get(name, ()):
+            for item in (*definitions(unit).get(name, ()), *self._declarations(unit, name)):
                 if item.node not in unit.leaving:
-                    if self._leaves(world, unit, item, proven):
+                    if self._leaves(world, unit, item, used, proven):
                         leaving.append((unit, item))
                     else:
                         staying.append((unit, item.node))
@@ -181,15 +200,26 @@ class Dead:
         if not any(refers_within(unit, node, name) for unit, node in staying):
             yield from leaving
 
-    def _leaves(self, world: SpecializerWorld, unit: Unit, item: Definition, proven: bool) -> bool:
+    def _declarations(self, unit: Unit, name: str) -> Iterator[Definition]:
+        """Where a file declares or lists a name."""
+        if self._facts.declares(unit.name, homes=True):
+            for found, node, scope in declared(self._facts, unit.name, unit.module.tree, unit.scopes):
+                if found == name and scope is not None:
+                    yield Definition(name, "declaration", node, scope)
+
+    def _leaves(
+        self, world: SpecializerWorld, unit: Unit, item: Definition, used: bool, proven: bool
+    ) -> bool:
         qualified = item.qualified(unit)
         if qualified in self._stays:
             return False
+        if item.kind == "declaration":
+            return used
         return qualified in world.facts.uncalled or (proven and self._may_leave(world, unit, item))
 
     def _may_leave(self, world: SpecializerWorld, unit: Unit, item: Definition) -> bool:
         """Does nothing need a definition to which no name refers?"""
-        node, scope = item.node, item.scope
+        node, scope = cast(ast.stmt, item.node), item.scope
         hierarchy, reflection = self._known_classes(world)
         cls = scope.node if isinstance(scope.node, ast.ClassDef) else None
         if cls is not None:
@@ -222,8 +252,9 @@ class Dead:
         is_class = name not in world.facts.predicates
         return self._known_classes(world)[1].sees_module(unit, is_class)
 
-    def remove(self, unit: Unit, stmt: ast.stmt) -> set[bytes]:
-        """A statement leaves: nothing is found in it any more; the names that occur in it."""
+    def remove(self, unit: Unit, stmt: ast.stmt | ast.Constant, declares: str = "") -> set[bytes]:
+        """A statement leaves, or a text that lists a name: nothing is found in it any more; the names that
+        occur in it. `declares`: the name that it declares."""
         unit.leaving.add(stmt)
         low, high = first_line(stmt), stmt.end_lineno or stmt.lineno
         if not _alone(unit, stmt, low, high):
@@ -231,8 +262,9 @@ class Dead:
         text = self._hide(unit, low, high)
         if formed(text):
             self._formed.look(unit.path, _visible(unit, 1, len(unit.module.starts) - 1))
-        places = self._defined[unit.path] = self._defined[unit.path] - defines(text)
-        for name in defines(text):
+        gone = defines(text) + Counter([declares.encode()] if declares else ())
+        places = self._defined[unit.path] = self._defined[unit.path] - gone
+        for name in gone:
             if unit.path in self._places[name]:
                 del self._places[name][unit.path]
             if places[name]:
@@ -346,13 +378,8 @@ def _definitions(unit: Unit, body: Iterable[ast.stmt], scope: Scope) -> Iterator
         elif isinstance(stmt, ast.ClassDef):
             yield Definition(stmt.name, "class", stmt, scope)
             yield from _definitions(unit, stmt.body, unit.scopes.of(stmt))
-        elif isinstance(stmt, ast.Assign):
-            target = stmt.targets[0]
-            if scope.kind == "module" and len(stmt.targets) == 1 and isinstance(target, ast.Name):
-                yield Definition(target.id, "constant", stmt, scope)
-        elif isinstance(stmt, ast.AnnAssign):
-            if scope.kind == "module" and isinstance(stmt.target, ast.Name) and stmt.value is not None:
-                yield Definition(stmt.target.id, "constant", stmt, scope)
+        elif scope.kind == "module" and (name := bound(stmt)):
+            yield Definition(name, "constant", stmt, scope)
         elif isinstance(stmt, (ast.If, ast.Try)):
             for field_name in ("body", "orelse", "finalbody"):
                 yield from _definitions(unit, getattr(stmt, field_name, ()), scope)
@@ -360,7 +387,7 @@ def _definitions(unit: Unit, body: Iterable[ast.stmt], scope: Scope) -> Iterator
                 yield from _definitions(unit, handler.body, scope)
 
 
-def _alone(unit: Unit, stmt: ast.stmt, low: int, high: int) -> bool:
+def _alone(unit: Unit, stmt: ast.stmt | ast.Constant, low: int, high: int) -> bool:
     """Has a statement its lines for itself?"""
     starts, data = unit.module.starts, unit.module.data
     decorators: list[ast.expr] = getattr(stmt, "decorator_list", [])

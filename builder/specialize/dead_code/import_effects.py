@@ -54,11 +54,21 @@ _EARLY = frozenset(["collections.abc", "os.path"])
 
 @question
 def import_noticed(world: SpecializerWorld, module: str, importer: str) -> bool:
-    """May importing a module from another one be noticed? Packages around the importer ran before."""
-    fresh = [each for each in (module, *packages_around(module)) if not f"{importer}.".startswith(f"{each}.")]
-    if module not in world.facts.quiet_imports and any(_noticed(world, each) for each in fresh):
-        return True
-    return any(_reached_without_import(world, each, importer) for each in fresh)
+    """May importing a module from another one be noticed?"""
+    return any(run_by_import(world, module, importer))
+
+
+def run_by_import(world: SpecializerWorld, module: str, importer: str) -> Iterator[str]:
+    """The module and the packages around it, as far as somebody may notice that an import runs them.
+
+    Packages around the importer ran before.
+    """
+    quiet = module in world.facts.quiet_imports
+    for each in (module, *packages_around(module)):
+        if f"{importer}.".startswith(f"{each}."):
+            continue
+        if (not quiet and _noticed(world, each)) or _reached_without_import(world, each, importer):
+            yield each
 
 
 def _reached_without_import(world: SpecializerWorld, module: str, importer: str) -> bool:

@@ -11,6 +11,7 @@ from builder.source.layout import suites
 from builder.specialize.dead_code.import_effects import (
     imported_before,
     is_made,
+    run_by_import,
     submodules,
     taken_name,
     taking_noticed,
@@ -208,7 +209,12 @@ def unnoticed(
             whole = leaving.issuperset(bound.node.names)
             asked = [source] if whole else []
             asked += submodules(world, source, alias.name)
-        noticed = [module for module in asked if world.ask("import_noticed", module, unit.name)]
+        noticed = [
+            each
+            for module in asked
+            if world.ask("import_noticed", module, unit.name)
+            for each in run_by_import(world, module, unit.name)
+        ]
         if isinstance(bound.node, ast.ImportFrom) and taking_noticed(world, source):
             noticed.append(taken_name(source, alias.name))
         if (

@@ -79,6 +79,8 @@ class Facts:
     symbols: Mapping[str, Absent] = field(default_factory=dict)
     #: functions and methods that nothing calls but by a name in the code: no composed name, nobody outside
     uncalled: frozenset[str] = frozenset()
+    #: classes, or patterns of such, whose attributes declare what the program reads by their names
+    declarations: tuple[str, ...] = ()
     #: external class -> the methods that it may call on a subclass; inheriting from it does nothing else
     bases: Mapping[str, frozenset[str]] = field(default_factory=dict)
     registries: tuple[Registry, ...] = ()
@@ -106,6 +108,7 @@ class Facts:
             environment_readers=names("environment-reader"),
             quiet_imports=names("quiet-import"),
             uncalled=names("uncalled"),
+            declarations=tuple(sorted(names("declaration"))),
             defaults=defaults,
             options=tuple(o for b in manifest.batches for o in b.options),
             modules={a.name: a for a in absent if a.kind == "module"},
@@ -154,6 +157,11 @@ class Facts:
             return True
         patterns = tuple(p for p in self.pure if "*" in p and not p.startswith("*."))
         return _matches(patterns, qualified) if patterns else False
+
+    def declares(self, qualified: str, homes: bool = False) -> bool:
+        """Whether the attributes of a class are declarations; `homes`: whether a module may have such one."""
+        names = tuple(name.rpartition(".")[0] if homes else name for name in self.declarations)
+        return bool(names) and _matches(names, qualified)
 
     def attribute_value(self, node: ast.Attribute) -> KnownValue | None:
         """What reading an attribute gives, whatever its owner is (`*.x`), or is called (`*.owner.x`)."""

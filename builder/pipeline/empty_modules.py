@@ -48,13 +48,16 @@ def empty_modules(
     index = Index(known, manifest.packages)
     needed = set(roots(index, manifest))
     for source, edges in graph(index, manifest.roots.dynamic).items():
-        path = index.modules[source].path if source in index.modules else ""
+        summary = index.modules.get(source)
         for edge in edges:
-            if edge.kind != "parent" and not (edge.kind == "eager" and _only_runs(output, path, edge.target)):
+            runs = edge.kind == "eager" and summary is not None and _only_runs(output, summary, edge.target)
+            if edge.kind != "parent" and not runs:
                 needed.add(edge.target)
     return {path: module for path, module in sorted(found.items()) if module not in needed}
 
 
-def _only_runs(output: Snapshot, path: str, module: str) -> bool:
-    """Does a file name a module in one import and nowhere else?"""
-    return path in output and identifier_counts(output[path])[module.rpartition(".")[2].encode()] == 1
+def _only_runs(output: Snapshot, source: Summary, module: str) -> bool:
+    """Does a file name a module in one import, which takes nothing from it, and nowhere else?"""
+    if source.path not in output or any(each.name and each.target == module for each in source.imports):
+        return False
+    return identifier_counts(output[source.path])[module.rpartition(".")[2].encode()] == 1

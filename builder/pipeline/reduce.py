@@ -88,10 +88,10 @@ def reduce(
         fewer = narrowed(output, summarized, pruned, setting.manifest, setting.upstream)
         unreached = [path for path in fewer.removed if path not in pruned.removed]
         pruned = fewer
-        if not unreached:
+        if not unreached and not empty:
             break
         output = output.replace(dict.fromkeys(path for path in unreached if path in output))
-        total = replace(total, files={p: data for p, data in total.files.items() if p in output})
+        total = replace(total, files={p: data for p, data in total.files.items() if p not in unreached})
     return Reduced(output, pruned, total, consequences, known)
 
 
@@ -125,20 +125,18 @@ def specialize_once(
     """
 
     def specialized_now() -> Specialized:
-        return _specialize(files, pruned, setting, run.memo if run else NO_MEMO, session)
+        return _specialize(files, setting, run.memo if run else NO_MEMO, session)
 
     if run is None or run.recalled is None:
         specialized = specialized_now()
     else:
-        key = _digest(files, pruned, setting)
+        key = _digest(files, setting)
         specialized = recall_or_run(key, run.recalled.specializations, specialized_now)
     batches = {p: r.batch for p, r in pruned.removed.items()}
     return specialized, lockstep.follow(files.replace(specialized.files), setting.upstream, batches)
 
 
-def _specialize(
-    files: Snapshot, pruned: Pruned, setting: Setting, memo: Memo, session: Session | None = None
-) -> Specialized:
+def _specialize(files: Snapshot, setting: Setting, memo: Memo, session: Session | None = None) -> Specialized:
     upstream, manifest, opaque = setting.upstream, setting.manifest, setting.opaque
     readable = [p for p in python_paths(files) if p not in opaque]
     before = [p for p in python_paths(upstream) if not is_test(p) and p not in opaque]
@@ -146,7 +144,7 @@ def _specialize(
         files={p: files[p] for p in python_modules(readable, manifest.packages)},
         upstream={p: upstream[p] for p in python_modules(before, manifest.packages)},
         names=python_modules({*readable, *before}, manifest.packages),
-        removed=_removed_modules(pruned, setting),
+        removed=_removed_modules(files, setting),
         extra=[files[p] for p in _other_texts(files, setting)],
     )
     policy = Policy(
@@ -158,7 +156,7 @@ def _specialize(
     return specialize(program, policy, memo, session)
 
 
-def _digest(files: Snapshot, pruned: Pruned, setting: Setting) -> str:
+def _digest(files: Snapshot, setting: Setting) -> str:
     """A digest of all that `_specialize` reads, and of the formatter that lays its result out."""
     manifest = setting.manifest
     python = python_modules(python_paths(files), manifest.packages)
@@ -168,7 +166,7 @@ def _digest(files: Snapshot, pruned: Pruned, setting: Setting) -> str:
         [(path, files.tree[path].blob) for path in sorted({*python, *_other_texts(files, setting)})],
         manifest.packages,
         [rule.pattern for rule in manifest.prune_symbols],
-        _removed_modules(pruned, setting),
+        _removed_modules(files, setting),
         _stubs(manifest),
         setting.facts,
         setting.ours,
@@ -176,9 +174,9 @@ def _digest(files: Snapshot, pruned: Pruned, setting: Setting) -> str:
     )
 
 
-def _removed_modules(pruned: Pruned, setting: Setting) -> frozenset[str]:
+def _removed_modules(files: Snapshot, setting: Setting) -> frozenset[str]:
     modules = python_modules(setting.upstream, setting.manifest.packages)
-    return frozenset(modules[path] for path in pruned.removed if path in modules)
+    return frozenset(modules[path] for path in modules if path not in files)
 
 
 def _other_texts(files: Snapshot, setting: Setting) -> list[str]:

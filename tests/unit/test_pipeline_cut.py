@@ -167,15 +167,19 @@ def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: 
         "left": alone + branch,
         "imported": alone + branch,
         "named": alone + branch,
+        "ran": alone + branch,
         "offers": "from acme.layers.int8 import Int8Config\n" + alone + branch,
         "works": alone + branch + "\nprint(logger)\n",
-        "user": "import acme.imported\n\nLATER = ['acme.named']\n",
+        "user": (
+            "import acme.ran\nfrom acme.imported import logger\n\nlogger.info('')\nLATER = ['acme.named']\n"
+        ),
     }
     files = {f"python/acme/{name}.py": text.encode() for name, text in new.items()}
     commit_files(world.repository, {**FILES, **files}, "refs/heads/hollow")
     world.change("  - python/pyproject.toml\n", "  - python/pyproject.toml\n  - python/acme/*.py\n")
     done, manifest = cut_of(world, spec="hollow")
-    assert {name for name in new if f"python/acme/{name}.py" not in done.output} == {"left"}
+    assert {name for name in new if f"python/acme/{name}.py" not in done.output} == {"left", "ran"}
+    assert done.output["python/acme/user.py"].startswith(b"from acme.imported import logger\n")
     told = path_answer(Context(done, manifest), "python/acme/left.py")
     assert told.headline == "python/acme/left.py is removed: nothing is left in it"
     assert reasons(done)["python/acme/left.py"][0].rule == "on the target acme.platform.is_alien() is False"

@@ -109,11 +109,14 @@ class Index:
             return None
         if name == "*":
             return self.has_module(module)
+        if self.has_module(f"{module}.{name}") or name in self._stars.get(module, ()):
+            return True
         summary = self.modules.get(module)
-        if summary is not None and (name in summary.names or name in self._stars.get(module, ())):
-            return True
-        if self.has_module(f"{module}.{name}"):
-            return True
+        if summary is not None and name in summary.names:
+            taken = self._binding(summary, name) if summary.names[name].kind == "import" else None
+            # a package that takes a submodule from itself does not define it by that
+            if taken is None or (taken.target, taken.name) != (module, name):
+                return True
         return None if module in self._open else False
 
     def origin(self, module: str, name: str) -> Origin | None:

@@ -107,6 +107,14 @@ def test_every_kind_of_import_is_checked(text: str, how: str) -> None:
     assert all("manifest.yaml:42:7" in p.message for p in found)
 
 
+def test_a_package_that_takes_a_submodule_from_itself_does_not_define_it() -> None:
+    before, after = worlds(
+        {"sub/__init__.py": "from pkg.sub import gone\n", "sub/gone.py": ""}, {"sub/gone.py": None}
+    )
+    (problem,) = imports.check(before, after, manifest(), NOTHING)
+    assert "cannot import name 'gone' from pkg.sub (eager import)" in problem.message
+
+
 def test_names_that_came_through_a_star_are_missed_when_their_source_loses_them() -> None:
     files = {"a.py": "from pkg.b import f\n", "b.py": "from pkg.c import *\n", "c.py": "def f(): ...\n"}
     before, after = worlds(files, {"c.py": "z = 1\n"})

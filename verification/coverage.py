@@ -108,6 +108,26 @@ def definitions(path: str, text: str, lines: Mapping[str, Sequence[int]]) -> Ite
     return within(ast.parse(text), "")
 
 
+def lost(
+    answer: Mapping[str, Any], upstream: Mapping[str, str], output: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The functions of upstream's that its own run executes and the output does not define.
+
+    `answer`: of the probe `lines` about upstream; `upstream`, `output`: the texts of their files.
+    """
+    stays = {
+        (path, one.name)
+        for path, text in output.items()
+        for one in definitions(path, text, {"executed": range(1, len(text.splitlines()) + 1)})
+    }
+    return [
+        {"place": one.place, "name": one.name, "lines": one.lines}
+        for path, text in sorted(upstream.items())
+        for one in definitions(path, text, answer["files"][path])
+        if one.executed and (path, one.name) not in stays
+    ]
+
+
 def _decorators(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
     calls = (each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)
     return tuple(ast.unparse(each) for each in calls)
@@ -185,6 +205,15 @@ def page(known: Mapping[str, Any]) -> str:
             "| function | lines | named in |",
             "| --- | ---: | --- |",
             *(_listed(one) for one in ones),
+            "",
+        ]
+    if lost := known.get("lost"):
+        parts += [
+            "## Executed in upstream's tree, and not in the output\n",
+            "The replies are the same: the facts state what these tell, or nobody reads it.\n",
+            "| function | lines |",
+            "| --- | ---: |",
+            *(f"| `{one['name']}` ({one['place']}) | {one['lines']:,} |" for one in lost),
             "",
         ]
     return "\n".join(parts)

@@ -96,7 +96,7 @@ class ProbeRunner:
     harness: str  # digest_of_answers()
     seconds: int = 600  # for one probe, or for one part of one that says when a part is done
     passed: frozenset[str] = frozenset()  # variables that probes get of this environment, besides the usual
-    coverage: Path | None = None  # where the lines go that probes execute of the output
+    coverage: Path | None = None  # the lines that probes execute go there, into a folder for each role
 
     def ask(
         self, probe: str, subject: Subject, name: str, question: Mapping[str, Any], again: bool = False
@@ -110,7 +110,7 @@ class ProbeRunner:
         stored = self.kept / f"{key}.json.gz"
         if again:
             return self._run(probe, subject, f"{name}-again", text)
-        if subject.role == "upstream" and stored.exists():
+        if subject.role == "upstream" and stored.exists() and self.coverage is None:
             return Answer(json.loads(gzip.decompress(stored.read_bytes())), kept=True)
         answer = self._run(probe, subject, name, text)
         settled = answer.values is not None and not answer.values.get("unsettled")
@@ -145,9 +145,9 @@ class ProbeRunner:
     def _environment(self, subject: Subject) -> dict[str, str]:
         """Nothing of the caller's that upstream reads, one thread, and no bytecode beside the trees."""
         passed = {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR"} | self.passed
-        recorded = self.coverage is not None and subject.role != "upstream"
+        recorded = {executed.VARIABLE: str(self.coverage / subject.role)} if self.coverage else {}
         return {
-            **({executed.VARIABLE: str(self.coverage)} if recorded else {}),
+            **recorded,
             **{key: value for key, value in os.environ.items() if key in passed},
             "OMP_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",

@@ -92,8 +92,8 @@ def run(
     with tempfile.TemporaryDirectory(prefix="verification-") as temporary:
         work = plan.work or Path(temporary)
         recorded = Path(temporary).resolve() / "executed" if plan.coverage else None
-        if recorded:
-            recorded.mkdir()
+        for one in (upstream, ours) if recorded else ():
+            (recorded / one.role).mkdir(parents=True)
         asker = probe_runner.ProbeRunner(
             python,
             work.resolve(),
@@ -106,18 +106,24 @@ def run(
             if name in plan.checks:
                 results.append(_one(name, plan, asker, output, upstream, ours, tell))
                 tell(results[-1])
-        ran = _executed(asker, ours, recorded) if recorded else None
+        ran = _executed(asker, upstream, ours, recorded) if recorded else None
     return results, {"digest": harness, "requirements": requirements, **machine()}, ran
 
 
-def _executed(asker: probe_runner.ProbeRunner, ours: Subject, folder: Path) -> dict[str, Any]:
-    question = {"folder": str(folder), "package": coverage.PACKAGE}
-    answer = replace(asker, coverage=None).ask("lines", ours, "lines", question)
-    if answer.values is None:
-        last = answer.lines[-1] if answer.lines else "it says nothing"
-        raise fail("E003", f"What the checks executed cannot be read: {last}")
-    sources = {path: (ours.folder / path).read_text("utf-8") for path in answer.values["files"]}
-    return coverage.statement(answer.values, sources, coverage.reasons())
+def _executed(
+    asker: probe_runner.ProbeRunner, upstream: Subject, ours: Subject, folder: Path
+) -> dict[str, Any]:
+    answers, sources = [], []
+    for one in (upstream, ours):
+        question = {"folder": str(folder / one.role), "package": coverage.PACKAGE}
+        answer = replace(asker, coverage=None).ask("lines", one, f"lines-{one.role}", question, again=True)
+        if answer.values is None:
+            last = answer.lines[-1] if answer.lines else "it says nothing"
+            raise fail("E003", f"What the checks executed cannot be read: {last}")
+        answers.append(answer.values)
+        sources.append({path: (one.folder / path).read_text("utf-8") for path in answer.values["files"]})
+    lost = coverage.lost(answers[0], *sources)
+    return {**coverage.statement(answers[1], sources[1], coverage.reasons()), "lost": lost}
 
 
 def _one(

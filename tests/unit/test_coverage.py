@@ -55,6 +55,14 @@ def test_what_stands_within_a_function_that_did_not_run_is_counted_with_it() -> 
     assert "Queue.drain.each" not in ran
 
 
+def test_a_function_that_upstream_executes_and_the_output_lacks_is_lost() -> None:
+    output = SCHEDULE.replace("    def push(self, one):\n        self.waiting.append(one)\n\n", "")
+    found = coverage.lost(answer(1, 2, 3, 5, 6, 8, 14), {PLACE: SCHEDULE}, {PLACE: output})
+    assert found == [{"place": f"{PLACE}:5", "name": "Queue.push", "lines": 2}]
+    known = {"upstream": "1.0", "tree": "t", **statement(answer(1), {PLACE: SCHEDULE}), "lost": found}
+    assert f"| `Queue.push` ({PLACE}:5) | 2 |" in page(known)
+
+
 def test_only_long_functions_are_listed_and_small_ones_counted() -> None:
     text = long("short", coverage.SMALL) + long("long", coverage.SMALL + 1) + "long()\n"
     lines = {"executed": [1], "missing": list(range(2, 2 * coverage.SMALL + 1))}

@@ -92,8 +92,9 @@ def run(
     with tempfile.TemporaryDirectory(prefix="verification-") as temporary:
         work = plan.work or Path(temporary)
         recorded = Path(temporary).resolve() / "executed" if plan.coverage else None
-        for one in (upstream, ours) if recorded else ():
-            (recorded / one.role).mkdir(parents=True)
+        if recorded:
+            for one in (upstream, ours):
+                (recorded / one.role).mkdir(parents=True)
         asker = probe_runner.ProbeRunner(
             python,
             work.resolve(),

@@ -210,7 +210,7 @@ def page(known: Mapping[str, Any]) -> str:
     if lost := known.get("lost"):
         parts += [
             "## Executed in upstream's tree, and not in the output\n",
-            "The replies are the same: the facts state what these tell, or nobody reads it.\n",
+            "For each of them a fact must state what it tells, or nothing may read it.\n",
             "| function | lines |",
             "| --- | ---: |",
             *(f"| `{one['name']}` ({one['place']}) | {one['lines']:,} |" for one in lost),

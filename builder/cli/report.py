@@ -14,7 +14,7 @@ from builder.cli import options, output, stages
 from builder.emit import report_html
 from builder.errors import fail
 from builder.pipeline import build, tools
-from builder.pipeline.answers import foreign
+from builder.pipeline.answers import foreign, mentions
 from builder.pipeline.answers.context import Context
 
 
@@ -28,16 +28,23 @@ from builder.pipeline.answers.context import Context
     "--foreign", "foreign_only", is_flag=True,
     help="Print what stays under the names of models that left, as a Markdown table, and write nothing.",
 )  # fmt: skip
-def command(to: Path, foreign_only: bool, **shared: Any) -> None:
+@click.option(
+    "--mentions", "mentions_only", is_flag=True,
+    help="Print the comments that have a word of what left, and write nothing.",
+)  # fmt: skip
+def command(to: Path, foreign_only: bool, mentions_only: bool, **shared: Any) -> None:
     """Write report.html of a build of UPSTREAM: the file that `dist` puts beside the tree."""
     gc.disable()
     request = options.ask(**shared)
     upstream = options.resolve(request)
     done = stages.recalled_outcome(request, upstream)
-    if foreign_only:
+    if foreign_only or mentions_only:
         output.stage("")
         context = Context.of(done, request.manifest)
-        click.echo("\n".join(foreign.table(foreign.foreign(context, done.figures.rows))))
+        if foreign_only:
+            click.echo("\n".join(foreign.table(foreign.foreign(context, done.figures.rows))))
+        if mentions_only:
+            click.echo("\n".join(map(str, mentions.mentions(context))))
         return
     output.stage("packing")
     result, _ = build.assemble(done, upstream, request.manifest, request.without, tools.versions())

@@ -61,8 +61,21 @@ def explained(kind: str, values: str | Iterable[str], message: str) -> str:
     return "\n".join([message, *reasons])
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """Adds to the help of an option which options and choices it names were left out."""
+
+    def _get_help_string(self, action):
+        help_text = action.help or ""
+        left_out = {*FLAGS, *(value for option in action.option_strings for value in CHOICES.get(option, ()))}
+        named = sorted(left_out.intersection(re.findall(r"[\w-]+", help_text)))
+        return f"{help_text} (Not in {DISTRIBUTION}: {', '.join(named)}.)" if named else help_text
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """Says of options and choices that were left out why they are not there."""
+
+    def __init__(self, *args, formatter_class=_HelpFormatter, **kwargs):
+        super().__init__(*args, formatter_class=formatter_class, **kwargs)
 
     def parse_known_args(self, args=None, namespace=None):
         parsed, rest = super().parse_known_args(args, namespace)

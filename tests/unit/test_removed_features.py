@@ -222,3 +222,12 @@ def test_a_template_without_the_further_names_is_filled_as_before() -> None:
     older = re.sub(r"(?m)^(?:ROUTES|VARIABLES|UNDO).*\n", "", text)
     assert missing(older.encode()) == []
     assert b"ROUTES:" not in filled(older.encode(), values(*SOME))  # type: ignore[arg-type]
+
+
+def test_the_help_says_which_of_the_options_and_choices_that_it_names_were_left_out(ours: ModuleType) -> None:
+    parser = ours.ArgumentParser(prog="serve", usage="serve")
+    parser.add_argument("--backend", choices=["triton"], help="One of triton and fa3; not with --grpc-mode.")
+    parser.add_argument("--name", help="A name, fa3 say.")
+    text = " ".join(parser.format_help().split())
+    assert "not with --grpc-mode. (Not in pkg-cut: --grpc-mode, fa3.)" in text
+    assert text.endswith("A name, fa3 say.")

@@ -1,0 +1,46 @@
+"""Comments that stay although they speak of what left: one of their words belongs to the family of a batch.
+
+Comments on statements that leave, leave with them. Nothing decides about the others; they are listed for a reader.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from builder.pipeline.answers.context import Context
+from builder.select.families import Families
+
+_WORD = re.compile(r"\w+")
+
+
+class Mention(NamedTuple):
+    """A comment of the output, and the batch of whose family it has a word."""
+
+    path: str
+    line: int
+    batch: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.batch}: {self.text}"
+
+
+def mentions(context: Context) -> Iterator[Mention]:
+    """The comments of the output's Python files that have a word of a family, in the order of paths and lines."""
+    families, output = Families(context.manifest.batches), context.cut.output
+    for path in sorted(output.tree):
+        if not path.endswith(".py"):
+            continue
+        text = output[path].decode()
+        if not any(needle in text.lower() for needle in families.needles):
+            continue
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type != tokenize.COMMENT:
+                continue
+            member = next(filter(None, map(families.member, _WORD.findall(token.string))), None)
+            if member is not None:
+                yield Mention(path, token.start[0], member.batch, token.string)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 from verification import coverage
 from verification.coverage import Reason, definitions, page, statement
+from verification.probes.lines import executed_lines
 
 SCHEDULE = dedent(
     """\
@@ -118,3 +121,16 @@ def test_one_reason_may_stand_for_several_paths(tmp_path: Path) -> None:
         Reason("b.py", "*", "It needs a GPU."),
         Reason("*", "*", "A kernel.", "triton.jit"),
     )
+
+
+def test_the_lines_of_all_recordings_are_joined(tmp_path: Path) -> None:
+    recorded = ({"a.py": {1, 3}, "b.py": {20}}, {"a.py": {3, 9}})
+    for number, lines in enumerate(recorded):
+        with closing(sqlite3.connect(tmp_path / f"lines.{number}")) as connection, connection:
+            connection.execute("create table file (id integer primary key, path text)")
+            connection.execute("create table line_bits (file_id integer, context_id integer, numbits blob)")
+            for index, (path, ran) in enumerate(lines.items()):
+                bits = sum(1 << line for line in ran)
+                connection.execute("insert into file values (?, ?)", (index, path))
+                connection.execute("insert into line_bits values (?, 0, ?)", (index, bits.to_bytes(4, "little")))
+    assert executed_lines(sorted(tmp_path.iterdir())) == {"a.py": [1, 3, 9], "b.py": [20]}

@@ -6,6 +6,10 @@ The question has the `folder` of their data and the `package` under python/ that
 from __future__ import annotations
 
 import logging
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 from verification.probes.executed import DATA
@@ -17,9 +21,9 @@ def main() -> None:
 
     request = received()
     folder = Path(request.question["folder"])
-    data = sorted(str(path) for path in folder.glob(f"{DATA}.*"))
-    recorded = coverage.Coverage(data_file=str(folder / "combined"), config_file=False, messages=False)
-    recorded.combine(data, strict=False, keep=True)
+    data = sorted(folder.glob(f"{DATA}.*"))
+    recorded = coverage.Coverage(data_file=None, config_file=False, messages=False)
+    recorded.get_data().add_lines(executed_lines(data))
     found = {}
     for path in sorted((request.tree / "python" / request.question["package"]).rglob("*.py")):
         try:
@@ -33,6 +37,21 @@ def main() -> None:
             "missing": missing,
         }
     request.answer({"files": found, "processes": len(data)})
+
+
+def executed_lines(files: Iterable[Path]) -> dict[str, list[int]]:
+    """path -> the lines that any of coverage's data files has of it.
+
+    `Coverage.combine` takes a second for each of the thousands of files; this reads the table that it joins, whose
+    schema coverage documents: bit N of `numbits` is set if line N ran.
+    """
+    bits: dict[str, int] = defaultdict(int)
+    for file in files:
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+            rows = connection.execute("select path, numbits from line_bits join file on file.id = file_id")
+            for path, numbits in rows:
+                bits[path] |= int.from_bytes(numbits, "little")
+    return {path: [n for n in range(found.bit_length()) if found >> n & 1] for path, found in bits.items()}
 
 
 if __name__ == "__main__":

@@ -132,5 +132,6 @@ def test_the_lines_of_all_recordings_are_joined(tmp_path: Path) -> None:
             for index, (path, ran) in enumerate(lines.items()):
                 bits = sum(1 << line for line in ran)
                 connection.execute("insert into file values (?, ?)", (index, path))
-                connection.execute("insert into line_bits values (?, 0, ?)", (index, bits.to_bytes(4, "little")))
+                row = index, bits.to_bytes(4, "little")
+                connection.execute("insert into line_bits values (?, 0, ?)", row)
     assert executed_lines(sorted(tmp_path.iterdir())) == {"a.py": [1, 3, 9], "b.py": [20]}

@@ -1,6 +1,7 @@
 """Comments that stay although they speak of what left: one of their words belongs to the family of a batch.
 
-Comments on statements that leave, leave with them. Nothing decides about the others; they are listed for a reader.
+Comments on statements that leave, leave with them. Nothing decides about the others; they are listed for a
+reader.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Mention(NamedTuple):
 
 
 def mentions(context: Context) -> Iterator[Mention]:
-    """The comments of the output's Python files that have a word of a family, in the order of paths and lines."""
+    """The comments in the output's Python files that have a word of a family, by path and line."""
     families, output = Families(context.manifest.batches), context.cut.output
     for path in sorted(output.tree):
         if not path.endswith(".py"):

@@ -18,6 +18,7 @@ PACKAGE = "sglang/srt"
 SMALL = 20
 REASONS = Path(__file__).with_name("unexecuted.yaml")
 _PLACES = 3  # of those that refer to a definition, shown
+_LONGEST = 25  # of the definitions with one reason, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +188,8 @@ def page(known: Mapping[str, Any]) -> str:
         "<!-- Made by `verify --coverage`: run it again, do not edit. -->\n",
         f"Tree {known['tree']}. Statements of `{PACKAGE}` that at least one of {known['processes']:,} "
         f"processes of the checks executed. Of {counted['all']:,} functions {counted['executed']:,} ran; of "
-        f"those that did not, {counted['small']:,} have at most {SMALL} lines, and {len(left):,} with "
-        f"{large:,} lines are listed below.\n",
+        f"those that did not, {counted['small']:,} have at most {SMALL} lines, and {len(left):,} have more, "
+        f"{large:,} lines together. Of these the longest of each reason are listed below; {NAME} has all.\n",
         "| folder | statements | executed | share |",
         "| --- | ---: | ---: | ---: |",
         *(f"| {name} | {all_:,} | {ran:,} | {ran / max(all_, 1):.0%} |" for name, all_, ran in rows),
@@ -204,7 +205,7 @@ def page(known: Mapping[str, Any]) -> str:
             f"Functions: {len(ones):,}; lines: {lines:,}.\n",
             "| function | lines | named in |",
             "| --- | ---: | --- |",
-            *(_listed(one) for one in ones),
+            *map(_listed, sorted(ones, key=lambda one: -one["lines"])[:_LONGEST]),
             "",
         ]
     if lost := known.get("lost"):

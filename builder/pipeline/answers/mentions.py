@@ -1,7 +1,6 @@
 """Comments that stay although they speak of what left: one of their words belongs to the family of a batch.
 
-Comments on statements that leave, leave with them. Nothing decides about the others; they are listed for a
-reader.
+A comment leaves with the statement that it stands on. The others are listed for a reader; no rule edits them.
 """
 
 from __future__ import annotations
@@ -32,14 +31,15 @@ class Mention(NamedTuple):
 
 def mentions(context: Context) -> Iterator[Mention]:
     """The comments in the output's Python files that have a word of a family, by path and line."""
-    families, output = Families(context.manifest.batches), context.cut.output
-    for path in sorted(output.tree):
-        if not path.endswith(".py"):
+    families, cut = Families(context.manifest.batches), context.cut
+    needles = [needle.encode() for needle in families.needles]
+    for path in sorted(cut.output.tree):
+        if not path.endswith(".py") or path in cut.opaque:
             continue
-        text = output[path].decode()
-        if not any(needle in text.lower() for needle in families.needles):
+        data = cut.output[path]
+        if not any(needle in data.lower() for needle in needles):
             continue
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokenize.tokenize(io.BytesIO(data).readline):
             if token.type != tokenize.COMMENT:
                 continue
             member = next(filter(None, map(families.member, _WORD.findall(token.string))), None)

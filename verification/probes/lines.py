@@ -42,8 +42,8 @@ def main() -> None:
 def executed_lines(files: Iterable[Path]) -> dict[str, list[int]]:
     """path -> the lines that any of coverage's data files has of it.
 
-    This reads the table that `Coverage.combine` joins, which is too slow for thousands of files. Its schema is
-    documented by coverage: bit N of `numbits` is set if line N ran.
+    This reads the table that `Coverage.combine` joins, which is too slow for thousands of files. Its schema
+    is documented by coverage: bit N of `numbits` is set if line N ran.
     """
     bits: dict[str, int] = defaultdict(int)
     for file in files:

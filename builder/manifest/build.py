@@ -255,6 +255,7 @@ def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
         ("environment_readers", "environment-reader", True),
         ("quiet_imports", "quiet-import", True),
         ("declarations", "declaration", True),
+        ("bases", "base", True),
     )
     for key, kind, truth in lists:
         for item in view.items(key):
@@ -262,10 +263,6 @@ def _facts(view: View, batch: str, findings: Findings) -> Iterator[Fact]:
             optional, models = item.optional_text("optional"), _models(item)
             for name in stated.words:
                 yield Fact(kind, name, truth, stated.mark, batch, True, optional, models, item.span())
-    for base, methods in view.entries("bases"):
-        names = [item.data for item in methods.each() if isinstance(item.data, str)]
-        mark = methods.document.keys.get(methods.path, methods.mark)
-        yield Fact("base", base, " ".join(names), mark, batch)
     for item in view.items("registries"):
         keys = ("key", "target", "registered_by", "held_by")
         told = " ".join([*map(item.text, keys), *item.texts("asked_by")])

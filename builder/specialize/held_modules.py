@@ -10,6 +10,9 @@ from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 
+#: What a module says of itself, through which nothing of it can be had.
+_OF_MODULES = frozenset(["__doc__", "__file__", "__name__", "__path__", "__version__"])
+
 
 def modules_held(world: SpecializerWorld, unit: Unit) -> frozenset[str]:
     """The modules that a file has as values, and not only to take something from them."""
@@ -17,6 +20,13 @@ def modules_held(world: SpecializerWorld, unit: Unit) -> frozenset[str]:
     if found is None:
         found = unit.cache["modules held"] = frozenset(_held(world, unit))
     return found
+
+
+def modules_taken_from(world: SpecializerWorld, unit: Unit) -> frozenset[str]:
+    """The modules of the program in which what a file imports is defined."""
+    bound = unit.told(("imports bound", unit.package), lambda: _bound(unit))
+    names = (world.what_is(what) for what, *_ in bound)
+    return frozenset(name.rpartition(".")[0] for name in names if isinstance(name, str))
 
 
 def holds_itself(unit: Unit) -> bool:
@@ -33,9 +43,11 @@ def holds_itself(unit: Unit) -> bool:
 
 def _held(world: SpecializerWorld, unit: Unit) -> Iterator[str]:
     for what, name, is_package in unit.told(("imports bound", unit.package), lambda: _bound(unit)):
-        found = name if is_package else world.what_is(what)
-        if isinstance(found, str) and world.is_module(found) and _is_bare(unit, name):
-            yield found
+        start = name if is_package else world.what_is(what)
+        if isinstance(start, str) and world.is_module(start):
+            for chain in unit.told(("values", name), lambda name=name: _values(unit, name)):  # type: ignore[misc]
+                if world.is_module(start + chain):
+                    yield start + chain
 
 
 def _bound(unit: Unit) -> list[tuple[Imported, str, bool]]:
@@ -52,20 +64,26 @@ def _bound(unit: Unit) -> list[tuple[Imported, str, bool]]:
     return list(found)
 
 
-def _is_bare(unit: Unit, name: str) -> bool:
-    return unit.told(("bare", name), lambda: _bare(unit, name))
-
-
-def _bare(unit: Unit, name: str) -> bool:
-    """Is a module that is bound to a name used in other ways than to take something from it?"""
+def _values(unit: Unit, name: str) -> frozenset[str]:
+    """What is used as a value of what is bound to a name: "" for that itself, ".a" where it is `name.a`."""
+    found: set[str] = set()
     for node in nodes_on(unit, name):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            parent = unit.module.parents.get(node)
-            if isinstance(parent, ast.Attribute) and not parent.attr.startswith("__"):
-                continue
+            chain, parent = "", unit.module.parents.get(node)
+            while (taken := _taken(parent)) and (taken in _OF_MODULES or not taken.startswith("__")):
+                chain, parent = f"{chain}.{taken}", unit.module.parents.get(parent)
             if not _spells_the_name(parent):
-                return True
-    return False
+                found.add(chain)
+    return frozenset(found)
+
+
+def _taken(node: ast.AST | None) -> str:
+    """The name that `x.name` or `getattr(x, "name")` takes from what it is asked of; "" for anything else."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "getattr" and len(node.args) > 1:
+        return str(getattr(node.args[1], "value", ""))
+    return ""
 
 
 def _spells_the_name(parent: ast.AST | None) -> bool:

@@ -122,6 +122,15 @@ class Unit:
             below, at = at, parents.get(at)
         return self.scopes.root
 
+    def definition_around(
+        self, node: ast.AST
+    ) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
+        """The function or class at the top of the module that a node is in, or is."""
+        parents = self.module.parents
+        while parents.get(node) not in (None, self.module.tree):
+            node = parents[node]
+        return node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else None
+
     def absolute(self, node: ast.ImportFrom) -> str:
         """The absolute module of `from X import ...`."""
         return imported_module(node, self.package)

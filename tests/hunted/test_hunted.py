@@ -1,8 +1,7 @@
 """Runs the programs that hunts for unsound shapes found, before and after they are specialized.
 
 A program under `open` is one that still behaves otherwise, and names its shape in docs/soundness.md. Whoever
-mends it takes the line out. Many take a name from another package to hide it, which alone would keep every
-method: this is asked only of programs with `reaches: other packages`; the others show what else keeps theirs.
+mends it takes the line out.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import yaml
 
 from builder.manifest.load import parse, read_schema
 from builder.specialize import final_texts
-from builder.specialize.dead_code import hierarchy
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
@@ -80,11 +78,7 @@ def test_a_program_behaves_as_before_or_the_build_stops(
     kept |= {path: text.encode() for path, text in case.get("files", {}).items()}
     gone = {path: text.encode() for path, text in case.get("gone", {}).items()}
     upstream = {**kept, **gone}
-    asked = hierarchy.reaches_other_packages if "reaches" in case else lambda world, words: False
-    with (
-        patch.object(final_texts, "format_files", lambda texts: {}),  # layout is not meaning
-        patch.object(hierarchy, "reaches_other_packages", asked),
-    ):
+    with patch.object(final_texts, "format_files", lambda texts: {}):  # layout is not meaning
         program = Program(
             files=kept,
             upstream=upstream,

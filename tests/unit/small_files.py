@@ -339,7 +339,7 @@ facts:
   environment_readers:
     - {name: acme.platform.flag, optional: an example, models: [other, {parameter: pooled}]}
   quiet_imports: [importlib, {name: torch, optional: an example}, {name: acme_old, until: 1.0.0}]
-  bases: {other.Plain: [name]}
+  bases: [other.Plain]
   defaults:
     acme.server.report: {quiet: false}
 

@@ -42,11 +42,12 @@ FILES = {
                 if _is_npu:
                     return launch(x)
                 elif fast():
-                    return self.forward_npu(x)
+                    return forward_npu(x)
                 return x
 
-            def forward_npu(self, x):
-                return prepare(x)
+
+        def forward_npu(x):
+            return prepare(x)
 
 
         def prepare(x):
@@ -211,19 +212,20 @@ def test_a_definition_that_a_rule_names_stays_although_nobody_uses_it_any_more()
             from pkg.platform import is_npu
 
 
-            class Backend:
-                def run(self):
-                    if is_npu():
-                        return self._run_npu() + self._other_npu()
-                    return 1
+            def run():
+                if is_npu():
+                    return _run_npu() + _other_npu()
+                return 1
 
-                def _run_npu(self):
-                    raise NotImplementedError("manifest rule: npu")
 
-                def _other_npu(self):
-                    return 2
+            def _run_npu():
+                raise NotImplementedError("manifest rule: npu")
+
+
+            def _other_npu():
+                return 2
         """
     }
-    text = output(texts, stays=frozenset(["pkg.attention.Backend._run_npu"]))["pkg/attention.py"]
+    text = output(texts, stays=frozenset(["pkg.attention._run_npu"]))["pkg/attention.py"]
     assert "def _run_npu" in text and "_other_npu" not in text
     assert "_run_npu" not in output(texts)["pkg/attention.py"]

@@ -24,7 +24,7 @@ batches:
     why: because
     remove: [python/a/]
     keep: ["python/a/b*"]
-    facts: {predicates: {pkg.is_a: false}, defaults: {pkg.f: {x: 1}}, bases: {out.Base: [run]}}
+    facts: {predicates: {pkg.is_a: false}, defaults: {pkg.f: {x: 1}}, bases: [out.Base]}
     drop: [pkg.m.first]
     edits: [{drop_entry: a, in: pkg.m}]
   - {id: two, why: another}
@@ -50,7 +50,7 @@ facts: {values: {pkg.OLD: 1}}
 batches:
   - id: one
     remove: [python/a/b.py, python/old/]
-    facts: {predicates: {pkg.was_a: false}, defaults: {pkg.f: {y: 2}}, bases: {out.Other: [stop]}}
+    facts: {predicates: {pkg.was_a: false}, defaults: {pkg.f: {y: 2}}, bases: [out.Other]}
     drop: [pkg.m.third]
 kernel:
   remove: [{path: old.so, batch: one}]
@@ -103,8 +103,8 @@ def test_within_a_batch_come_its_own_statements_then_its_edits_then_the_history(
     assert [(f.name, f.value) for f in one.facts if f.kind != "predicate"] == [
         ("pkg.f:x", 1),
         ("pkg.f:y", 2),
-        ("out.Base", "run"),
-        ("out.Other", "stop"),
+        ("out.Base", True),
+        ("out.Other", True),
     ]
     assert two.edits == ()
 

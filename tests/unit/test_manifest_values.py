@@ -49,7 +49,7 @@ facts:
   pure: [get_flag]
   environment_readers: [a.b.get_flag, {name: get_number, optional: an example}]
   quiet_imports: [torch, google.protobuf]
-  bases: {torch.nn.Module: [forward, train]}
+  bases: [torch.nn.Module]
   registries: [{row: a.R, key: op, target: at, registered_by: a.add, held_by: a.all, asked_by: [a.get, a.of]}]
   defaults: {torch.compile: {disable: false}}
   options: [{names: ["*backend*"], absent: [fa3, 4, 0.5, "0.5"]}]
@@ -69,7 +69,7 @@ batches: []
         ("environment-reader", "get_number", True, True),
         ("quiet-import", "torch", True, True),
         ("quiet-import", "google.protobuf", True, True),
-        ("base", "torch.nn.Module", "forward train", True),
+        ("base", "torch.nn.Module", True, True),
         ("registry", "a.R", "op at a.add a.all a.get a.of", True),
     ]
     known = Facts.of(manifest(text))

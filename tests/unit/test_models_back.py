@@ -189,33 +189,6 @@ def test_positions_are_seen_only_by_what_may_own_the_collection(bases: str, more
     assert bool(done.leftovers) is not leaves
 
 
-@pytest.mark.parametrize(("asked", "stays"), [("inspect.isclass", False), ("callable", True)])
-def test_who_lists_the_classes_of_a_module_sees_no_function_or_constant(asked: str, stays: bool) -> None:
-    found = output(
-        {
-            "pkg/walk.py": f"""
-                import importlib
-                import inspect
-
-
-                def load(name):
-                    module = importlib.import_module("pkg." + name)
-                    return inspect.getmembers(module, {asked})
-            """,
-            "pkg/part.py": """
-                from pkg.platform import is_npu
-
-                _is_npu = is_npu()
-
-
-                def run():
-                    return 1 if _is_npu else 2
-            """,
-        }
-    )["pkg/part.py"]
-    assert ("_is_npu" in found) is stays and ("import is_npu" in found) is stays
-
-
 def test_a_constant_that_a_module_only_passes_on_is_a_constant_too() -> None:
     found = built(
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from one_method import METHOD, method_stays
+from one_method import function_stays, method_stays
 from small_package import FACTS, output
 
 from builder.specialize.dead_code.dynamic_names import FormedNames, fits, formed, runs_text
@@ -13,156 +13,37 @@ from builder.specialize.evaluating.facts import Facts
 from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.text_search import possible_names
 
-OPTION = """
-    from typing import Annotated, Optional
-    from pkg.platform import is_npu
-    class Graphs:
-        def __init__(self):
-            self.decode = 1
-    class A:
-        def purge(self):
-            return 1
-    class Args:
-        graphs: {annotation} = None
-        def check(self, name):
-            return getattr(self.graphs, name)
 
-    def main(a):
-        print(A)
-        if is_npu():
-            return a.purge()
-        return Args()
-"""
-
-
-@pytest.mark.parametrize(
-    ("annotation", "stays"),
-    [
-        ('Annotated[Optional[Graphs], "The graphs."]', False),
-        ('Annotated[Graphs | None, "The graphs."]', False),
-        ('Annotated[Graphs, "The graphs."]', False),
-        ('Annotated[object, "The graphs."]', True),
-        ("Optional[Graphs]", True),
-    ],
-)
-def test_the_type_of_an_option_says_whose_attributes_are_looked_up(annotation: str, stays: bool) -> None:
-    text = dedent(OPTION).format(annotation=annotation)
-    assert ("def purge" in output({"pkg/a.py": text})["pkg/a.py"]) is stays
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        'getattr(a, f"pur{name}")()',
-        'getattr(a, name + "rge")()',
-        'getattr(a, "pur%s" % name)()',
-        'getattr(a, "{}rge".format(name))()',
-        'getattr(a, "pu" "rge")()',
-        'getattr(a, "pu" + "rge")()',
-        'getattr(a, "purXY".replace("XY", name))()',
-        'eval("a.purge()")',
-        '[getattr(a, n)() for n in "purge stop".split()]',
-        "getattr(a, name)()",
-        "getattr(A(), name)()",
-        "hasattr(a, name)",
-        "sorted(dir(A))",
-        "sorted(vars(type(a)))",
-        "operator.methodcaller(name)(a)",
-        "list(map(getattr, [a], [name]))",
-        "object.__getattribute__(a, name)",
-    ],
-)
-def test_a_method_that_the_program_can_find_stays(use: str) -> None:
+@pytest.mark.parametrize("use", ["a", "getattr(a, name)()", 'getattr(a, "stop")'])
+def test_a_method_stays_since_whoever_has_an_object_may_look_it_up(use: str) -> None:
     assert method_stays(use)
 
 
 @pytest.mark.parametrize(
     "use",
     [
-        "a",
-        'getattr(a, "stop")',
-        'getattr(a, f"stop_{name}")',
-        '[getattr(a, n) for n in ("start", "stop")]',
-        '"purge the cache, %s!" % name',
-        "getattr(os, name)",
-        'globals()["main"]',
+        'getattr(mod, f"pur{name}")()',
+        'getattr(mod, name + "rge")()',
+        'getattr(mod, "pur%s" % name)()',
+        'getattr(mod, "{}rge".format(name))()',
+        'getattr(mod, "pu" "rge")()',
+        'getattr(mod, "pu" + "rge")()',
+        'getattr(mod, "purXY".replace("XY", name))()',
+        'eval("purge()")',
+        '[getattr(mod, n)() for n in "purge stop".split()]',
+        "list(map(getattr, [mod], [name]))",
     ],
 )
-def test_a_method_that_nothing_can_find_leaves(use: str) -> None:
-    assert not method_stays(use, head="import os")
+def test_a_function_whose_name_the_program_may_put_together_stays(use: str) -> None:
+    assert function_stays(use, head="import pkg.a as mod")
 
 
 @pytest.mark.parametrize(
-    ("bases", "head", "stays"),
-    [
-        ("", "", False),
-        ("(object)", "", False),
-        ("(Enum)", "from enum import Enum", False),
-        ("(Exception)", "", False),
-        ("(Generic[T])", "from typing import Generic, TypeVar\nT = TypeVar('T')", False),
-        ("(io.StringIO)", "import io", True),
-        ("(ext.Base)", "import ext", True),
-        ("(make())", "from functools import partial as make", True),
-        ("(metaclass=Meta)", "from enum import EnumMeta as Meta", True),
-        ("(ABC)", "from abc import ABC", False),
-        ("(metaclass=ABCMeta)", "from abc import ABCMeta", False),
-        ("(Other)", "from pkg.other import Other", False),
-        ("(Thread)", "from pkg.other import Thread", True),
-    ],
+    "use",
+    ["a", 'getattr(a, "stop")', '"purge the cache, %s!" % name', "getattr(os, name)", 'globals()["main"]'],
 )
-def test_a_method_leaves_only_where_no_base_may_call_it(bases: str, head: str, stays: bool) -> None:
-    other = "import logging\n\n\nclass Other:\n    pass\n\n\nclass Thread(logging.Handler):\n    pass\n"
-    assert method_stays("a", head=head, bases=bases, others={"pkg/other.py": other}) is stays
-
-
-@pytest.mark.parametrize(("method", "stays"), [("purge", True), ("close", False)])
-def test_of_a_declared_base_only_its_methods_stay(method: str, stays: bool) -> None:
-    text = dedent(METHOD).format(head="import ext", bases="(ext.Base)", use="a")
-    facts = Facts(predicates=FACTS.predicates, bases={"ext.Base": frozenset([method])})
-    assert ("def purge" in output({"pkg/a.py": text}, facts=facts)["pkg/a.py"]) is stays
-
-
-def test_a_subclass_in_another_file_may_hand_a_method_to_a_base() -> None:
-    heir = "import string\nfrom pkg.a import A as First\n\n\nclass Heir(First, string.Formatter):\n    pass\n"
-    assert method_stays("a", others={"pkg/heir.py": heir})
-    assert not method_stays("a", others={"pkg/heir.py": heir.replace(", string.Formatter", "")})
-
-
-@pytest.mark.parametrize(
-    ("head", "stays"),
-    [
-        ("import ext", True),
-        ("import ext as json", True),
-        ("import json, ext.part", True),
-        ("from ext import take", True),
-        ("from importlib import import_module", True),
-        ("from plat import is_hip", True),  # no fact of this package states it
-        ("import json", False),
-        ("import json as ext", False),
-        ("from os import path as ext, sep", False),
-        ("from typing_extensions import Protocol", False),
-        ("from . import a as ext", False),
-        ("import pkg.a as ext", False),
-    ],
-)
-def test_a_method_stays_where_another_package_may_get_its_object(head: str, stays: bool) -> None:
-    assert method_stays("a", head=head) is stays
-
-
-def test_a_method_that_the_library_calls_on_any_object_stays() -> None:
-    text = dedent(METHOD).format(head="", bases="", use="a").replace("purge", "isatty")
-    assert "def isatty" in output({"pkg/a.py": text})["pkg/a.py"]
-
-
-def test_members_of_a_protocol_that_isinstance_asks_for_stay() -> None:
-    protocol = """
-        from typing import Protocol, runtime_checkable
-
-        @runtime_checkable
-        class Purges(Protocol):
-            def purge(self): ...
-    """
-    assert method_stays("a", others={"pkg/protocol.py": protocol})
+def test_a_function_that_nothing_can_find_leaves(use: str) -> None:
+    assert not function_stays(use, head="import os")
 
 
 CLASS = """
@@ -195,14 +76,16 @@ CLASS = """
         ("(start())", "pass", "", True),
         ("(Base)", "pass", "", True),
         ("(ValueError)", "pass", "", False),
+        ("(Stated)", "pass", "", False),
     ],
 )
 def test_a_class_leaves_only_when_defining_it_does_nothing(
     bases: str, body: str, decorator: str, stays: bool
 ) -> None:
-    head = "from dataclasses import dataclass, field\n    from ext import Base, start"
+    head = "from dataclasses import dataclass, field\n    from ext import Base, Stated, start"
     text = CLASS.format(head=head, bases=bases, body=body, decorator=decorator)
-    assert ("class Helper" in output({"pkg/a.py": text})["pkg/a.py"]) is stays
+    facts = Facts(predicates=FACTS.predicates, bases=frozenset(["ext.Stated"]))
+    assert ("class Helper" in output({"pkg/a.py": text}, facts=facts)["pkg/a.py"]) is stays
 
 
 def test_a_class_that_subclasses_may_give_stays() -> None:
@@ -332,22 +215,6 @@ def test_what_runs_text_as_code(text: str, runs: bool) -> None:
 )
 def test_the_names_that_a_string_may_stand_for(value: str, names: set[str]) -> None:
     assert set(possible_names(value)) == names
-
-
-@pytest.mark.parametrize(
-    ("imports", "use"),
-    [
-        ("from operator import methodcaller as reader", "reader(name)(a)"),
-        ("from operator import methodcaller", "list(map(methodcaller, [name]))[0](a)"),
-        ("import operator", "list(map(operator.attrgetter, [name]))[0](a)"),
-        ("from inspect import getattr_static as reader", "reader(a, name)(a)"),
-        ("from inspect import getmembers as reader", "dict(reader(a))[name]()"),
-        ("import builtins", "builtins.vars(A)[name](a)"),
-        ("import pkgutil", "pkgutil.resolve_name('pkg.a:A.' + name)(a)"),
-    ],
-)
-def test_a_function_that_looks_up_attributes_is_known_by_any_name(imports: str, use: str) -> None:
-    assert method_stays(use, head=imports)
 
 
 IN_MODULE = """

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import cast
 
 from builder.source.ops import DropItem, Op, Remove
-from builder.specialize.dead_code.class_statements import Class, Function
+from builder.specialize.dead_code.class_statements import Class
 from builder.specialize.dead_code.declarations import bound, declared
 from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.dynamic_names import FormedNames, formed
@@ -93,7 +93,7 @@ class Dead:
         self._declared: set[bytes] = set()
         self._formed = FormedNames(answers)
         self._glances = Glances(answers)
-        self._classes: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
+        self._reflected: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
         self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
         self._used: dict[bytes, bool] = {}  # did upstream's own code refer to a name?
         for path in sorted(before.keys() - files.keys()):
@@ -152,7 +152,7 @@ class Dead:
         `names`: ask for these alone, and for what they turn out to have kept alive.
         """
         if names is None:
-            self._classes = None  # what leaves looks nothing up any more
+            self._reflected = None  # what leaves looks nothing up any more
         names = list(self._places) if names is None else self._places.keys() & set(names)
         uncalled = {name.rpartition(".")[2].encode() for name in world.facts.uncalled}
         # an answer of before may be that of a time at which no file that used it was edited
@@ -218,39 +218,30 @@ class Dead:
         return qualified in world.facts.uncalled or (proven and self._may_leave(world, unit, item))
 
     def _may_leave(self, world: SpecializerWorld, unit: Unit, item: Definition) -> bool:
-        """Does nothing need a definition to which no name refers?"""
+        """Does nothing need a definition to which no name refers? Methods are looked up in many ways."""
         node, scope = cast(ast.stmt, item.node), item.scope
-        hierarchy, reflection = self._known_classes(world)
-        cls = scope.node if isinstance(scope.node, ast.ClassDef) else None
-        if cls is not None:
-            around = Class(unit, cls, scope.parent or scope)
-            if reflection.sees_class(around):
-                return False
-            if isinstance(node, Function) and hierarchy.called_outside(around, node):
-                return False
+        if isinstance(scope.node, ast.ClassDef):
+            return False
+        hierarchy, reflection = self._known(world)
         if isinstance(node, ast.ClassDef):
             defined = Class(unit, node, scope)
             if hierarchy.announced(defined) or hierarchy.listed(defined):
                 return False
         if not Effects(world, Evaluator(world, unit)).pure(node, scope):
             return False
-        return cls is not None or not reflection.sees_module(unit, not _is_no_class(node))
+        return not reflection.sees_module(unit, item.qualified(unit) in world.facts.predicates)
 
-    def _known_classes(self, world: SpecializerWorld) -> tuple[Hierarchy, Reflection]:
-        if self._classes is None or self._classes[0] is not world:
+    def _known(self, world: SpecializerWorld) -> tuple[Hierarchy, Reflection]:
+        if self._reflected is None or self._reflected[0] is not world:
             hierarchy = Hierarchy(world, self._words, self._links, self._glances)
-            self._classes = (
-                world,
-                hierarchy,
-                Reflection(world, self._words, self._links, self._glances, hierarchy),
-            )
-        return self._classes[1:]
+            reflection = Reflection(world, self._words, self._links, self._glances)
+            self._reflected = world, hierarchy, reflection
+        return self._reflected[1:]
 
     def looked_up(self, world: SpecializerWorld, unit: Unit, bound: Bound) -> bool:
         """May a name that a module imports be looked up by a name that no text shows?"""
         name = Evaluator(world, unit).qualified(ast.Name(bound.name), unit.scopes.root)
-        is_class = name not in world.facts.predicates
-        return self._known_classes(world)[1].sees_module(unit, is_class)
+        return self._known(world)[1].sees_module(unit, name in world.facts.predicates)
 
     def remove(self, unit: Unit, stmt: ast.stmt | ast.Constant, declares: str = "") -> set[bytes]:
         """A statement leaves, or a text that lists a name: nothing is found in it any more; the names that
@@ -334,13 +325,6 @@ class Dead:
             found = {name for name in asked if refers(unit, name.decode(), string_names)}
             self._used.update(dict.fromkeys(found, True))
             unknown -= found
-
-
-def _is_no_class(node: ast.stmt) -> bool:
-    """Is what a definition binds certainly no class: a function that nothing decorates, or a constant?"""
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return not node.decorator_list
-    return isinstance(getattr(node, "value", None), ast.Constant)
 
 
 def _hidden_definitions(unit: Unit, name: str) -> Iterator[ast.stmt]:

@@ -1,4 +1,4 @@
-"""The classes of the kept tree: what they inherit, who inherits from them, who else calls their methods."""
+"""The classes of the kept tree: what they inherit and who inherits from them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from builder.specialize.dead_code.class_statements import (
     HARMLESS_CLASS_DECORATORS,
     MAX_DEPTH,
     Class,
-    Function,
     defines_method,
     is_in_program,
-    statements_of,
 )
-from builder.specialize.dead_code.other_packages import reaches_other_packages
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
@@ -24,60 +21,28 @@ from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import classes_called, nodes_on
 from builder.specialize.world import SpecializerWorld
 
-#: Bases that call no method of a subclass but those with two underscores on either side.
-_PASSIVE = frozenset(["object", "abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Protocol"])
-#: Enumerations of the standard library, which inherit from nothing but numbers and strings.
-ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "ReprEnum"))
 _EXCEPTIONS = frozenset(
     name
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 )
-#: Builtin classes, some of whose methods C code or the library calls: those that they have themselves.
-_BUILTIN = frozenset([
-    "bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "set", "str",
-    "tuple",
-])  # fmt: skip
-_TUPLES = frozenset(
-    ["typing.NamedTuple", "typing.TypedDict", "typing_extensions.TypedDict", "typing_extensions.NamedTuple"]
-)
-#: Further bases that do nothing when a class inherits from them, though they call its methods.
-_INERT = frozenset([
-    "argparse.Action", "argparse.ArgumentParser", "argparse.HelpFormatter", "argparse.Namespace",
-    "ast.NodeTransformer", "ast.NodeVisitor", "collections.OrderedDict", "collections.UserDict",
-    "collections.UserList", "collections.abc.Callable", "collections.abc.Iterable",
+#: Bases outside of the program that do nothing when a class inherits from them, and list no subclasses.
+INERT_BASES = _EXCEPTIONS | frozenset([
+    "abc.ABC", "argparse.Action", "argparse.ArgumentParser", "argparse.HelpFormatter", "argparse.Namespace",
+    "ast.NodeTransformer", "ast.NodeVisitor", "bool", "bytearray", "bytes", "collections.OrderedDict",
+    "collections.UserDict", "collections.UserList", "collections.abc.Callable", "collections.abc.Iterable",
     "collections.abc.Iterator", "collections.abc.Mapping", "collections.abc.MutableMapping",
-    "collections.abc.Sequence", "collections.defaultdict", "collections.deque",
+    "collections.abc.Sequence", "collections.defaultdict", "collections.deque", "complex",
     "contextlib.AbstractAsyncContextManager", "contextlib.AbstractContextManager",
-    "contextlib.ContextDecorator", "html.parser.HTMLParser", "http.server.BaseHTTPRequestHandler",
-    "json.JSONDecoder", "json.JSONEncoder", "logging.Filter", "logging.Formatter", "logging.Handler",
-    "logging.LoggerAdapter", "logging.StreamHandler", "multiprocessing.Process", "string.Formatter",
-    "threading.Thread", "threading.local",
+    "contextlib.ContextDecorator", "dict", "enum.Enum", "enum.Flag", "enum.IntEnum", "enum.IntFlag",
+    "enum.ReprEnum", "enum.StrEnum", "float", "frozenset", "html.parser.HTMLParser",
+    "http.server.BaseHTTPRequestHandler", "int", "json.JSONDecoder", "json.JSONEncoder", "list",
+    "logging.Filter", "logging.Formatter", "logging.Handler", "logging.LoggerAdapter",
+    "logging.StreamHandler", "multiprocessing.Process", "object", "set", "str", "string.Formatter",
+    "threading.Thread", "threading.local", "tuple", "typing.Generic", "typing.NamedTuple",
+    "typing.Protocol", "typing.TypedDict", "typing_extensions.NamedTuple", "typing_extensions.Protocol",
+    "typing_extensions.TypedDict",
 ])  # fmt: skip
-#: Bases whose subclasses appear in no list, so that one may leave.
-INERT_BASES = _PASSIVE | ENUMS | _EXCEPTIONS | _BUILTIN | _TUPLES | _INERT
-
-#: Methods that the standard library calls on objects of any class that are handed to it.
-DUCK_METHODS = frozenset(
-    [
-        "aclose", "acquire", "append", "as_integer_ratio", "asend", "athrow", "buffer_updated",
-        "cancel", "cancelled", "clear", "close", "comment", "conjugate", "connection_lost",
-        "connection_made", "copy", "create_module", "data", "data_received", "datagram_received",
-        "decode", "detach", "doctype", "done", "dst", "emit", "encode", "end", "end_ns",
-        "eof_received", "error_received", "exec_module", "extend", "fileno", "filter",
-        "find_module", "find_spec", "flush", "format", "fromutc", "get", "get_buffer", "get_code",
-        "get_data", "get_filename", "get_nowait", "get_source", "getvalue", "handle",
-        "invalidate_caches", "is_package", "isatty", "items", "join", "keys", "load_module",
-        "locked", "next", "notify", "notify_all", "pause_writing", "peek", "pi",
-        "pipe_connection_lost", "pipe_data_received", "pop", "process_exited", "put", "put_nowait",
-        "read", "read1", "readable", "readinto", "readline", "readlines", "recv", "release",
-        "resume_writing", "run", "seek", "seekable", "send", "sort", "start", "start_ns", "tell",
-        "throw", "truncate", "tzname", "update", "utcoffset", "values", "wait", "writable", "write",
-        "writelines",
-    ]
-)  # fmt: skip
-
-_ABSTRACT = frozenset(["abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"])
 
 
 @dataclass(slots=True)
@@ -102,8 +67,6 @@ class Hierarchy:
         self._lineages: dict[ast.ClassDef, Lineage] = {}
         self._named: dict[str, list[Class]] = {}
         self._heirs: dict[ast.ClassDef, tuple[list[Class], bool]] = {}
-        self._others: bool | None = None
-        self._protocols: frozenset[str] | None = None
 
     # -- what a class inherits ------------------------------------------------------------------
 
@@ -221,63 +184,6 @@ class Hierarchy:
         """May a class that is made without naming its bases inherit from this one?"""
         return self._world.ask("inherits_unseen") and self._world.ask("used_as_value", cls.node.name)
 
-    # -- methods --------------------------------------------------------------------------------------
-
-    def called_outside(self, cls: Class, method: Function) -> bool:
-        """May something other than the text of the kept tree need this method of a class?"""
-        name = method.name
-        if name.startswith("_") and name.endswith("_"):
-            return True
-        if _abstract(method) or name in DUCK_METHODS or name in self.protocol_members():
-            return True
-        heirs, more = self.heirs(cls)
-        if more:
-            return True
-        for each in (cls, *heirs):
-            lineage = self.lineage(each)
-            if lineage.open or any(self._calls(base, name) for base in lineage.external):
-                return True
-            if not self._is_stated(lineage) and self.reaches_others():
-                return True
-            for known in lineage.classes:
-                if known.node not in known.unit.leaving and _declares_abstract(known.node, name):
-                    return True
-        return False
-
-    def _is_stated(self, lineage: Lineage) -> bool:
-        """Do facts state which methods other packages may call on a class?"""
-        return bool(lineage.external) and lineage.external <= self._world.facts.bases.keys()
-
-    def reaches_others(self) -> bool:
-        """May another package get any object of the program?"""
-        if self._others is None:
-            self._others = reaches_other_packages(self._world, self._words)
-        return self._others
-
-    def _calls(self, base: str, name: str) -> bool:
-        """May an external base call a method of this name on a subclass?"""
-        if base in self._world.facts.bases:
-            return name in self._world.facts.bases[base]
-        if base in _PASSIVE or base in ENUMS:
-            return False
-        if base in _BUILTIN or base in _EXCEPTIONS:
-            return hasattr(getattr(builtins, base), name)
-        return base not in _TUPLES
-
-    def protocol_members(self) -> frozenset[str]:
-        """What `isinstance` with a protocol of the kept tree asks for."""
-        if self._protocols is None:
-            found: set[str] = set()
-            for path in self._words.holders(b"runtime_checkable"):
-                unit = self._world.unit(path)
-                for node in nodes_on(unit, "runtime_checkable"):
-                    if isinstance(node, ast.ClassDef) and node.decorator_list:
-                        cls = Class(unit, node, unit.scopes.of(node).parent or unit.scopes.root)
-                        for each in self.lineage(cls).classes:
-                            found |= _members(each.node)
-            self._protocols = frozenset(found)
-        return self._protocols
-
     # -- classes ----------------------------------------------------------------------------------------
 
     def announced(self, cls: Class) -> bool:
@@ -303,26 +209,3 @@ class Hierarchy:
         lineage = self.lineage(cls)
         inherits = len(lineage.classes) > 1 or lineage.external - {"object"} or lineage.open
         return bool(inherits and self._words.holders(b"__subclasses__"))
-
-
-def _abstract(method: Function) -> bool:
-    for decorator in method.decorator_list:
-        last = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
-        if last in _ABSTRACT:
-            return True
-    return False
-
-
-def _declares_abstract(node: ast.ClassDef, name: str) -> bool:
-    return any(
-        isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner.name == name and _abstract(inner)
-        for inner in statements_of(node)
-    )
-
-
-def _members(node: ast.ClassDef) -> set[str]:
-    found = {n.name for n in statements_of(node) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    for inner in statements_of(node):
-        targets = inner.targets if isinstance(inner, ast.Assign) else [getattr(inner, "target", None)]
-        found |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return found

@@ -1,105 +1,74 @@
-"""Whose attributes the program may look up by names that no text shows."""
+"""The modules whose names the program may look up by names that no text shows.
+
+A module is one of them if its own code lists its names, if a file has the module as a value, if a file loads
+modules by names that a string or a folder gives, or if a file looks into the namespace of what it is given.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from builder.specialize.dead_code.class_statements import Class, defines_method
-from builder.specialize.dead_code.hierarchy import ENUMS, Hierarchy
-from builder.specialize.dead_code.look_ups import LookUps, Site
-from builder.specialize.dead_code.places import Places
-from builder.specialize.held_modules import holds_itself, modules_held
-from builder.specialize.text_index.glance import Glances
+from builder.graph.names import packages_around
+from builder.specialize.held_modules import holds_itself, modules_held, modules_taken_from
+from builder.specialize.text_index.glance import Glance, Glances, looks_up, modules_named
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 
-#: Bases outside of the program that say nothing of what an object is.
-_NEUTRAL = frozenset(["abc.ABC", "object", "typing.Generic", "typing.Protocol"])
+#: Functions that list the names of the module at whose top they are called without an argument, or that run a
+#: text as its code.
+_LISTS = (b"dir", b"eval", b"exec", b"globals", b"locals", b"vars")
+#: What loads a module by a name, which no import statement shows.
+_LOADERS = (
+    b"import_module", b"__import__", b"entry_points", b"resolve_name", b"locate", b"spec_from_file_location",
+    b"find_spec", b"run_module", b"run_path", b"find_loader", b"load_module", b"exec_module", b"modules",
+)  # fmt: skip
+#: What gives the namespace of the module of an object or a frame.
+_NAMESPACES = (b"__globals__", b"f_globals", b"f_locals", b"getmodule", b"modules")
+#: Where else than from strings the names of modules come: a package, or the files of a folder.
+_WALKS = re.compile(rb"\b(?:iter_modules|walk_packages|listdir|scandir|r?glob|iterdir)\b|os\.walk")
+_HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
+#: What may be done to a namespace with a name that the text shows.
+_KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
+_WRITES = frozenset(["update", "clear", "__setitem__"])
 
 
 class Reflection:
-    """Answers about the look-ups of one world. They hold no nodes, and outlive the syntax trees."""
+    """Answers about one world. They hold no nodes, and outlive the syntax trees."""
 
     def __init__(
-        self,
-        world: SpecializerWorld,
-        words: IdentifierIndex,
-        links: ImportIndex,
-        glances: Glances,
-        hierarchy: Hierarchy,
+        self, world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex, glances: Glances
     ) -> None:
         self._world = world
         self._words = words
         self._links = links
         self._glances = glances
-        self._hierarchy = hierarchy
-        self._holding: list[str] | None = None
-        self._answers: dict[object, bool] = {}
-        self._unlimited: bool | None = None
-        self._passing: dict[str, bool] = {}
-        self._places = Places(world, links, hierarchy)
+        self._answers: dict[tuple[str, bool], bool] = {}
+        self._loading: list[tuple[str, bytes]] | None = None
+        self._strings: frozenset[str] | None = None
+        self._looked_into: frozenset[str] | None = None
 
-    def sees_class(self, cls: Class) -> bool:
-        """May a method of the class be looked up by a name that no text shows?"""
-        key = cls.place
-        if key not in self._answers:
-            self._answers[key] = self._sees_class(cls)
-        return self._answers[key]
+    def sees_module(self, unit: Unit, stated: bool = False) -> bool:
+        """May a name of the module be looked up that no text shows?
 
-    def sees_module(self, unit: Unit, is_class: bool = True) -> bool:
-        """May a definition of the module be looked up by a name that no text shows?
-
-        Not `is_class`: it certainly is none, so that who looks for classes alone does not find it.
+        `stated`: it is a predicate whose answer the facts state. Nobody asks for it but by its name, so
+        that only a module that lists its own names shows it.
         """
-        key = unit.path, is_class
+        key = unit.path, stated
         if key not in self._answers:
             self._answers[key] = any(
-                self._sees_module(each, is_class) for each in self._showing_names_of(unit)
+                lists_own_names(each) or (not stated and self._sees(each))
+                for each in self._showing_names_of(unit)
             )
         return self._answers[key]
 
-    # -- whom a look-up may mean -------------------------------------------------------------------
-
-    def _sees_class(self, cls: Class) -> bool:
-        if self._sees_everything():
-            return True
-        heirs, _ = self._hierarchy.heirs(cls)
-        family: dict[str, Class] = {}
-        for each in (cls, *heirs):
-            family.update((known.qualified, known) for known in self._hierarchy.lineage(each).classes)
-        return any(
-            site.name in family
-            if site.owner == "class"
-            else site.owner == "any" and self._inherits_from_outside(family, site.outside)
-            for _, site in self._sites()
-        )
-
-    def _sees_everything(self) -> bool:
-        """Is there a look-up on an object that may be of any class?
-
-        Where it has its object from is not asked: too many ways lead there.
-        """
-        if self._unlimited is None:
-            self._unlimited = any(site.owner == "any" and not site.outside for _, site in self._sites())
-        return self._unlimited
-
-    def _inherits_from_outside(self, family: dict[str, Class], outside: str) -> bool:
-        """May a class of the family inherit from this class outside of the program?"""
-        others = _NEUTRAL if outside.startswith("enum.") else _NEUTRAL | ENUMS
-        lineages = map(self._hierarchy.lineage, family.values())
-        return any(each.open or each.external - others for each in lineages)
-
-    def _sees_module(self, unit: Unit, is_class: bool) -> bool:
-        unknown = False
-        for path, site in self._sites():
-            if is_class or not site.classes:
-                if self._shows_module(path, site, unit):
-                    return True
-                unknown = unknown or site.owner == "any"
-        return (unknown or self._hierarchy.reaches_others()) and self._is_held(unit)
+    def _sees(self, unit: Unit) -> bool:
+        return self._is_held(unit) or self._is_loaded(unit) or unit.path in self._with_namespaces()
 
     def _showing_names_of(self, unit: Unit) -> Iterator[Unit]:
         """The module, and those to which star imports bring its names."""
@@ -112,76 +81,171 @@ class Reflection:
             todo += sorted(further)
 
     def _is_held(self, unit: Unit) -> bool:
-        """Does a file have the module as a value, so that something may get it?"""
+        """Does a file have the module as a value, or a package around it, so that something may get it?"""
         if holds_itself(unit):
             return True
-        last = unit.name.rpartition(".")[2].encode()
+        names = {unit.name, *packages_around(unit.name)}
+        paths = set().union(*map(self._links.binders, names))
         return any(
-            unit.name in modules_held(self._world, self._world.unit(path))
-            for path in sorted(self._words.holding([last]))
+            not names.isdisjoint(modules_held(self._world, self._world.unit(path))) for path in sorted(paths)
         )
 
-    def _shows_module(self, path: str, site: Site, unit: Unit) -> bool:
-        """May a look-up be in this module, whether or not a file has the module as a value?"""
-        if site.owner == "module":
-            return site.name == unit.name
-        if site.owner in ("class", "none"):
-            return False
-        if site.start and unit.name.startswith(site.start):
-            return True
-        if site.owner == "around":
-            return unit.path in self._places.of(path, site)
-        if site.owner == "loaded":
-            near = site.here and unit.path.startswith(f"{path.rpartition('/')[0]}/")
-            return near or any(
-                self._names_package(p, unit, site.walks) for p in sorted(self._places.of(path, site))
-            )
-        return False
+    # -- modules that are loaded by a name ------------------------------------------------------------
 
-    def _names_package(self, path: str, unit: Unit, walks: bool) -> bool:
-        """Does a file name the module in a string, or have a package as a value that it lies in?"""
+    def _is_loaded(self, unit: Unit) -> bool:
+        """May a definition load the module by a name, and look up what no text shows?"""
+        if not self._loaders():
+            return False
         parts = unit.name.split(".")
-        whole, begun = self._glances.of(path, self._world.files[path]).modules
-        if unit.name in whole:
+        packages = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
+        return unit.name in self._named() or any(
+            self._finds(path, text, unit, packages) for path, text in self._loaders()
+        )
+
+    def _loaders(self) -> list[tuple[str, bytes]]:
+        """The definitions that load modules by names, and that look up names that no text shows."""
+        if self._loading is None:
+            found: dict[tuple[str, bytes], None] = {}
+            for path in sorted(self._words.holding(_LOADERS)):
+                if not self._glance(path).looks_up:
+                    continue
+                unit = self._world.unit(path)
+                for node in _uses_of(unit, _LOADERS):
+                    text = _text_around(unit, node)
+                    if looks_up(text) and (_last(node) != "modules" or _is_asked_for_any(unit, node)):
+                        found[path, text] = None
+            self._loading = list(found)
+        return self._loading
+
+    def _named(self) -> frozenset[str]:
+        """The dotted names that are strings."""
+        if self._strings is None:
+            self._strings = frozenset().union(*(self._glance(path).modules for path in self._world.files))
+        return self._strings
+
+    def _finds(self, path: str, text: bytes, unit: Unit, packages: set[str]) -> bool:
+        """Does a definition put the name of the module together, or go through the modules of one of these
+        packages, or through the files beside it?"""
+        whole, begun = modules_named(text)
+        if any(f"{unit.name}.".startswith(f"{start}.") for start in begun):
             return True
-        if not walks:
+        if not _WALKS.search(text):
             return False
-        packages = {".".join(parts[:end]) for end in range(2, len(parts) + 1)}
+        if _HERE.search(text) and unit.path.startswith(f"{path.rpartition('/')[0]}/"):
+            return True
         held = modules_held(self._world, self._world.unit(path))
-        return not packages.isdisjoint(whole | begun) or not held.isdisjoint({parts[0], *packages})
+        return not packages.isdisjoint(whole | held)
 
-    # -- the look-ups ---------------------------------------------------------------------------------
+    # -- namespaces of what comes from elsewhere ------------------------------------------------------------
 
-    def _sites(self) -> Iterator[tuple[str, Site]]:
-        if self._holding is None:
-            self._holding = [
-                path
-                for path, data in sorted(self._world.files.items())
-                if self._glances.of(path, data).look_ups
-            ]
-        for path in self._holding:
-            unit = self._world.unit(path)
-            found: list[Site] | None = unit.cache.get("look-ups")  # type: ignore[assignment]
-            if found is None:
-                look_ups = self._glances.of(path, unit.text).look_ups
-                sites = dict.fromkeys(LookUps(self._world, unit, self._words).find(look_ups))
-                found = unit.cache["look-ups"] = list(sites)
-            for site in found:
-                if not any(low <= site.lines[0] and site.lines[1] <= high for low, high in unit.hidden):
-                    yield path, site
-                    if site.owner == "class" and self._passes_on(site.name):
-                        # the objects of the class ask others, which may be of any class
-                        yield path, replace(site, owner="any")
+    def _with_namespaces(self) -> frozenset[str]:
+        """The files that look into namespaces, those that may hand them something, and those from which they
+        take something."""
+        if self._looked_into is None:
+            found: set[str] = set()
+            for path in sorted(self._words.holding(_NAMESPACES)):
+                unit = self._world.unit(path)
+                around = [
+                    unit.definition_around(node)
+                    for node in _uses_of(unit, _NAMESPACES)
+                    if _is_namespace(unit, node)
+                ]
+                if around:
+                    taken = modules_taken_from(self._world, unit)
+                    found |= {path, *self._words.holding(chain.from_iterable(map(_called, around)))}
+                    found |= {self._world.paths[name] for name in taken if name in self._world.paths}
+            self._looked_into = frozenset(found)
+        return self._looked_into
 
-    def _passes_on(self, name: str) -> bool:
-        """Does a class, or what it inherits from or what inherits from it, say what an attribute is?"""
-        if name not in self._passing:
-            classes = self._hierarchy.named(name)
-            family = [each for cls in classes for each in (cls, *self._hierarchy.heirs(cls)[0])]
-            every = (known for each in family for known in self._hierarchy.lineage(each).classes)
-            self._passing[name] = any(
-                defines_method(known.node, method)
-                for known in every
-                for method in ("__getattr__", "__getattribute__")
-            )
-        return self._passing[name]
+    def _glance(self, path: str) -> Glance:
+        return self._glances.of(path, self._world.files[path])
+
+
+def lists_own_names(unit: Unit) -> bool:
+    """Does a module list its own names, or run a text as its code?"""
+    return any(_lists(unit, node) for node in _uses_of(unit, _LISTS))
+
+
+def _lists(unit: Unit, node: ast.AST) -> bool:
+    name = _last(node)
+    if isinstance(node, ast.alias):  # `from builtins import globals as names`
+        source = unit.module.parents.get(node)
+        return isinstance(source, ast.ImportFrom) and source.module == "builtins"
+    if isinstance(node, ast.Attribute) and _last(node.value) not in ("builtins", "__builtins__"):
+        return False
+    scope = unit.scope_of(node)
+    if isinstance(node, ast.Name) and scope.find(name) is not None:
+        return False  # a local of that name
+    call = unit.module.parents.get(node)
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return True  # who gets the function may call it
+    if name in ("eval", "exec"):
+        return bool(call.args) and not isinstance(call.args[0], ast.Constant)
+    if call.args or (name != "globals" and scope.kind != "module"):
+        return False
+    return not _is_keyed(unit, call)
+
+
+def _is_namespace(unit: Unit, node: ast.AST) -> bool:
+    """Is this the namespace of the module of an object, asked for more than a name that the text shows?
+
+    `x.__globals__`, `getmodule(x)`, `sys.modules[x.__module__]`.
+    """
+    name, parent = _last(node), unit.module.parents.get(node)
+    if name == "modules":
+        of_object = isinstance(parent, ast.Subscript) and _last(parent.slice) == "__module__"
+        return of_object and _is_asked_for_any(unit, node)
+    return name == "getmodule" or (isinstance(node, ast.Attribute) and not _is_keyed(unit, node))
+
+
+def _is_asked_for_any(unit: Unit, node: ast.AST) -> bool:
+    """Is this `sys.modules[name]`, and not this module itself?"""
+    parent = unit.module.parents.get(node)
+    if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
+        return _last(parent.slice) != "__name__"
+    return isinstance(parent, ast.Attribute) and parent.attr not in _WRITES
+
+
+def _is_keyed(unit: Unit, node: ast.AST) -> bool:
+    """Is a namespace only written to, or asked for names that the text shows?"""
+    parent = unit.module.parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        return not isinstance(parent.ctx, ast.Load) or isinstance(parent.slice, ast.Constant)
+    if isinstance(parent, ast.Compare) and node in parent.comparators:
+        return isinstance(parent.left, ast.Constant)
+    if not isinstance(parent, ast.Attribute):
+        return False
+    call = unit.module.parents.get(parent)
+    if not isinstance(call, ast.Call) or call.func is not parent:
+        return False
+    shown = bool(call.args) and isinstance(call.args[0], ast.Constant)
+    return parent.attr in _WRITES or (parent.attr in _KEYED and shown)
+
+
+def _uses_of(unit: Unit, names: Iterable[bytes]) -> Iterator[ast.AST]:
+    """Where a file reads one of these names, reads an attribute of that name, or imports it under another."""
+    for name in (name.decode() for name in names):
+        for node in nodes_on(unit, name):
+            if _last(node) == name and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+                yield node
+
+
+def _last(node: ast.AST) -> str:
+    """`b` of `a.b`, `b` itself, and `b` of `from a import b as c`; "" for anything else."""
+    if isinstance(node, ast.alias):
+        return node.name if node.asname else ""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _text_around(unit: Unit, node: ast.AST) -> bytes:
+    """The text of the definition of the module that a node is in, or all of the module."""
+    module, definition = unit.module, unit.definition_around(node)
+    return module.data[module.start(definition) : module.end(definition)] if definition else module.data
+
+
+def _called(definition: ast.AST | None) -> Iterator[bytes]:
+    """The names by which others call a function or a class and its methods."""
+    for node in ast.walk(definition) if definition is not None else ():
+        name = node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else "__"
+        if not name.startswith("__"):
+            yield name.encode()

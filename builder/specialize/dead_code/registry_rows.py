@@ -14,8 +14,6 @@ from typing import NamedTuple, cast
 
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.cleanup import Cleaned
-from builder.specialize.dead_code.origins import definition_around
-from builder.specialize.dead_code.spelled_names import scope_around
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Facts, Gone, Registry
 from builder.specialize.text_index.import_index import ImportIndex
@@ -74,7 +72,7 @@ def with_wrappers(facts: Facts, upstream: Mapping[str, bytes], names: Mapping[st
         world = SpecializerWorld(files, names, (), facts, Memory(), {}, {})
         units = {unit.name: unit.text for unit in _with_rows(world, registry)}
         for unit, node, key in _asks(world, registry):
-            around = definition_around(unit, node)
+            around = unit.definition_around(node)
             if key is None or unit.name not in units or not isinstance(around, Function):
                 continue
             target = f"{unit.name}:{around.name}".encode()
@@ -107,7 +105,7 @@ def _asks(world: SpecializerWorld, registry: Registry) -> Iterator[Ask]:
             yield Ask(unit, node, key if isinstance(key, str) else None)
     own = {*registry.asked_by, registry.registered_by}
     for unit, node in _uses(world, registry.held_by):
-        if f"{unit.name}.{scope_around(unit, node).qualname}" not in own:
+        if f"{unit.name}.{unit.scope_of(node).qualname}" not in own:
             yield Ask(unit, node, None)
 
 
@@ -124,7 +122,7 @@ def _uses(world: SpecializerWorld, qualified: str) -> Iterator[tuple[Unit, ast.e
                 if renamed and world.canonical(source, last) == qualified:
                     yield unit, node
             elif last in (getattr(node, "id", ""), getattr(node, "attr", "")):
-                read, scope = cast(ast.Name | ast.Attribute, node), scope_around(unit, node)
+                read, scope = cast(ast.Name | ast.Attribute, node), unit.scope_of(node)
                 meant = Evaluator(world, unit).qualified(read, scope)
                 if isinstance(read.ctx, ast.Load) and meant == qualified:
                     yield unit, read
@@ -132,7 +130,7 @@ def _uses(world: SpecializerWorld, qualified: str) -> Iterator[tuple[Unit, ast.e
 
 def _hands_on(registry: Registry, unit: Unit, argument: ast.expr) -> bool:
     """Whether a function that is asked hands on its own parameter."""
-    scope = scope_around(unit, argument)
+    scope = unit.scope_of(argument)
     owner = scope.find(argument.id) if isinstance(argument, ast.Name) else None
     kinds = [binding.kind for binding in owner.names[argument.id]] if owner is scope else []  # type: ignore[attr-defined]
     return kinds == ["parameter"] and f"{unit.name}.{scope.qualname}" in registry.asked_by

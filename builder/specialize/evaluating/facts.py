@@ -81,8 +81,8 @@ class Facts:
     uncalled: frozenset[str] = frozenset()
     #: classes, or patterns of such, whose attributes declare what the program reads by their names
     declarations: tuple[str, ...] = ()
-    #: external class -> the methods that it may call on a subclass; inheriting from it does nothing else
-    bases: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: classes of other packages: to inherit from one does nothing else
+    bases: frozenset[str] = frozenset()
     registries: tuple[Registry, ...] = ()
 
     @staticmethod
@@ -113,7 +113,7 @@ class Facts:
             options=tuple(o for b in manifest.batches for o in b.options),
             modules={a.name: a for a in absent if a.kind == "module"},
             symbols={a.name: a for a in absent if a.kind == "symbol"},
-            bases={f.name: frozenset(str(f.value).split()) for f in facts if f.kind == "base"},
+            bases=names("base"),
             registries=tuple(Registry.of(f) for f in facts if f.kind == "registry"),
         )
 

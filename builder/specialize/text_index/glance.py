@@ -32,6 +32,12 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+#: What shows the name that is looked up in a module, and what is no module: `("module", "name")`,
+#: `"module:name"`, `getLogger("module")`.
+_SHOWN = re.compile(
+    rb"\(\s*[\"'][\w.]+[\"']\s*,\s*[\"'][A-Za-z_]\w*[\"']\s*,?\s*\)"
+    rb"|[\"'][\w.]+:[A-Za-z_][\w.]*[\"'](?!\s*[+%.])|\bgetLogger\(\s*[\"'][\w.]+[\"']\s*\)"
+)
 _MODULE = re.compile(rb"[\"']([A-Za-z_]\w*(?:\.\w+)*)(\.?)[\"':{%]")
 
 
@@ -62,6 +68,23 @@ def _end(data: bytes, start: int, mark: bytes, depth: int) -> int:
     return len(data)
 
 
+def looks_up(data: bytes) -> bool:
+    """May something look up an attribute by a name that the text does not show?"""
+    return _LOOK_UP.search(data) is not None
+
+
+def modules_named(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
+    """Dotted names that strings consist of, and those with which a string begins that goes on after a dot.
+
+    A string with which the text shows what is looked up in the module is left out.
+    """
+    whole: set[str] = set()
+    begun: set[str] = set()
+    for name, dot in _MODULE.findall(_SHOWN.sub(b"", data)):
+        (begun if dot else whole).add(name.decode("utf-8", "replace"))
+    return frozenset(whole), frozenset(begun)
+
+
 class Glance:
     """One file's text."""
 
@@ -70,11 +93,9 @@ class Glance:
         self._answers = answers
 
     @cached_property
-    def look_ups(self) -> list[int]:
-        """The offsets of what may look up an attribute by a name that the text does not show."""
-        return self._answers.get(
-            ("look-ups",), lambda: [match.start() for match in _LOOK_UP.finditer(self.data)]
-        )
+    def looks_up(self) -> bool:
+        """May something look up an attribute by a name that the text does not show?"""
+        return self._answers.get(("looks up",), lambda: looks_up(self.data))
 
     @cached_property
     def makes_classes(self) -> bool:
@@ -87,13 +108,9 @@ class Glance:
         return frozenset(word for head in heads(self.data) for word in _WORD.findall(head))
 
     @cached_property
-    def modules(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Dotted names that strings consist of, and those with which a string begins that goes on."""
-        whole: set[str] = set()
-        begun: set[str] = set()
-        for name, dot in _MODULE.findall(self.data):
-            (begun if dot else whole).add(name.decode("utf-8", "replace"))
-        return frozenset(whole), frozenset(begun)
+    def modules(self) -> frozenset[str]:
+        """The dotted names that strings consist of."""
+        return self._answers.get(("modules named",), lambda: modules_named(self.data)[0])
 
 
 class Glances:

@@ -32,11 +32,15 @@ class ImportIndex:
         self._stars: defaultdict[str, set[str]] = defaultdict(set)
         self._importers: defaultdict[str, set[str]] = defaultdict(set)  # of those that run at import
         self._leading: dict[str, frozenset[str]] = {}
+        self._binders: defaultdict[str, set[str]] = defaultdict(set)
         for path, data in files.items():
             name = names[path]
             package = package_of(path, name)
             for offset, written, taken in imports(data):
                 module = absolute(written, package)
+                if not taken:
+                    for bound in (module, *packages_around(module)):
+                        self._binders[bound].add(path)
                 if not in_a_function(data, offset):
                     for one in ("", *taken):
                         for run in self._run(module, one):
@@ -73,6 +77,11 @@ class ImportIndex:
     def takers(self, module: str, name: str) -> set[str]:
         """The files that import a name from a module."""
         return {path for path, _ in self._takers.get((module, name), ())}
+
+    def binders(self, module: str) -> set[str]:
+        """The files that import a module or something below it as such, or take it from its package."""
+        package, _, last = module.rpartition(".")
+        return self._binders.get(module, set()) | self.takers(package, last)
 
     def stars(self, module: str) -> set[str]:
         """The files that import everything from a module."""

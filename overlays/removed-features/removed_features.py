@@ -65,7 +65,7 @@ class _HelpFormatter(argparse.HelpFormatter):
     """Adds to the help of an option which options and choices it names were left out."""
 
     def _get_help_string(self, action):
-        help_text = action.help or ""
+        help_text = action.help
         left_out = {*FLAGS, *(value for option in action.option_strings for value in CHOICES.get(option, ()))}
         named = sorted(left_out.intersection(re.findall(r"[\w-]+", help_text)))
         return f"{help_text} (Not in {DISTRIBUTION}: {', '.join(named)}.)" if named else help_text

@@ -25,8 +25,8 @@ from builder.specialize.world import SpecializerWorld
 _LISTS = (b"dir", b"eval", b"exec", b"globals", b"locals", b"vars")
 #: What loads a module by a name, which no import statement shows.
 _LOADERS = (
-    b"import_module", b"__import__", b"entry_points", b"resolve_name", b"locate", b"spec_from_file_location",
-    b"find_spec", b"run_module", b"run_path", b"find_loader", b"load_module", b"exec_module", b"modules",
+    b"__import__", b"entry_points", b"exec_module", b"find_loader", b"import_module", b"load_module", b"locate",
+    b"module_from_spec", b"modules", b"resolve_name", b"run_module", b"run_path", b"spec_from_file_location",
 )  # fmt: skip
 #: What gives the namespace of the module of an object or a frame.
 _NAMESPACES = (b"__globals__", b"f_globals", b"f_locals", b"getmodule", b"modules")

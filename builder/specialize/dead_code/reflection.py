@@ -25,8 +25,9 @@ from builder.specialize.world import SpecializerWorld
 _LISTS = (b"dir", b"eval", b"exec", b"globals", b"locals", b"vars")
 #: What loads a module by a name, which no import statement shows.
 _LOADERS = (
-    b"__import__", b"entry_points", b"exec_module", b"find_loader", b"import_module", b"load_module", b"locate",
-    b"module_from_spec", b"modules", b"resolve_name", b"run_module", b"run_path", b"spec_from_file_location",
+    b"__import__", b"entry_points", b"exec_module", b"find_loader", b"import_module", b"load_module",
+    b"locate", b"module_from_spec", b"modules", b"resolve_name", b"run_module", b"run_path",
+    b"spec_from_file_location",
 )  # fmt: skip
 #: What gives the namespace of the module of an object or a frame.
 _NAMESPACES = (b"__globals__", b"f_globals", b"f_locals", b"getmodule", b"modules")

@@ -28,7 +28,6 @@ from builder.specialize.program import NO_MEMO, Memo, Policy, Program
 from builder.specialize.rebinding import only_defined
 from builder.specialize.results import BY_EDIT, Mismatch, Round, Specialized
 from builder.specialize.text_index.content_answers import AnswerCache
-from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.module_bindings import BindingsCache
@@ -519,7 +518,7 @@ class _Fixpoint:
             sorted(path for path in suspects - self.frozen if path in self.files), names
         )
         world = self.world()
-        hierarchy = Hierarchy(world, self.words, self.links, Glances(self.answers))
+        hierarchy = Hierarchy(world, self.words, self.links)
         self.result.leftovers += sorted(self.broken)
         self.result.leftovers += sorted(set(hidden_uses(world, hierarchy, self.cleaner.before_unit)))
         self.result.lost = dict(sorted(self.memory.gone.items()))

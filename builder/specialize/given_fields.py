@@ -62,7 +62,7 @@ def given_uses(
         yield use_of(cls.unit, cls.node, f"{cls.node.name}({field})", name, cls.scope.qualname)
     at = _fields(upstream, cls.node.name).index(field)
     tuple_like = any((names_of(base) or ("",))[0] == "NamedTuple" for base in cls.node.bases)
-    heirs = hierarchy.heirs(cls)[0]
+    heirs = hierarchy.heirs(cls)
     for heir in (cls, *heirs):
         for unit, node in makers.by_name(heir):
             positions = _positions(node, unit)
@@ -283,7 +283,7 @@ def _is_passed_on(upstream: Unit, hierarchy: Hierarchy, cls: Class, field: str) 
     """Is a field an `InitVar`, which `__post_init__` gets by its position?"""
     for node in nodes_on(upstream, field):
         if isinstance(node, ast.AnnAssign) and names_of(node.target)[:1] == (field,):
-            family = (cls, *hierarchy.heirs(cls)[0])
+            family = (cls, *hierarchy.heirs(cls))
             given = any(defines_method(each.node, "__post_init__") for each in family)
             return given and "InitVar" in ast.unparse(node.annotation)
     return False

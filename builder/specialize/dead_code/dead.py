@@ -233,7 +233,7 @@ class Dead:
 
     def _known(self, world: SpecializerWorld) -> tuple[Hierarchy, Reflection]:
         if self._reflected is None or self._reflected[0] is not world:
-            hierarchy = Hierarchy(world, self._words, self._links, self._glances)
+            hierarchy = Hierarchy(world, self._words, self._links)
             reflection = Reflection(world, self._words, self._links, self._glances)
             self._reflected = world, hierarchy, reflection
         return self._reflected[1:]

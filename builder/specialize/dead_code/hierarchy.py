@@ -15,7 +15,6 @@ from builder.specialize.dead_code.class_statements import (
     is_in_program,
 )
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import classes_called, nodes_on
@@ -57,16 +56,13 @@ class Lineage:
 class Hierarchy:
     """Answers about the classes of one world."""
 
-    def __init__(
-        self, world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex, glances: Glances
-    ) -> None:
+    def __init__(self, world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex) -> None:
         self._world = world
         self._words = words
         self._links = links
-        self._glances = glances
         self._lineages: dict[ast.ClassDef, Lineage] = {}
         self._named: dict[str, list[Class]] = {}
-        self._heirs: dict[ast.ClassDef, tuple[list[Class], bool]] = {}
+        self._heirs: dict[ast.ClassDef, list[Class]] = {}
 
     # -- what a class inherits ------------------------------------------------------------------
 
@@ -128,41 +124,23 @@ class Hierarchy:
 
     # -- what inherits from a class -----------------------------------------------------------------
 
-    def heirs(self, cls: Class) -> tuple[list[Class], bool]:
-        """The subclasses at any depth, and whether there may be more that no class statement shows."""
+    def heirs(self, cls: Class) -> list[Class]:
+        """The subclasses at any depth that class statements show."""
         found = self._heirs.get(cls.node)
         if found is None:
-            found = self._heirs[cls.node] = self._find_heirs(cls)
+            found = self._heirs[cls.node] = []
+            todo, seen = [cls], {cls.node}
+            while todo:
+                fresh = [heir for heir in self._direct(todo.pop()) if heir.node not in seen]
+                seen.update(heir.node for heir in fresh)
+                found += fresh
+                todo += fresh
         return found
 
-    def _find_heirs(self, cls: Class) -> tuple[list[Class], bool]:
-        every: list[Class] = []
-        more = False
-        todo, seen = [cls], {cls.node}
-        while todo:
-            parent = todo.pop()
-            found, uncertain = self._direct(parent)
-            more = more or uncertain
-            for heir in found:
-                if heir.node not in seen:
-                    seen.add(heir.node)
-                    every.append(heir)
-                    todo.append(heir)
-        return every, more
-
-    def _direct(self, cls: Class) -> tuple[list[Class], bool]:
-        found: list[Class] = []
-        more = self._inherited_unseen(cls)
+    def _direct(self, cls: Class) -> Iterator[Class]:
         seeing = dict(self._links.seeing(cls.qualified))
         seeing.setdefault(cls.unit.path, set()).add(cls.node.name)
-        for path, called in sorted(seeing.items()):
-            data = self._world.files.get(path, b"")
-            glance = self._glances.of(path, data)
-            names = {name for name in called if name.encode() in self._words.of(path)}
-            more = more or (bool(names) and glance.makes_classes)
-            names = {name for name in names if name.encode() in glance.bases}
-            if not names:
-                continue
+        for path, names in sorted(seeing.items()):
             unit = self._world.unit(path)
             evaluator = Evaluator(self._world, unit)
             for node in {n for name in names for n in nodes_on(unit, name) if isinstance(n, ast.ClassDef)}:
@@ -172,17 +150,10 @@ class Hierarchy:
                 for base in node.bases:
                     said = {n.id for n in ast.walk(base) if isinstance(n, ast.Name)}
                     said |= {n.attr for n in ast.walk(base) if isinstance(n, ast.Attribute)}
-                    if not said & names:
-                        continue
                     plain = base.value if isinstance(base, ast.Subscript) else base
-                    name = evaluator.qualified(plain, scope)
+                    name = evaluator.qualified(plain, scope) if said & names else ""
                     if not isinstance(name, str) or name == cls.qualified:
-                        found.append(Class(unit, node, scope))
-        return found, more
-
-    def _inherited_unseen(self, cls: Class) -> bool:
-        """May a class that is made without naming its bases inherit from this one?"""
-        return self._world.ask("inherits_unseen") and self._world.ask("used_as_value", cls.node.name)
+                        yield Class(unit, node, scope)
 
     # -- classes ----------------------------------------------------------------------------------------
 

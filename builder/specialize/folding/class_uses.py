@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 
 from builder.specialize.evaluating.names import names_of
-from builder.specialize.text_index.glance import heads, makes_classes
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
@@ -17,9 +16,12 @@ from builder.specialize.world import SpecializerWorld, question
 _ASK = frozenset(["isinstance", "issubclass", "super", "cast", "TypeVar", "NewType"])
 #: Functions that make a class of bases that they are given.
 _MAKERS = frozenset(["new_class", "make_dataclass", "type.__new__", "type.__call__"])
-#: The bases of a class, or its type parameters, where each is a name.
-_PLAIN = re.compile(rb"[\w.\s,()=]*\Z")
-_ROOT = re.compile(rb"(?<![\w.])[A-Za-z_]\w*(?!\s*=)")
+#: One of these is in every text in which something makes a class without a class statement.
+_MAY_MAKE = re.compile(
+    rb"\bnew_class\b|\bmake_dataclass\b|Meta\s*\(|__bases__|\btype\s*\.\s*__(?:new|call)__"
+    rb"|\btype\s*\\?\s*\((?:[^\n]*[,*]|[^)\n]*$)",
+    re.M,
+)
 
 
 @question
@@ -35,10 +37,9 @@ def _computes_bases(world: SpecializerWorld, path: str) -> bool:
         return False
 
     def find() -> bool:
-        data = world.files[path]
-        if makes_classes(data) and any(map(_makes_class, ast.walk(unit.module.tree))):
+        if _MAY_MAKE.search(world.files[path]) and any(map(_makes_class, ast.walk(unit.module.tree))):
             return True
-        return any(_may_compute(world, path, head) for head in heads(data)) and any(
+        return any(
             isinstance(node, ast.ClassDef) and any(not is_named(unit, base, node) for base in node.bases)
             for node in nodes_on(unit, "class")
         )
@@ -56,21 +57,6 @@ def _makes_class(node: ast.AST) -> bool:
     several = len(node.args) > 1 or any(isinstance(each, ast.Starred) for each in node.args)
     called = names[0] if names and several else ""
     return called == "type" or called.endswith("Meta") or not _MAKERS.isdisjoint(names)
-
-
-def _may_compute(world: SpecializerWorld, path: str, head: bytes) -> bool:
-    """Does a glance at the bases of a class not show that each of them is a class or was imported?"""
-    data, outline = world.files[path], world.outline(path)
-    if not _PLAIN.match(head):
-        return True
-    for root in _ROOT.findall(head):
-        name = root.decode()
-        here = name in outline.imported or re.search(rb"\bclass\s+" + root + rb"\b", data) is not None
-        if not (here or hasattr(builtins, name)) or outline.assigns(name):
-            return True
-        if re.search(rb"\bfor\s+" + root + rb"\b|\bdef\s+\w+\s*\([^)]*\b" + root + rb"\s*[,:)]", data):
-            return True
-    return False
 
 
 def is_named(unit: Unit, base: ast.expr, cls: ast.ClassDef) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cached_property
 
 from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers
@@ -16,22 +15,6 @@ _LOOK_UP = re.compile(
     rb"|(?<![\w.])(?:eval|exec)\s*\("
     rb"|\b(?:dir|vars|globals|locals|getmembers(?:_static)?|classify_class_attrs)\b|__dict__|__dir__"
 )
-_MAKES_CLASSES = re.compile(
-    rb"\bnew_class\b|\bmake_dataclass\b|Meta\s*\(|\b__bases__\b\s*[+]?=(?!=)|[\"']__bases__[\"']"
-)
-#: One of these is in every text in which the expression above finds something.
-_MARKS = (b"new_class", b"make_dataclass", b"Meta", b"__bases__")
-# These begin with what is there, since a search is much faster so than with what is not there.
-_TYPE_CALL = re.compile(rb"type(?<![\w.]type)[\s\\]*\(")
-_TYPE_METHOD = re.compile(rb"type(?<![\w.]type)\s*\.\s*__(?:new|call)__")
-_HEAD = re.compile(rb"class(?<!\wclass)[\s\\]+\w+[\s\\]*(?=[(\[])")
-#: What is no code, and what opens, closes or ends a piece of code.
-_TOKEN = re.compile(
-    rb"#[^\n]*|\"\"\".*?\"\"\"|\'\'\'.*?\'\'\'"
-    rb"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[()\[\]{}:,]",
-    re.DOTALL,
-)
-_WORD = re.compile(rb"[A-Za-z_]\w*")
 #: What shows the name that is looked up in a module, and what is no module: `("module", "name")`,
 #: `"module:name"`, `getLogger("module")`.
 _SHOWN = re.compile(
@@ -39,33 +22,6 @@ _SHOWN = re.compile(
     rb"|[\"'][\w.]+:[A-Za-z_][\w.]*[\"'](?!\s*[+%.])|\bgetLogger\(\s*[\"'][\w.]+[\"']\s*\)"
 )
 _MODULE = re.compile(rb"[\"']([A-Za-z_]\w*(?:\.\w+)*)(\.?)[\"':{%]")
-
-
-def heads(data: bytes) -> Iterator[bytes]:
-    """What stands between the name of each class statement and its colon, which may hold colons itself."""
-    for match in _HEAD.finditer(data):
-        yield data[match.end() : _end(data, match.end(), b":", 0)]
-
-
-def makes_classes(data: bytes) -> bool:
-    """Is there something that makes a class without a class statement, or that gives one other bases?"""
-    if any(mark in data for mark in _MARKS) and _MAKES_CLASSES.search(data) is not None:
-        return True
-    return _TYPE_METHOD.search(data) is not None or any(
-        data[_end(data, match.end(), b",", 0) :].startswith(b",") for match in _TYPE_CALL.finditer(data)
-    )
-
-
-def _end(data: bytes, start: int, mark: bytes, depth: int) -> int:
-    """Where a mark follows outside of brackets, or the bracket closes in which `start` is."""
-    for token in _TOKEN.finditer(data, start):
-        if token[0] in (b"(", b"[", b"{"):
-            depth += 1
-        elif token[0] in (b")", b"]", b"}"):
-            depth -= 1
-        if depth < 0 or (depth == 0 and token[0] == mark):
-            return token.start()
-    return len(data)
 
 
 def looks_up(data: bytes) -> bool:
@@ -96,16 +52,6 @@ class Glance:
     def looks_up(self) -> bool:
         """May something look up an attribute by a name that the text does not show?"""
         return self._answers.get(("looks up",), lambda: looks_up(self.data))
-
-    @cached_property
-    def makes_classes(self) -> bool:
-        """Is there something that makes a class without a class statement?"""
-        return self._answers.get(("makes classes",), lambda: makes_classes(self.data))
-
-    @cached_property
-    def bases(self) -> frozenset[bytes]:
-        """The words in the brackets of class statements."""
-        return frozenset(word for head in heads(self.data) for word in _WORD.findall(head))
 
     @cached_property
     def modules(self) -> frozenset[str]:

@@ -15,9 +15,9 @@ from builder.specialize.text_index.module_bindings import Kept
 class Program:
     """The Python to specialize, and what is around it.
 
-    `files`: path -> bytes of the kept files, overlays applied; `upstream`: the same files and the removed
-    ones as upstream has them; `names`: path -> module for all of both; `removed`: modules that are gone;
-    `extra`: other texts that may name symbols.
+    `files`: path -> bytes of the kept files, overlays applied, each of which is Python; `upstream`: the same
+    files and the removed ones as upstream has them; `names`: path -> module for all of both; `removed`:
+    modules that are gone; `extra`: other texts that may name symbols.
     """
 
     files: Mapping[str, bytes]

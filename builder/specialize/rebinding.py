@@ -90,8 +90,7 @@ def module_exposed(world: SpecializerWorld, module: str) -> bool:
         return True
     last = module.rpartition(".")[2].encode()
     return any(
-        (unit := _parsed(world, path)) is not None and module in modules_held(world, unit)
-        for path in sorted(world.words.holding([last]))
+        module in modules_held(world, world.unit(path)) for path in sorted(world.words.holding([last]))
     )
 
 
@@ -130,8 +129,8 @@ def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) 
         rb"\b" + encoded + rb"\s*=", world.files[path]
     ):
         return False
-    unit = _parsed(world, path)
-    if unit is None or not _hands_over(unit, name):
+    unit = world.unit(path)
+    if not _hands_over(unit, name):
         return False
     owner = Writes(unit, _evaluator(world, unit)).owner
     for node, given in _handing(nodes_on(unit, name), name):
@@ -256,9 +255,7 @@ def attribute_named(world: SpecializerWorld, name: str) -> bool:
 def destination_read(world: SpecializerWorld, name: str) -> bool:
     """Does the program read an attribute of this name, or take one by this text, where no fact states it?"""
     for path in world.words.holders(name.encode()):
-        unit = _parsed(world, path)
-        if unit is None:
-            return True
+        unit = world.unit(path)
         for node in nodes_on(unit, name):
             if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
                 read = world.facts.attribute_value(node) is None
@@ -282,9 +279,7 @@ def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
 
     Of what an effect gives, by `x.name += 1`, in an f-string, a class pattern, or in the field of a text.
     """
-    unit = _parsed(world, path)
-    if unit is None:
-        return False
+    unit = world.unit(path)
     texts = (node for node in nodes_on(unit, name) if isinstance(node, ast.JoinedStr))
     in_texts = {part for node in texts for part in ast.walk(node)}
     for node in nodes_on(unit, name):
@@ -338,10 +333,7 @@ def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
 @question
 def named_elsewhere(world: SpecializerWorld, name: str) -> bool:
     """Does something in the program name what has this name, but for the definitions themselves?"""
-    return any(
-        (unit := _parsed(world, path)) is None or refers(unit, name)
-        for path in world.words.holders(name.encode())
-    )
+    return any(refers(world.unit(path), name) for path in world.words.holders(name.encode()))
 
 
 @question
@@ -407,8 +399,8 @@ def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit
     encoded = name.encode()
     for path in world.words.holders(encoded):
         if encoded in world.outline(path).attributes:
-            unit = _parsed(world, path)
-            if unit is not None and _stores_attribute(unit, name):
+            unit = world.unit(path)
+            if _stores_attribute(unit, name):
                 for node in _stores_of(nodes_on(unit, name), name):
                     yield unit, node
 
@@ -457,13 +449,6 @@ def _may_be_module(world: SpecializerWorld, unit: Unit, owner: ast.expr, module:
 
 def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
-
-
-def _parsed(world: SpecializerWorld, path: str) -> Unit | None:
-    try:
-        return world.unit(path)
-    except SyntaxError:
-        return None
 
 
 def _evaluator(world: SpecializerWorld, unit: Unit) -> Evaluator:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from small_package import FACTS, module_of, output, run, sources
 
+from builder.errors import Mark
+from builder.manifest.statements import Absent
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fixpoint import specialize
 from builder.specialize.program import Policy, Program
@@ -229,3 +231,14 @@ def test_a_definition_that_a_rule_names_stays_although_nobody_uses_it_any_more()
     text = output(texts, stays=frozenset(["pkg.attention._run_npu"]))["pkg/attention.py"]
     assert "def _run_npu" in text and "_other_npu" not in text
     assert "_run_npu" not in output(texts)["pkg/attention.py"]
+
+
+def test_an_argument_whose_flag_is_gone_leaves() -> None:
+    source = (
+        "from pkg.gone import FLAG\n\n\ndef add(parser):\n    parser.add_argument(FLAG)\n    return parser\n"
+    )
+    done = run(
+        {"pkg/a.py": source},
+        facts=Facts(modules={"pkg.gone": Absent("module", "pkg.gone", Mark("manifest.yaml"), "one")}),
+    )
+    assert b"add_argument" not in done.files["pkg/a.py"]

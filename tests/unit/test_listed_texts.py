@@ -75,7 +75,6 @@ def make():
         ),
         ("def names(p):\n    return [vars(a) for a in p._actions]\n", True),
         ("def names(p):\n    return [a.choices for a in p._actions]\n", True),
-        ("p._actions = = 1\n", True),  # what cannot be read may do it
     ],
 )
 def test_a_file_shows_choices_that_takes_them_from_the_actions_of_a_parser(other: str, stays: bool) -> None:

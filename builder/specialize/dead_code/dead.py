@@ -21,7 +21,6 @@ from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.program import Policy, Program
 from builder.specialize.text_index.content_answers import AnswerCache
-from builder.specialize.text_index.glance import Glances
 from builder.specialize.text_index.identifier_index import IdentifierIndex, defines, identifier_counts
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import (
@@ -92,7 +91,7 @@ class Dead:
         self._modules, self._facts = program.names, policy.facts
         self._declared: set[bytes] = set()
         self._formed = FormedNames(answers)
-        self._glances = Glances(answers)
+        self._answers = answers
         self._reflected: tuple[SpecializerWorld, Hierarchy, Reflection] | None = None
         self._alive: dict[bytes, tuple[str, bytes, int]] = {}  # name -> a file that refers to it
         self._used: dict[bytes, bool] = {}  # did upstream's own code refer to a name?
@@ -234,7 +233,7 @@ class Dead:
     def _known(self, world: SpecializerWorld) -> tuple[Hierarchy, Reflection]:
         if self._reflected is None or self._reflected[0] is not world:
             hierarchy = Hierarchy(world, self._words, self._links)
-            reflection = Reflection(world, self._words, self._links, self._glances)
+            reflection = Reflection(world, self._words, self._links, self._answers)
             self._reflected = world, hierarchy, reflection
         return self._reflected[1:]
 

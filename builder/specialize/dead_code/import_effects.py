@@ -122,10 +122,7 @@ def attribute_taken(world: SpecializerWorld, name: str) -> bool:
     for path in sorted(world.words.holders(name.encode())):
         if name.encode() not in world.outline(path).attributes:
             continue
-        try:
-            unit = world.unit(path)
-        except SyntaxError:
-            return True
+        unit = world.unit(path)
         evaluator = Evaluator(world, unit)
         for node in nodes_on(unit, name):
             if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):

@@ -13,9 +13,10 @@ from itertools import chain
 
 from builder.graph.names import packages_around
 from builder.specialize.held_modules import holds_itself, modules_held, modules_taken_from
-from builder.specialize.text_index.glance import Glance, Glances, looks_up, modules_named
+from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
+from builder.specialize.text_index.loaded_names import looks_up, modules_named
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
@@ -43,12 +44,13 @@ class Reflection:
     """Answers about one world. They hold no nodes, and outlive the syntax trees."""
 
     def __init__(
-        self, world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex, glances: Glances
+        self, world: SpecializerWorld, words: IdentifierIndex, links: ImportIndex, known: AnswerCache
     ) -> None:
+        """`known`: what is known of contents."""
         self._world = world
         self._words = words
         self._links = links
-        self._glances = glances
+        self._known = known
         self._answers: dict[tuple[str, bool], bool] = {}
         self._loading: list[tuple[str, bytes]] | None = None
         self._strings: frozenset[str] | None = None
@@ -108,8 +110,6 @@ class Reflection:
         if self._loading is None:
             found: dict[tuple[str, bytes], None] = {}
             for path in sorted(self._words.holding(_LOADERS)):
-                if not self._glance(path).looks_up:
-                    continue
                 unit = self._world.unit(path)
                 for node in _uses_of(unit, _LOADERS):
                     text = _text_around(unit, node)
@@ -121,7 +121,11 @@ class Reflection:
     def _named(self) -> frozenset[str]:
         """The dotted names that are strings."""
         if self._strings is None:
-            self._strings = frozenset().union(*(self._glance(path).modules for path in self._world.files))
+            named = (
+                self._known.of(data).get(("modules named",), lambda data=data: modules_named(data)[0])  # type: ignore[misc]
+                for data in self._world.files.values()
+            )
+            self._strings = frozenset().union(*named)
         return self._strings
 
     def _finds(self, path: str, text: bytes, unit: Unit, packages: set[str]) -> bool:
@@ -157,9 +161,6 @@ class Reflection:
                     found |= {self._world.paths[name] for name in taken if name in self._world.paths}
             self._looked_into = frozenset(found)
         return self._looked_into
-
-    def _glance(self, path: str) -> Glance:
-        return self._glances.of(path, self._world.files[path])
 
 
 def lists_own_names(unit: Unit) -> bool:

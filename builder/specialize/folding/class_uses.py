@@ -31,10 +31,7 @@ def inherits_unseen(world: SpecializerWorld) -> bool:
 
 
 def _computes_bases(world: SpecializerWorld, path: str) -> bool:
-    try:
-        unit = world.unit(path)
-    except SyntaxError:
-        return False
+    unit = world.unit(path)
 
     def find() -> bool:
         if _MAY_MAKE.search(world.files[path]) and any(map(_makes_class, ast.walk(unit.module.tree))):
@@ -80,10 +77,7 @@ def used_as_value(world: SpecializerWorld, name: str) -> bool:
     where a text has its name.
     """
     for path in sorted(world.words.holders(name.encode())):
-        try:
-            unit = world.unit(path)
-        except SyntaxError:
-            return True
+        unit = world.unit(path)
         if unit.told(("class used as a value", name), lambda: any(_values(unit, name))):  # noqa: B023
             return True
     return False

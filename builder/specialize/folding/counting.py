@@ -55,10 +55,7 @@ def entry_counted(world: SpecializerWorld, key: str, listed: str) -> bool:
     """The same for what any dict of the program has under this key. `listed`: not empty if it is a list."""
     word = max(_IDENTIFIER.findall(key), key=len, default="")
     for path in sorted(world.words.holders(word.encode())):
-        try:
-            unit = world.unit(path)
-        except SyntaxError:
-            return True
+        unit = world.unit(path)
         nodes = nodes_like(unit, word, f"takes the entry {key!r}", lambda node: _takes(node, key))
         taken = [node for node in nodes if isinstance(node, ast.expr)]
         counts = _Counts(Evaluator(world, unit)) if taken else None

@@ -205,10 +205,7 @@ def asks_for_exception(world: SpecializerWorld, qualified: str) -> bool:
     path = world.paths.get(module)
     if path is None:
         return False
-    try:
-        unit = world.unit(path)
-    except SyntaxError:
-        return True
+    unit = world.unit(path)
     evaluator = Evaluator(world, unit)
     for binding in unit.scopes.root.names.get(name, ()):
         if not isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -56,10 +56,7 @@ def key_named(world: SpecializerWorld, value: str) -> bool:
 
 
 def _names_key(world: SpecializerWorld, path: str, value: str) -> bool:
-    try:
-        unit = world.unit(path)
-    except SyntaxError:
-        return True
+    unit = world.unit(path)
     if not unit.told(("text may be a key", value), lambda: _may_be_key(unit, value)):
         return False
     parents = unit.module.parents
@@ -111,10 +108,7 @@ def _word(value: str) -> str:
 
 
 def _taken(world: SpecializerWorld, path: str, value: str, near: bool, keys: bool = True) -> bool:
-    try:
-        unit = world.unit(path)
-    except SyntaxError:
-        return True
+    unit = world.unit(path)
     if not unit.told(("text collected", value), lambda: _is_collected(unit, value)):
         return False
     here = _Collections(Evaluator(world, unit), value, near, keys)

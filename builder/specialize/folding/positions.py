@@ -74,10 +74,7 @@ def member_positions_seen(world: SpecializerWorld, cls: str, name: str, asked: s
 
 def _reads_choices(world: SpecializerWorld, path: str) -> bool:
     """May a file take the choices of an argument: by an attribute, a text, or by going through all?"""
-    try:
-        unit = world.unit(path)
-    except SyntaxError:
-        return True
+    unit = world.unit(path)
     if any(
         getattr(node, "attr", "") == "choices" or (isinstance(node, ast.Constant) and node.value == "choices")
         for node in nodes_on(unit, "choices")

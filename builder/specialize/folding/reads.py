@@ -26,10 +26,7 @@ def some_read(world: SpecializerWorld, named: str, shows: Shows) -> bool:
     owner, _, name = named.rpartition(".")
     for called in sorted(names_given(world, name)) if owner else [name]:
         for path in sorted(world.words.holders(called.encode())):
-            try:
-                unit = world.unit(path)
-            except SyntaxError:
-                return True
+            unit = world.unit(path)
             evaluator = Evaluator(world, unit)
             for node in _reads(unit, called):
                 scope = unit.scope_of(node)
@@ -114,10 +111,7 @@ def names_given(world: SpecializerWorld, name: str) -> set[str]:
     while todo:
         called = todo.pop()
         for path in world.words.holders(called.encode()):
-            try:
-                unit = world.unit(path)
-            except SyntaxError:
-                continue
+            unit = world.unit(path)
             for node in nodes_on(unit, called):
                 other = node.asname if isinstance(node, ast.alias) and node.name == called else None
                 if other is not None and other not in found:

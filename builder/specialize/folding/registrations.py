@@ -29,10 +29,7 @@ def registration_noticed(world: SpecializerWorld, name: str, owner: str) -> bool
     if own and name.encode() not in world.words.of(own[0]):
         own = []  # it inherits the function, or imports it
     for path in own or sorted(world.words.holders(name.encode())):
-        try:
-            unit = world.unit(path)
-        except SyntaxError:
-            return True
+        unit = world.unit(path)
         evaluator = Evaluator(world, unit)
         for node in nodes_on(unit, name):
             if (

@@ -1,11 +1,8 @@
-"""What the text of a file shows at a glance, before it is worth parsing; found once per content."""
+"""What a text shows of look-ups, and of the names by which modules are loaded, without parsing it."""
 
 from __future__ import annotations
 
 import re
-from functools import cached_property
-
-from builder.specialize.text_index.content_answers import AnswerCache, ContentAnswers
 
 _PLAIN = rb"(?!\s*\(\s*[^,()\n]+,\s*[\"'][^\"'{}%\n]*[\"']\s*[,)])"
 _LOOK_UP = re.compile(
@@ -39,35 +36,3 @@ def modules_named(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
     for name, dot in _MODULE.findall(_SHOWN.sub(b"", data)):
         (begun if dot else whole).add(name.decode("utf-8", "replace"))
     return frozenset(whole), frozenset(begun)
-
-
-class Glance:
-    """One file's text."""
-
-    def __init__(self, data: bytes, answers: ContentAnswers) -> None:
-        self.data = data
-        self._answers = answers
-
-    @cached_property
-    def looks_up(self) -> bool:
-        """May something look up an attribute by a name that the text does not show?"""
-        return self._answers.get(("looks up",), lambda: looks_up(self.data))
-
-    @cached_property
-    def modules(self) -> frozenset[str]:
-        """The dotted names that strings consist of."""
-        return self._answers.get(("modules named",), lambda: modules_named(self.data)[0])
-
-
-class Glances:
-    """The texts of files that change."""
-
-    def __init__(self, answers: AnswerCache) -> None:
-        self._answers = answers
-        self._found: dict[str, Glance] = {}
-
-    def of(self, path: str, data: bytes) -> Glance:
-        found = self._found.get(path)
-        if found is None or found.data is not data:
-            found = self._found[path] = Glance(data, self._answers.of(data))
-        return found

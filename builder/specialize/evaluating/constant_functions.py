@@ -62,8 +62,7 @@ def _ours(function: ast.FunctionDef, removed: set[ast.AST], taken: Taken) -> boo
 def is_predicate(function: ast.FunctionDef, scope: Scope, decorators: Iterable[object]) -> bool:
     """May a call stand for what this function returns: is it the only one of its name?
 
-    `decorators`: their qualified names. Of methods only those of enumerations, and private ones, which nobody
-    outside the tree overrides.
+    `decorators`: their qualified names. Of methods only those of enumerations, which nobody overrides.
     """
     if len(scope.names.get(function.name, ())) != 1:
         return False
@@ -72,5 +71,4 @@ def is_predicate(function: ast.FunctionDef, scope: Scope, decorators: Iterable[o
     if not isinstance(scope.node, ast.ClassDef):
         return True
     bases = [(names_of(base) or ("?",))[0] for base in scope.node.bases]
-    private = function.name.startswith("_") and not function.name.startswith("__")
-    return private or any(base.endswith(("Enum", "Flag")) for base in bases)
+    return any(base.endswith(("Enum", "Flag")) for base in bases)

@@ -304,7 +304,7 @@ class Evaluator:
         if node.args or node.keywords:
             return None
         method = self.world.method(func.attr)
-        if method is not None and self._is_our_object(func.value, func.attr, scope):
+        if method is not None and self._is_member(func.value, scope):
             return method
         if func.attr == "get" and isinstance(func.value, ast.Attribute):
             described = isinstance(self.qualified(func.value, scope), str)
@@ -315,18 +315,8 @@ class Evaluator:
                 return KnownValue(getattr(owner.value, func.attr)())
         return None
 
-    def _is_our_object(self, owner: ast.expr, method: str, scope: Scope) -> bool:
-        """Is this `self` or `cls` in a method of a class, or a member of an enumeration of the tree?"""
-        if isinstance(owner, ast.Name):
-            function = scope.find(owner.id)
-            if function is None or function.kind != "function" or function.parent is None:
-                return False
-            arguments = getattr(function.node, "args", None)
-            first = [*arguments.posonlyargs, *arguments.args][:1] if arguments is not None else []
-            rebound = len(function.names.get(owner.id, ())) != 1
-            if function.parent.kind != "class" or rebound or [a.arg for a in first] != [owner.id]:
-                return False
-            return not self.hinders("method_elsewhere", function.parent.qualname.rpartition(".")[2], method)
+    def _is_member(self, owner: ast.expr, scope: Scope) -> bool:
+        """Is this a member of an enumeration of the tree?"""
         named = self.qualified(owner, scope)
         home = named.rpartition(".")[0] if isinstance(named, str) else ""
         return bool(home) and self.world.ask("is_enumeration", home)

@@ -112,6 +112,8 @@ FUNCTION = """
     ("head", "use", "stays"),
     [
         ("", "globals()[x]", True),
+        ("from builtins import globals", "globals()[x]", True),
+        ("from builtins import globals as names", "names()[x]", True),
         ("", "vars()", False),
         ("import sys", "getattr(sys.modules[__name__], x)", True),
         ("import pkg.a", "dir(pkg.a)", True),

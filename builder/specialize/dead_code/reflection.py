@@ -99,8 +99,7 @@ class Reflection:
         """May a definition load the module by a name, and look up what no text shows?"""
         if not self._loaders():
             return False
-        parts = unit.name.split(".")
-        packages = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
+        packages = {unit.name, *packages_around(unit.name)}
         return unit.name in self._named() or any(
             self._finds(path, text, unit, packages) for path, text in self._loaders()
         )
@@ -176,7 +175,8 @@ def _lists(unit: Unit, node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute) and _last(node.value) not in ("builtins", "__builtins__"):
         return False
     scope = unit.scope_of(node)
-    if isinstance(node, ast.Name) and scope.find(name) is not None:
+    owner = scope.find(name) if isinstance(node, ast.Name) else None
+    if owner is not None and not any(binding.kind == "import" for binding in owner.names.get(name, ())):
         return False  # a local of that name
     call = unit.module.parents.get(node)
     if not isinstance(call, ast.Call) or call.func is not node:

@@ -36,8 +36,6 @@ def hidden_uses(
         for cls in hierarchy.named(owner):
             yield from _exposed(world, hierarchy, cls, member, name)
             yield from given_uses(makers, hierarchy, cls, member, name, before)
-            if world.ask("is_enumeration", owner) and world.ask("members_counted", owner):
-                yield use_of(cls.unit, cls.node, f"the members of {cls.node.name}", name, cls.scope.qualname)
     yield from _exported(world)
 
 

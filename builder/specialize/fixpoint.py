@@ -21,7 +21,7 @@ from builder.specialize.evaluating.facts import KnownValue
 from builder.specialize.final_checks import hidden_uses
 from builder.specialize.final_texts import FinalTexts
 from builder.specialize.fold_cache import Answer, FoldRecord, Question, RecordingWorld, key
-from builder.specialize.folding import listed_texts, named_collections, positions, registrations
+from builder.specialize.folding import named_collections, positions, reads
 from builder.specialize.folding.fold import Folded, fold
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
@@ -39,7 +39,7 @@ from builder.specialize.world import Memory, SpecializerWorld
 MAX_ROUNDS = 40
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 #: where the questions are defined that a world answers
-QUESTIONS_OF = (import_effects, listed_texts, named_collections, positions, rebinding, registrations)
+QUESTIONS_OF = (import_effects, named_collections, positions, reads, rebinding)
 
 
 #: Tells the key of a search for leftovers from that of a fold.

@@ -9,8 +9,8 @@ from builder.specialize.dead_code.class_statements import Class, defines_method
 from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of, text
+from builder.specialize.evaluating.own_class import is_own_class
 from builder.specialize.folding.reads import names_given
-from builder.specialize.folding.relatives import is_own_class
 from builder.specialize.leftovers import Leftover, use_of
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit

@@ -20,9 +20,9 @@ from builder.specialize.dead_code.definition_effects import MAKE_MEMBERS, Effect
 from builder.specialize.dead_code.hierarchy import INERT_BASES
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
+from builder.specialize.evaluating.own_class import class_of_self
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
-from builder.specialize.folding.relatives import class_of_self
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import nodes_on

@@ -12,7 +12,6 @@ from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, says, scalar, text
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
-from builder.specialize.folding.counting import counted
 from builder.specialize.folding.effects import leaves_trace
 from builder.specialize.folding.positions import GONE, KEPT, unseen
 
@@ -184,13 +183,13 @@ class Expressions:
 
     def _positions_seen(self, node: ast.List | ast.Tuple | ast.Set, gone: set[int], scope: Scope) -> bool:
         if isinstance(node, ast.Set) and len(gone) < len(node.elts):
-            return counted(self.evaluator, node, scope)
+            return False
         stays = all(isinstance(node.elts[index], ast.Constant) for index in gone)
         return not unseen(self.evaluator, node, scope, KEPT if stays else GONE)
 
     def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
         if self.evaluator.item_absent(item, names, scope):
-            return not self.is_taken(item, names, scope)
+            return True
         # a record with a part that is gone is gone as a whole
         parts = item.elts if isinstance(item, ast.Tuple) else []
         gone = [isinstance(self.evaluator.value(part, scope), Gone) for part in parts]
@@ -198,17 +197,8 @@ class Expressions:
         return any(gone) and all(self._harmless(part, scope) for part in others)
 
     def _entries(self, node: ast.Dict, scope: Scope, names: Sequence[str]) -> None:
-        leaving = [
-            self._entry_gone(node, index, scope, names)
-            and not self.is_taken(key, names, scope)
-            and not self._is_named(key)
-            for index, key in enumerate(node.keys)
-        ]
-        if any(leaving) and counted(self.evaluator, node, scope):
-            leaving = [False] * len(leaving)
-            self.doubts.append((node.lineno, "a dict whose entries are counted keeps them"))
         for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-            if leaving[index]:
+            if self._entry_gone(node, index, scope, names) and not self._is_named(key):
                 self.ops.append(DropItem(node, "keys", index))
                 continue
             if key is not None:
@@ -224,20 +214,6 @@ class Expressions:
         if not isinstance(self.evaluator.value(value, scope), Gone):
             return False
         return (key is None or self._harmless(key, scope)) and not self._hides(node, index)
-
-    def is_taken(self, key: ast.expr | None, names: Iterable[str], scope: Scope) -> bool:
-        """May something take this text out of a collection, and so look up what it stands for?"""
-        said = text(key) if key is not None else None
-        if key is None or said is None:
-            return False
-        absent = self.evaluator.item_absent(key, names, scope)
-        taken = absent and self.evaluator.hinders("absent_text_taken", said)
-        if not taken:
-            path = self.evaluator.unit.path
-            taken = self.evaluator.hinders("text_taken", said, path, "absent" if absent else "")
-        if taken:
-            self.doubts.append((key.lineno, f"{said!r} stays: something may take it out of a collection"))
-        return taken
 
     def _is_named(self, key: ast.expr | None) -> bool:
         """Does the program take an entry by this very key?"""
@@ -358,15 +334,10 @@ class Expressions:
             return True
         if not name or not (argument or _REGISTERS.search(name[0])) or not node.args:
             return False
-        if not self._names_absent(node, name[0], scope) or self.is_taken(node.args[0], name[:1], scope):
+        if not self._names_absent(node, name[0], scope):
             return False
         if name[0] == "add_argument" and (self.registers_another(node) or self._is_read(node)):
             self.doubts.append((node.lineno, "an argument that never occurs stays: its default is read"))
-            return False
-        called = self.evaluator.qualified(node.func, scope)
-        owner = called.rpartition(".")[0] if isinstance(called, str) else ""
-        if self.evaluator.hinders("registration_noticed", name[0], owner):
-            self.doubts.append((node.lineno, f"`{name[0]}` counts what it registers, or keeps its order"))
             return False
         return True
 

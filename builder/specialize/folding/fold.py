@@ -296,7 +296,6 @@ class _Folder:
     def _FunctionDef(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> bool:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
         if self.assignments.gone(name):
-            self.looked_up(stmt, scope, name)
             return self.remove(stmt)
         if self.registers_absent(stmt, scope):
             return self.remove(stmt)
@@ -351,7 +350,6 @@ class _Folder:
     def _ClassDef(self, stmt: ast.ClassDef, scope: Scope) -> bool:
         name = f"{scope.qualname}.{stmt.name}" if scope.qualname else stmt.name
         if self.assignments.gone(name):
-            self.looked_up(stmt, scope, name)
             return self.remove(stmt)
         if self.registers_absent(stmt, scope):
             return self.remove(stmt)
@@ -389,16 +387,6 @@ class _Folder:
         registers = any(isinstance(d, ast.Attribute) and d.attr == "register" for d in stmt.decorator_list)
         annotation = first[0].annotation if registers and first else None
         return annotation is not None and self.expressions.annotations.gone(annotation, scope)
-
-    def looked_up(
-        self, stmt: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: Scope, name: str
-    ) -> None:
-        """What does not exist, and registers itself under a text by which the file looks it up, is used."""
-        qualified = f"{self.unit.name}.{name}"
-        for decorator in stmt.decorator_list:
-            first = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else None
-            if first is not None and self.expressions.is_taken(first, (), scope):
-                self.out.broken.append((first.lineno, first.col_offset, stmt.name, qualified))
 
     def registers_absent(
         self, stmt: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: Scope

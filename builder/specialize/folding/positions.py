@@ -1,56 +1,49 @@
-"""Can anybody see at which position of a collection something stands, or how much it holds?
+"""Can anybody see at which position of a collection an element stands?
 
-An element leaves only from a collection that is asked what it contains, or is made into a set or into text.
-Where the collection has a name, every read of the name in the program must be such a use. A loop may number
-what it goes through in any way, so that an element that could stay does; one that does not exist leaves where
-the loop shows no count.
+An element leaves a list or a tuple only where every use asks what it contains, makes a set, a dict or a text
+of it, or hands it on to such a use. Where the collection has a name, every read of the name in the program
+counts. Anything else may see positions, and the element stays.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
-from builder.specialize.folding.counting import counted
-from builder.specialize.folding.numbering import filled, numbers
-from builder.specialize.folding.reads import may_own, namespace_listed, some_read
-from builder.specialize.text_index.text_search import nodes_on
+from builder.specialize.folding.reads import namespace_listed, some_read
 from builder.specialize.world import SpecializerWorld, question
 
-#: What is asked of the uses of a collection: whether they see the position of an element that does not exist;
-#: that of one that may stay, so that a loop, and whoever reads an attribute, count as well; whether they may
-#: take an element out, or a key of a dict.
-GONE, KEPT, TAKEN, KEYS = "", "kept", "taken", "keys"
-#: Methods that see positions, and take no element or no key out.
-_TAKING_NOTHING = {TAKEN: ("count", "index"), KEYS: ("values",)}
+#: What is asked of the uses: whether they see the position of an element that does not exist, or that of one
+#: that may stay, so that a loop, and whoever reads an attribute, count as well.
+GONE, KEPT = "", "kept"
 #: Builtins whose result shows no positions of their argument, and those whose result has the same positions.
-_BLIND_CALLS = frozenset(["all", "any", "isinstance", "issubclass"])
-_COUNTABLE = frozenset(["dict", "frozenset", "set"])
+_BLIND_CALLS = frozenset(["all", "any", "dict", "frozenset", "isinstance", "issubclass", "set"])
 _SAME_POSITIONS = frozenset(["list", "sorted", "tuple"])
-#: Methods that add to a collection, or ask what it contains.
-_BLIND_METHODS = frozenset(["add", "append", "discard", "extend", "get", "update"])
+#: Methods that add to a collection, ask what it contains, or give what has no positions.
+_BLIND_METHODS = frozenset(["add", "append", "discard", "extend", "get", "items", "keys", "union", "update"])
 #: Those of them that show nothing even where somebody calls them later: `add_choices = CHOICES.extend`.
 _ADDING_METHODS = frozenset(["add", "append", "discard", "extend", "update"])
+#: Methods with which a loop adds to a collection.
+_FILLS = frozenset(["append", "appendleft", "insert", "extend", "put", "put_nowait"])
 #: Names of class attributes that Python itself reads by position.
 _READ_BY_PYTHON = frozenset(["__match_args__", "__slots__", "_fields", "_fields_"])
 #: What goes through the attributes of an object.
 _LISTS_ATTRIBUTES = (b"__dict__", b"asdict", b"astuple", b"dir", b"fields", b"getmembers", b"vars")
-#: What gives an attribute of an object whose name no text beside it shows.
-_SHOWS_ATTRIBUTES = ("__dict__", "dir", "getmembers", "vars")
 #: What may tell one turn of a comprehension from the next.
 _MAY_NUMBER = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
 def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope, asked: str) -> bool:
-    """Does no use of this expression's value do what is asked: GONE, KEPT, TAKEN or KEYS?"""
+    """Does no use of this expression's value see what is asked: GONE or KEPT?"""
     return _Uses(evaluator, asked).unseen(node, scope)
 
 
 @question
 def positions_seen(world: SpecializerWorld, qualified: str, asked: str) -> bool:
-    """Does a read of a module's name in the program do what is asked with the collection that it holds?"""
+    """Does a read of a module's name in the program see positions in the collection that it holds?"""
     if namespace_listed(world, qualified.rpartition(".")[0]):
         return True
     return some_read(world, qualified, lambda at, node, scope: not unseen(at, node, scope, asked))
@@ -62,50 +55,18 @@ def attribute_positions_seen(world: SpecializerWorld, name: str, asked: str) -> 
     return some_read(world, name, lambda at, node, scope: not unseen(at, node, scope, asked))
 
 
-@question
-def member_positions_seen(world: SpecializerWorld, cls: str, name: str, asked: str) -> bool:
-    """The same for every attribute of this name that the body of a class may bind; `cls`: its last name."""
-    return some_read(
-        world,
-        name,
-        lambda at, node, scope: not unseen(at, node, scope, asked) and may_own(at, node, cls, scope),
-    )
-
-
-def _reads_choices(world: SpecializerWorld, path: str) -> bool:
-    """May a file take the choices of an argument: by an attribute, a text, or by going through all?"""
-    unit = world.unit(path)
-    if any(
-        getattr(node, "attr", "") == "choices" or (isinstance(node, ast.Constant) and node.value == "choices")
-        for node in nodes_on(unit, "choices")
-    ):
-        return True
-    around = {
-        _function(unit.scope_of(node)).node for node in nodes_on(unit, "_actions") if _names_actions(node)
-    }
-    return any(
-        getattr(node, "attr", getattr(node, "id", "")) in _SHOWS_ATTRIBUTES
-        for function in around
-        for node in ast.walk(function)
-    )
-
-
-def _names_actions(node: ast.AST) -> bool:
-    return getattr(node, "attr", getattr(node, "value", None)) == "_actions"
-
-
-def _function(scope: Scope) -> Scope:
-    """The function around a comprehension, else the scope itself."""
-    while scope.kind == "comprehension" and scope.parent is not None:
-        scope = scope.parent
-    return scope
+def _filled(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
+    """The collections that a loop adds to, one element after the other."""
+    for stmt in body:
+        for node in ast.walk(stmt):
+            if isinstance(node, ast.Attribute) and node.attr in _FILLS:
+                yield node.value
 
 
 class _Uses:
-    def __init__(self, evaluator: Evaluator, asked: str = GONE) -> None:
+    def __init__(self, evaluator: Evaluator, asked: str) -> None:
         self.evaluator = evaluator
         self.asked = asked
-        self.taken = asked in (TAKEN, KEYS)
         self.unit = evaluator.unit
         self._busy: set[tuple[ast.AST, str]] = set()
 
@@ -117,22 +78,22 @@ class _Uses:
     def _in_Expr(self, parent: ast.Expr, node: ast.expr, scope: Scope) -> bool:
         return True
 
+    _in_FormattedValue = _in_Expr
+
     def _in_Compare(self, parent: ast.Compare, node: ast.expr, scope: Scope) -> bool:
-        if self.taken:
-            return True
         operators = zip(parent.ops, parent.comparators, strict=True)
         return all(isinstance(op, (ast.In, ast.NotIn)) for op, right in operators if right is node) and (
             node is not parent.left
         )
 
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope) -> bool:
-        if node is not parent.iter or numbers(parent.body):
+        if node is not parent.iter:
             return False
-        if self.asked:
+        if self.asked == KEPT:
             return all(
                 isinstance(stmt, ast.Expr) and self._imports(stmt.value, scope) for stmt in parent.body
             )
-        return all(self._named(collection, scope) for collection in filled(parent.body))
+        return all(self._named(collection, scope) for collection in _filled(parent.body))
 
     _in_AsyncFor = _in_For
 
@@ -146,13 +107,9 @@ class _Uses:
         whole = self.unit.module.parents[parent]
         if node is not parent.iter:
             return True  # a condition: only its truth is asked
-        if self.taken or (self.asked and any(isinstance(part, _MAY_NUMBER) for part in ast.walk(whole))):
+        if self.asked == KEPT and any(isinstance(part, _MAY_NUMBER) for part in ast.walk(whole)):
             return False
-        if numbers(child for child in ast.iter_child_nodes(whole) if isinstance(child, ast.expr)):
-            return False
-        if isinstance(whole, (ast.SetComp, ast.DictComp)):
-            return not counted(self.evaluator, whole, scope)
-        return self.unseen(whole, scope)  # type: ignore[arg-type]
+        return isinstance(whole, (ast.SetComp, ast.DictComp)) or self.unseen(whole, scope)  # type: ignore[arg-type]
 
     def _same(self, parent: ast.expr, node: ast.expr, scope: Scope) -> bool:
         return self.unseen(parent, scope)
@@ -164,101 +121,38 @@ class _Uses:
 
     def _in_Starred(self, parent: ast.Starred, node: ast.expr, scope: Scope) -> bool:
         whole = self.unit.module.parents[parent]
-        if isinstance(whole, ast.Set) and not self.taken:
-            return not counted(self.evaluator, whole, scope)
-        return isinstance(whole, (ast.List, ast.Tuple, ast.Set)) and self.unseen(whole, scope)
-
-    def _in_FormattedValue(self, parent: ast.FormattedValue, node: ast.expr, scope: Scope) -> bool:
-        return True
+        if isinstance(whole, ast.Set):
+            return True
+        return isinstance(whole, (ast.List, ast.Tuple)) and self.unseen(whole, scope)
 
     def _in_keyword(self, parent: ast.keyword, node: ast.expr, scope: Scope) -> bool:
-        call = self.unit.module.parents[parent]
-        return parent.arg == "choices" and isinstance(call, ast.Call) and self._only_asks(call, scope)
+        return parent.arg == "choices"
 
-    def _only_asks(self, call: ast.Call, scope: Scope) -> bool:
-        """Does a function that gets `choices` only ask what they contain?
-
-        Those outside the program do; but what they return has the choices, and so has a class named `action`.
-        """
-        called = self.evaluator.qualified(call.func, scope)
-        module, _, name = called.rpartition(".") if isinstance(called, str) else ("", "", "")
-        path = self.evaluator.world.paths.get(module)
-        if path is None:
-            words = self.evaluator.world.words
-            if any(_reads_choices(self.evaluator.world, holder) for holder in words.holders(b"_actions")):
-                return False
-            acting = any(
-                k.arg in (None, "action") and self._may_read_choices(k.value, scope) for k in call.keywords
-            )
-            return isinstance(self.unit.module.parents.get(call), ast.Expr) and not acting
-        unit = self.evaluator.world.unit(path)
-        functions = [b.node for b in unit.scopes.root.names.get(name, ()) if b.kind == "def"]
-        inside = _Uses(Evaluator(self.evaluator.world, unit))
-        return all(inside.locally_unseen(unit.scopes.of(node), "choices") for node in functions)
-
-    def _may_read_choices(self, action: ast.expr, scope: Scope) -> bool:
-        """May the action of an argument be a class of the program whose file speaks of choices?"""
-        named = self.evaluator.qualified(action, scope)
-        if text(action) is not None or not isinstance(named, str):
-            return text(action) is None
-        path = self.evaluator.world.paths.get(named.rpartition(".")[0])
-        return path is not None and bool(self.evaluator.world.words.of(path)[b"choices"])
+    def _in_Subscript(self, parent: ast.Subscript, node: ast.expr, scope: Scope) -> bool:
+        by_position = isinstance(parent.slice, (ast.Slice, ast.UnaryOp))
+        by_position = by_position or isinstance(getattr(parent.slice, "value", None), int)
+        return node is parent.value and not by_position
 
     def _in_Call(self, parent: ast.Call, node: ast.expr, scope: Scope) -> bool:
         if node is parent.func:
             return False
         if isinstance(parent.func, ast.Attribute):
-            return self._in_method(parent, parent.func, node, scope)
+            return self._in_method(parent.func, scope)
         name = self.evaluator.qualified(parent.func, scope)
         if name in _SAME_POSITIONS:
-            return len(parent.args) == 1 and self._made_of(parent, scope)
-        if name in _COUNTABLE:
-            if self.taken:
-                return self.unseen(parent, scope) if name == "dict" else self._made_of(parent, scope)
-            return not counted(self.evaluator, parent, scope)
-        return (
-            name in _BLIND_CALLS
-            or (self.taken and name == "len")
-            or (name == "collections.defaultdict" and node is parent.args[-1])
-        )
+            return len(parent.args) == 1 and self.unseen(parent, scope)
+        return name in _BLIND_CALLS or (name == "collections.defaultdict" and node is parent.args[-1])
 
-    def _made_of(self, whole: ast.Call, scope: Scope) -> bool:
-        """The same of a collection of the elements, or of the keys of a dict."""
-        if self.asked == KEYS:
-            return unseen(self.evaluator, whole, scope, TAKEN)
-        return self.unseen(whole, scope)
-
-    def _in_method(self, call: ast.Call, func: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
+    def _in_method(self, func: ast.Attribute, scope: Scope) -> bool:
         if func.attr == "join":  # a text that says what there is, unless it is a pattern for other texts
             return "|" not in (text(func.value) or "|")
         return func.attr in ("extend", "update", "union") and self._named(func.value, scope)
 
-    def _in_Subscript(self, parent: ast.Subscript, node: ast.expr, scope: Scope) -> bool:
-        """A name that another binding makes a dict is read by key."""
-        if self.asked == KEYS:
-            return node is parent.value
-        if node is not parent.value or not isinstance(node, ast.Name):
-            return False
-        if isinstance(parent.slice, (ast.Slice, ast.UnaryOp)) or isinstance(
-            getattr(parent.slice, "value", None), int
-        ):
-            return False
-        owner = scope.find(node.id)
-        bindings = owner.names[node.id] if owner is not None else []
-        return any(isinstance(b.value, (ast.Dict, ast.DictComp)) for b in bindings)
-
     def _in_Attribute(self, parent: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
         whole = self.unit.module.parents.get(parent)
-        called = isinstance(whole, ast.Call) and whole.func is parent
-        if isinstance(whole, ast.Call) and called and parent.attr == "copy":
-            return self.unseen(whole, scope)
-        if isinstance(whole, ast.Call) and called and parent.attr in ("items", "keys", "union"):
-            if self.taken:
-                return self._made_of(whole, scope)
-            return not counted(self.evaluator, whole, scope)
-        if parent.attr in _TAKING_NOTHING.get(self.asked, ()):
-            return True
-        return parent.attr in (_BLIND_METHODS if called else _ADDING_METHODS)
+        if not isinstance(whole, ast.Call) or whole.func is not parent:
+            return parent.attr in _ADDING_METHODS
+        return parent.attr in _BLIND_METHODS or (parent.attr == "copy" and self.unseen(whole, scope))
 
     def _in_Assign(self, parent: ast.Assign, node: ast.expr, scope: Scope) -> bool:
         return node is parent.value and all(self._named(target, scope) for target in parent.targets)
@@ -283,38 +177,32 @@ class _Uses:
         if (owner.node, name) in self._busy:
             return True
         if owner.kind == "class":
-            cls = owner.qualname.rpartition(".")[2]
-            if self.asked and self._may_be_listed(owner.node):
+            if self.asked == KEPT and self._may_be_listed(owner.node):
                 return False
-            return not self.evaluator.hinders("member_positions_seen", cls, name, self.asked)
-        if owner.kind == "module":
-            qualified = f"{self.unit.name}.{name}"
-            self._busy.add((owner.node, name))
-            try:
-                return not self.evaluator.hinders("positions_seen", qualified, self.asked)
-            finally:
-                self._busy.discard((owner.node, name))
-        return self.locally_unseen(owner, name)
+            return not self.evaluator.hinders("attribute_positions_seen", name, self.asked)
+        self._busy.add((owner.node, name))
+        try:
+            if owner.kind == "module":
+                return not self.evaluator.hinders("positions_seen", f"{self.unit.name}.{name}", self.asked)
+            return self._locally_unseen(owner, name)
+        finally:
+            self._busy.discard((owner.node, name))
 
     def _may_be_listed(self, cls: ast.AST) -> bool:
         """May a file that names a class or a base go through their attributes, or a metaclass do so?"""
         if not isinstance(cls, ast.ClassDef) or cls.keywords:
             return True
-        said = {cls.name, *(name for base in cls.bases for name in names_of(base)[:1])}
-        names = {name.encode() for name in said}
+        named = {cls.name, *(name for base in cls.bases for name in names_of(base)[:1])}
+        names = {name.encode() for name in named}
         words = self.evaluator.world.words
         return any(not names.isdisjoint(words.of(path)) for path in words.holding(_LISTS_ATTRIBUTES))
 
-    def locally_unseen(self, owner: Scope, name: str) -> bool:
-        self._busy.add((owner.node, name))
-        try:
-            for node in ast.walk(owner.node):
-                if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
+    def _locally_unseen(self, owner: Scope, name: str) -> bool:
+        for node in ast.walk(owner.node):
+            if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
+                return False
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+                scope = self.unit.scope_of(node)
+                if scope.find(name) is owner and not self.unseen(node, scope):
                     return False
-                if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-                    scope = self.unit.scope_of(node)
-                    if scope.find(name) is owner and not self.unseen(node, scope):
-                        return False
-            return True
-        finally:
-            self._busy.discard((owner.node, name))
+        return True

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.names import names_of
+from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
-from builder.specialize.folding.relatives import class_of_self, may_share_objects
 from builder.specialize.text_index.text_search import nodes_like, nodes_on
 from builder.specialize.unit import Unit
-from builder.specialize.world import SpecializerWorld
+from builder.specialize.world import SpecializerWorld, question
 
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 #: Functions and methods that take an attribute or an item whose name is a text.
 _LOOK_UPS = frozenset(["getattr", "getattr_static", "__getattribute__", "attrgetter"])
 _NAMESPACES = frozenset(["globals", "locals", "vars", "__dict__"])
 
 #: Says of one read whether it shows what is asked for.
 Shows = Callable[[Evaluator, ast.expr, Scope], bool]
+
+
+@question
+def key_named(world: SpecializerWorld, value: str) -> bool:
+    """Does the program take an entry by this text: `a["key"]`, but for a mere store, or by a pattern?"""
+    word = max(_IDENTIFIER.findall(value), key=len, default="")
+    return not word or any(
+        _takes_entry(unit, node, value)
+        for unit in map(world.unit, world.words.holders(word.encode()))
+        for node in nodes_on(unit, word)
+    )
+
+
+def _takes_entry(unit: Unit, node: ast.AST, value: str) -> bool:
+    if isinstance(node, ast.MatchMapping):
+        return any(text(key) == value for key in node.keys)
+    if not isinstance(node, ast.Subscript) or text(node.slice) != value:
+        return False
+    return not isinstance(node.ctx, ast.Store) or isinstance(unit.module.parents.get(node), ast.AugAssign)
 
 
 def some_read(world: SpecializerWorld, named: str, shows: Shows) -> bool:
@@ -47,7 +67,7 @@ def namespace_listed(world: SpecializerWorld, module: str) -> bool:
         return True
     unit = world.unit(world.paths[module]) if module in world.paths else None
     return unit is not None and any(
-        (word == "globals" or unit.scope_of(node).kind == "module") and not _is_asked(unit, node)
+        word == "globals" or unit.scope_of(node).kind == "module"
         for word in ("globals", "locals", "vars")
         for node in nodes_on(unit, word)
         if isinstance(node, ast.Name) and node.id == word and not _has_arguments(unit, node)
@@ -57,44 +77,6 @@ def namespace_listed(world: SpecializerWorld, module: str) -> bool:
 def _has_arguments(unit: Unit, node: ast.Name) -> bool:
     call = unit.module.parents.get(node)
     return isinstance(call, ast.Call) and call.func is node and bool(call.args)
-
-
-def _is_asked(unit: Unit, node: ast.Name | ast.Attribute) -> bool:
-    """Is a namespace only asked for, or given, an entry that a text names?"""
-    parents = unit.module.parents
-    at: ast.AST | None = node
-    parent = parents.get(node)
-    if isinstance(parent, ast.Call) and parent.func is node:
-        at, parent = parent, parents.get(parent)
-    if isinstance(parent, ast.Subscript) and parent.value is at:
-        return isinstance(parent.slice, ast.Constant)
-    if isinstance(parent, ast.Compare):
-        return all(isinstance(op, (ast.In, ast.NotIn)) for op in parent.ops) and parent.left is not at
-    call = parents.get(parent) if isinstance(parent, ast.Attribute) else None
-    if not isinstance(parent, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not parent:
-        return False
-    by_text = bool(call.args) and isinstance(call.args[0], ast.Constant)
-    return parent.attr == "update" or (parent.attr in ("get", "setdefault") and by_text)
-
-
-def may_own(evaluator: Evaluator, node: ast.expr, cls: str, scope: Scope) -> bool:
-    """May the owner of an attribute be the class of this last name, or an instance of it?"""
-    if not isinstance(node, ast.Attribute):
-        return True
-    around = class_of_self(node.value, scope)
-    if around is not None:
-        return may_share_objects(evaluator.world, around, cls)
-    named = evaluator.qualified(node.value, scope)
-    return not (isinstance(named, str) and _is_module(evaluator, node.value, named, scope))
-
-
-def _is_module(evaluator: Evaluator, node: ast.expr, named: str, scope: Scope) -> bool:
-    """Is what an expression names a module: one of the program, or one that `import` binds whole?"""
-    if evaluator.world.is_module(named):
-        return True
-    owner = scope.find(node.id) if isinstance(node, ast.Name) else None
-    bindings = owner.names[node.id] if owner is not None and isinstance(node, ast.Name) else []
-    return bool(bindings) and all(isinstance(binding.node, ast.Import) for binding in bindings)
 
 
 def _is_attribute(node: ast.expr, scope: Scope) -> bool:

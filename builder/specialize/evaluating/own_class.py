@@ -1,0 +1,36 @@
+"""The class in whose method an expression stands."""
+
+from __future__ import annotations
+
+import ast
+
+from builder.specialize.evaluating.names import names_of
+from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.unit import Unit
+
+
+def class_of_self(node: ast.expr, scope: Scope) -> str | None:
+    """The last name of the class in whose method an expression is the method's own first argument."""
+    owner = scope.find(node.id) if isinstance(node, ast.Name) else None
+    if owner is None or owner.parent is None or owner.parent.kind != "class":
+        return None
+    arguments = getattr(owner.node, "args", None)
+    first = [*arguments.posonlyargs, *arguments.args][:1] if arguments is not None else []
+    plain = [a.arg for a in first] == [getattr(node, "id", "")] and len(owner.names[first[0].arg]) == 1
+    static = any(names_of(d)[:1] == ("staticmethod",) for d in getattr(owner.node, "decorator_list", ()))
+    return owner.parent.qualname.rpartition(".")[2] if plain and not static else None
+
+
+def is_own_class(node: ast.expr, unit: Unit) -> bool:
+    """Is this `cls` of a class method, `type(self)` or `self.__class__`?"""
+    if isinstance(node, ast.Call) and names_of(node.func) == ("type",) and len(node.args) == 1:
+        node = node.args[0]
+    elif isinstance(node, ast.Attribute) and node.attr == "__class__":
+        node = node.value
+    elif isinstance(node, ast.Name):
+        decorators = getattr(unit.scope_of(node).node, "decorator_list", ())
+        if not any(names_of(d)[:1] == ("classmethod",) for d in decorators):
+            return False
+    else:
+        return False
+    return class_of_self(node, unit.scope_of(node)) is not None

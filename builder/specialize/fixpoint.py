@@ -17,7 +17,6 @@ from builder.specialize.dead_code import import_effects, registry_rows
 from builder.specialize.dead_code.cleanup import Cleaned, Cleaner
 from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.definitions import defined, vanishing
-from builder.specialize.evaluating.facts import KnownValue
 from builder.specialize.final_checks import hidden_uses
 from builder.specialize.final_texts import FinalTexts
 from builder.specialize.fold_cache import Answer, FoldRecord, Question, RecordingWorld, key
@@ -25,7 +24,6 @@ from builder.specialize.folding import named_collections, positions, reads
 from builder.specialize.folding.fold import Folded, fold
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
-from builder.specialize.rebinding import only_defined
 from builder.specialize.results import BY_EDIT, Mismatch, Round, Specialized
 from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.identifier_index import IdentifierIndex, holding
@@ -131,7 +129,6 @@ class _Fixpoint:
         self.unused: set[str] = set()
         self.announced: set[str] = set()  # names for which the files that see them were folded
         self.wanted: dict[str, set[str]] = {}  # path -> identifiers that mean one of these names
-        self.methods: dict[str, dict[str, KnownValue | None]] = {}
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
         self.broken: set[Leftover] = set()  # what no fold could keep as it is
         self.hindrances: dict[str, frozenset[tuple[str, ...]]] = {}
@@ -189,7 +186,7 @@ class _Fixpoint:
         self.words.remove(path)
         self.cleaner.leave(path)
         known: tuple[dict[str, Any], ...] = (
-            self.files, self.units, self.outlines, self.methods, self.hindrances, self.uncertain,
+            self.files, self.units, self.outlines, self.hindrances, self.uncertain,
             self.wanted, self.memory.local,
         )  # fmt: skip
         for each in known:
@@ -225,7 +222,6 @@ class _Fixpoint:
         world = self.world()
         changed |= self.take(world, self.cleaner.round(world, self.edited()))
         self.result.rounds += 1
-        self.learn_methods()
         return changed
 
     def without_rows(self) -> set[str]:
@@ -277,7 +273,7 @@ class _Fixpoint:
 
     def needles(self, path: str) -> frozenset[str]:
         """Every identifier and string of which the facts, or earlier rounds, say something in a file."""
-        return self.facts.needles.union(self.memory.methods, self.wanted.get(path, ()))
+        return self.facts.needles.union(self.wanted.get(path, ()))
 
     def news(self) -> dict[str, set[str]]:
         """path -> the identifiers that mean something which was found out since this was last asked."""
@@ -289,10 +285,7 @@ class _Fixpoint:
                 continue  # who means it means what it was part of
             for path, called in self.links.seeing(name).items():
                 news.setdefault(path, set()).update(called)
-        methods = memory.methods.keys() - self.announced
-        for path in self.words.holding(m.encode() for m in methods):
-            news.setdefault(path, set()).update(methods)
-        self.announced |= known | methods
+        self.announced |= known
         for path, called in news.items():
             self.wanted.setdefault(path, set()).update(called)
         return {path: called for path, called in news.items() if path not in self.frozen}
@@ -344,11 +337,9 @@ class _Fixpoint:
         self.result.rounds += 1
         for found in (r.folded for r in rounds):
             if dirty[found.path] is None:
-                self.methods[found.path] = dict(found.methods)
                 self.hindrances[found.path] = found.hindrances
                 self.uncertain[found.path] = list(found.uncertain)
             else:
-                self.methods.setdefault(found.path, {}).update(found.methods)
                 self.hindrances[found.path] = self.hindrances.get(found.path, frozenset()) | found.hindrances
                 told = self.uncertain.setdefault(found.path, [])
                 told.extend(u for u in found.uncertain if u not in told)
@@ -383,7 +374,7 @@ class _Fixpoint:
 
     def key(self, world: SpecializerWorld, path: str, only: set[str] | None) -> str:
         """What a fold depends on, but for its questions: words that the file lacks are not part of it."""
-        more = {*self.memory.methods, *self.wanted.get(path, ())} if only is None else only
+        more = self.wanted.get(path, ()) if only is None else only
         needles = self.held(path, more) | ({"*"} if only is None else set())
         if only is None:
             needles |= {word.decode() for word in self.fact_words & self.words.of(path).keys()}
@@ -436,20 +427,6 @@ class _Fixpoint:
                 self.memory.functions.setdefault(name, known)
             for where, gone in result.local.items():
                 self.memory.local.setdefault(result.path, {}).setdefault(where, gone)
-        self.learn_methods()
-
-    def learn_methods(self) -> None:
-        """A method that returns the same known value in every class is a predicate."""
-        found: dict[str, list[KnownValue | None]] = {}
-        for methods in self.methods.values():
-            for qualified, known in methods.items():
-                found.setdefault(qualified.rpartition(".")[2], []).append(known)
-        world = self.world()
-        for name, values in sorted(found.items()):
-            if name in self.memory.methods or values[0] is None or len(set(values)) > 1:
-                continue
-            if only_defined(world, name, len(values)) and not world.ask("attribute_rebound", name):
-                self.memory.methods[name] = values[0]
 
     # -- edits ------------------------------------------------------------------------------------
 

@@ -98,12 +98,6 @@ class RecordingWorld(SpecializerWorld):
         )
         return found
 
-    def method(self, name: str) -> KnownValue | None:
-        found: KnownValue | None = self._answer(
-            ("method", name), lambda: super(RecordingWorld, self).method(name)
-        )
-        return found
-
     def ask(self, name: str, *about: str) -> bool:
         return bool(
             self._answer(("ask", name, *about), lambda: super(RecordingWorld, self).ask(name, *about))

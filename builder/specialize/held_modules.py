@@ -22,13 +22,6 @@ def modules_held(world: SpecializerWorld, unit: Unit) -> frozenset[str]:
     return found
 
 
-def modules_taken_from(world: SpecializerWorld, unit: Unit) -> frozenset[str]:
-    """The modules of the program in which what a file imports is defined."""
-    bound = unit.told(("imports bound", unit.package), lambda: _bound(unit))
-    names = (world.what_is(what) for what, *_ in bound)
-    return frozenset(name.rpartition(".")[0] for name in names if isinstance(name, str))
-
-
 def holds_itself(unit: Unit) -> bool:
     """Does a file have its own module as a value, by `sys.modules[__name__]`?"""
     return any(

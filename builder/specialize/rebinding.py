@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from builder.graph.names import imported_module
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
-from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, Writes, writes_of
+from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, writes_of
 from builder.specialize.text_index.text_search import fields_of, nodes_on, refers
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
@@ -39,35 +39,19 @@ def rebound(world: SpecializerWorld, qualified: str) -> bool:
         return True
     if world.ask("names_computed") and world.ask("module_exposed", module):
         return True
-    spelled = qualified.encode()  # `patch("module.NAME", ...)`
-    if any(
-        quote + spelled + quote in world.files[path]
-        for path in world.words.holders(name.encode())
-        for quote in (b'"', b"'")
-    ):
-        return True
-    if any(
+    return _is_spelled(world, qualified) or any(
         _may_be_module(world, unit, node.value, module)
         for unit, node in _attribute_stores(world, name)
         if not _is_self(node.value)
-    ):
-        return True
-    return any(_is_handed_over(world, path, module, name) for path in world.words.holders(name.encode()))
-
-
-@question
-def written_somewhere(world: SpecializerWorld, name: str) -> bool:
-    """Does the program write an attribute or a name of some module that has this name?"""
-    if any(write.owner not in (ANY, EVERY) and write.name == name for write in _reflected(world, name)):
-        return True
-    if any(not _is_self(node.value) for _, node in _attribute_stores(world, name)):
-        return True
-    encoded = name.encode()
-    return any(
-        b"." + encoded + quote in world.files[path]
-        for path in world.words.holders(encoded)
-        for quote in (b'"', b"'")
     )
+
+
+def _is_spelled(world: SpecializerWorld, qualified: str) -> bool:
+    """Is a name a text of the program, as in `patch("module.NAME", ...)`?"""
+    module, _, name = qualified.encode().rpartition(b".")
+    holders = world.words.holding([name]) & world.words.holding([module.rpartition(b".")[2]])
+    texts = b'"%b"' % qualified.encode(), b"'%b'" % qualified.encode()
+    return any(text in world.files[path] for path in holders for text in texts)
 
 
 @question
@@ -104,113 +88,13 @@ def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
     path = world.paths.get(module)
     if path is not None and name.encode() in world.outline(path).quoted and world.ask("writes_any", module):
         return True
-    if not world.ask("written_somewhere", name):
-        return False
     if any(write.owner == module and write.name == name for write in _reflected(world, name)):
         return True
-    spelled = qualified.encode()  # `patch("module.NAME", ...)`
-    for path in world.words.holders(name.encode()):
-        if any(quote + spelled + quote in world.files[path] for quote in (b'"', b"'")):
-            return True
-    return any(
+    return _is_spelled(world, qualified) or any(
         _evaluator(world, unit).qualified(node.value, unit.scope_of(node.value)) == module
         for unit, node in _attribute_stores(world, name)
         if not _is_self(node.value)
     )
-
-
-def _is_handed_over(world: SpecializerWorld, path: str, module: str, name: str) -> bool:
-    """Does a call in a file get what may be the module together with a text that is the name?
-
-    Where the name is a keyword, or the key of a dict, only what is the module counts.
-    """
-    encoded = re.escape(name.encode())
-    if name.encode() not in world.outline(path).quoted and not re.search(
-        rb"\b" + encoded + rb"\s*=", world.files[path]
-    ):
-        return False
-    unit = world.unit(path)
-    if not _hands_over(unit, name):
-        return False
-    owner = Writes(unit, _evaluator(world, unit)).owner
-    for node, given in _handing(nodes_on(unit, name), name):
-        owners = (module, ANY) if any(text(one) == name for one in given) else (module,)
-        if any(owner(one, unit.scope_of(node)) in owners for one in given if _may_be_object(one)):
-            return True
-        if any(text(one) == module or _is_own_name(one, unit, module) for one in given):
-            return True
-    return False
-
-
-def _hands_over(unit: Unit, name: str) -> bool:
-    return unit.told(("name handed over", name), lambda: any(_handing(nodes_on(unit, name), name)))
-
-
-def _handing(nodes: Iterable[ast.AST], name: str) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
-    """The calls that get a name as a text, a keyword or a key, with all that they are given."""
-    for node in nodes:
-        if isinstance(node, ast.Call) and names_of(node.func)[:1] not in (("getattr",), ("hasattr",)):
-            given = [*node.args, *(keyword.value for keyword in node.keywords)]
-            if any(text(one) == name for one in given) or _says_key(node, name):
-                yield node, given
-
-
-def _is_own_name(node: ast.expr, unit: Unit, module: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == "__name__" and unit.name == module
-
-
-def _says_key(node: ast.Call, name: str) -> bool:
-    """Is a name a keyword of a call, or in a dict or a list that the call is given?"""
-    if any(keyword.arg == name for keyword in node.keywords):
-        return True
-    displays = (given for given in node.args if isinstance(given, (ast.Dict, ast.List, ast.Tuple, ast.Set)))
-    return any(
-        text(part) == name for given in displays for part in ast.walk(given) if isinstance(part, ast.expr)
-    )
-
-
-def _may_be_object(node: ast.expr) -> bool:
-    """May an expression be a module? What is written out is none."""
-    objects = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Starred)
-    return isinstance(node, objects)
-
-
-@question
-def attribute_rebound(world: SpecializerWorld, name: str) -> bool:
-    """May an attribute of this name be set on an instance or a class, other than by a `def` in a class?"""
-    if world.ask("names_computed") or any(w.name in (name, ANY) for w in _reflected(world, name)):
-        return True
-    return next(_attribute_stores(world, name), None) is not None
-
-
-def only_defined(world: SpecializerWorld, name: str, count: int) -> bool:
-    """Is a name bound by so many `def` statements, and else only read as an attribute?"""
-    word, definitions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b"), 0
-    for path in world.words.holders(name.encode()):
-        data = world.files[path]
-        for match in word.finditer(data):
-            before = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].rstrip()
-            if before.endswith(b"def"):
-                definitions += 1
-            elif not before.endswith(b".") and b"#" not in before:
-                return False
-    return definitions == count
-
-
-@question
-def star_may_bind(world: SpecializerWorld, module: str, name: str) -> bool:
-    """May `from module import *` bind this name?"""
-    if module in world.paths:
-        return world.defines(module, name)
-    if world.module_gone(module) is not None:
-        return False
-    return not name.startswith("_")  # nobody knows what a module outside the tree exports
-
-
-@question
-def is_enumeration(world: SpecializerWorld, qualified: str) -> bool:
-    """Is this a class of the tree whose bases are enumerations?"""
-    return any(base.endswith(("Enum", "Flag")) for base in _bases(world, qualified))
 
 
 @question
@@ -222,14 +106,6 @@ def is_class(world: SpecializerWorld, qualified: str) -> bool:
     nodes = [binding.node for binding in bindings]
     plain = len(nodes) == 1 and isinstance(nodes[0], ast.ClassDef) and not nodes[0].decorator_list
     return plain and not world.ask("rebound", qualified)
-
-
-@question
-def cache_inspected(world: SpecializerWorld, qualified: str) -> bool:
-    """May a file ask how often a cached function was called?"""
-    name = qualified.rpartition(".")[2].encode()
-    inspecting = world.words.holding([b"cache_info", b"cache_clear", b"cache_parameters"])
-    return any(name in world.words.of(path) for path in inspecting)
 
 
 @question
@@ -384,15 +260,6 @@ def annotations_inspected(world: SpecializerWorld, name: str) -> bool:
     """May a file that names a function or class ask for its annotations?"""
     inspecting = world.words.holding([b"__annotations__", b"get_type_hints", b"get_annotations"])
     return any(name.encode() in world.words.of(path) for path in inspecting)
-
-
-def _bases(world: SpecializerWorld, qualified: str) -> Iterator[str]:
-    """The last names of the bases of a class at the top level of a file."""
-    module, _, name = qualified.rpartition(".")
-    path = world.paths.get(module)
-    for binding in world.unit(path).scopes.root.names.get(name, ()) if path is not None else ():
-        if isinstance(binding.node, ast.ClassDef):
-            yield from ((names_of(base) or ("",))[0] for base in binding.node.bases)
 
 
 def _attribute_stores(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.Attribute]]:

@@ -42,7 +42,6 @@ class Memory:
 
     constants: dict[str, KnownValue] = field(default_factory=dict)  # module.name
     functions: dict[str, KnownValue] = field(default_factory=dict)  # module.function: what every call returns
-    methods: dict[str, KnownValue] = field(default_factory=dict)  # bare name, same in every class
     gone: dict[str, str] = field(default_factory=dict)  # qualified name -> why
     local: dict[str, dict[tuple[str, str], str]] = field(
         default_factory=dict
@@ -51,7 +50,7 @@ class Memory:
     def sizes(self) -> tuple[int, ...]:
         """How much is known: two states of one memory with the same sizes are the same."""
         local = sum(map(len, self.local.values()))
-        return len(self.constants), len(self.functions), len(self.methods), len(self.gone), local
+        return len(self.constants), len(self.functions), len(self.gone), local
 
 
 class SpecializerWorld:
@@ -199,8 +198,8 @@ class SpecializerWorld:
             for star in bound.covered.get(name, ()):
                 if star in self.paths and self.defines(star, name):
                     found.add(self.canonical(star, name))
-                elif star not in self.paths and QUESTIONS["star_may_bind"](self, star, name):
-                    return full
+                elif star not in self.paths and not name.startswith("_") and self.module_gone(star) is None:
+                    return full  # nobody knows what a module outside the tree exports
             # a fallback that is gone leaves the other import
             alive = {f for f in found if not isinstance(f, Gone)}
             if len(alive) == 1:
@@ -268,10 +267,6 @@ class SpecializerWorld:
     def function(self, qualified: str) -> KnownValue | None:
         """What every call of a function returns."""
         return self.memory.functions.get(qualified)
-
-    def method(self, name: str) -> KnownValue | None:
-        """What every method of this name returns."""
-        return self.memory.methods.get(name)
 
     def local(self, path: str) -> Mapping[tuple[str, str], str]:
         """(scope, name) -> what is gone, of imports that an earlier round took from a file."""

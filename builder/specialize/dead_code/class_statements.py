@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
@@ -39,30 +37,6 @@ class Class:
     @property
     def qualified(self) -> str:
         return ".".join(part for part in (self.unit.name, self.scope.qualname, self.node.name) if part)
-
-
-def class_bases(
-    world: SpecializerWorld, name: str
-) -> Iterator[tuple[ast.expr | ast.keyword, str | Gone | None]]:
-    """The bases and keywords of a class at the top of a module of the tree, and what they mean."""
-    for unit, node in class_statements(world, name):
-        evaluator, root = Evaluator(world, unit), unit.scopes.root
-        for base in node.bases:
-            plain = base.value if isinstance(base, ast.Subscript) else base
-            yield plain, evaluator.qualified(plain, root)
-        for keyword in node.keywords:
-            yield keyword, evaluator.qualified(keyword.value, root) or ""
-
-
-def class_statements(world: SpecializerWorld, name: str) -> Iterator[tuple[Unit, ast.ClassDef]]:
-    """The statements of a class at the top of a module of the tree."""
-    module, _, last = name.rpartition(".")
-    path = world.paths.get(module)
-    if path is not None:
-        unit = world.unit(path)
-        for binding in unit.scopes.root.names.get(last, []):
-            if isinstance(binding.node, ast.ClassDef):
-                yield unit, binding.node
 
 
 def defines_method(node: ast.ClassDef, name: str) -> bool:

@@ -37,8 +37,6 @@ MAKERS = frozenset([
 #: Expressions that make an object.
 _NEW = (ast.Constant, ast.JoinedStr, ast.Lambda, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp,
         ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare, ast.BinOp, ast.UnaryOp)  # fmt: skip
-#: Methods that an enumeration calls for each of its members.
-MAKE_MEMBERS = frozenset(["__init__", "__new__", "_generate_next_value_"])
 _PROPERTY_PARTS = ("setter", "getter", "deleter")
 
 
@@ -118,7 +116,7 @@ class Effects:
                 return False
             decorator = decorator.func
         if isinstance(decorator, ast.Attribute) and decorator.attr in _PROPERTY_PARTS:
-            return isinstance(decorator.value, ast.Name) and self._property(decorator.value.id, scope)
+            return isinstance(decorator.value, ast.Name)
         return all(name in TRANSPARENT or self._declared(name) for name in self._named(decorator, scope))
 
     def _declared(self, name: object) -> bool:
@@ -146,24 +144,6 @@ class Effects:
                     return {f"{self._world.imported(self._evaluator.unit, b)}{tail}" for b in imports}
         return {found}
 
-    def _property(self, name: str, scope: Scope) -> bool:
-        """Is a name of a class a property there, and nothing else?"""
-        bindings = scope.names.get(name, []) if scope.kind == "class" else []
-        for binding in bindings:
-            decorators = getattr(binding.node, "decorator_list", [])
-            if binding.kind != "def" or not decorators:
-                return False
-            for decorator in decorators:
-                known = self._evaluator.qualified(decorator, scope)
-                part = isinstance(decorator, ast.Attribute) and decorator.attr in _PROPERTY_PARTS
-                if not (
-                    part
-                    or known
-                    in ("property", "functools.cached_property", "abc.abstractproperty", "abc.abstractmethod")
-                ):
-                    return False
-        return bool(bindings)
-
     def _class(self, node: ast.ClassDef, scope: Scope) -> bool:
         for decorator in node.decorator_list:
             func = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -179,10 +159,6 @@ class Effects:
                 return False
         parts = (*node.bases, *(keyword.value for keyword in node.keywords))
         inner = self._evaluator.unit.scopes.of(node)
-        if scope.kind == "class" and self._is_noticed(node, scope):
-            return False
-        if self._makes_members(node, scope):
-            return False
         if self._world.words.holders(b"__set_name__") and any(self._hands_over(s, inner) for s in node.body):
             return False
         return self._values(parts, scope) and all(self.pure(stmt, inner) for stmt in node.body)
@@ -213,42 +189,6 @@ class Effects:
             defaults = (keyword.value for keyword in value.keywords if keyword.arg in ("default", None))
             return not made or any(self._may_share(each, scope, target) for each in defaults)
         return not isinstance(value, _NEW)
-
-    def _is_noticed(self, node: ast.ClassDef, scope: Scope) -> bool:
-        """May a base of a class in the body of another one notice it?"""
-        if node.keywords:
-            return True
-        for base in node.bases:
-            plain = base.value if isinstance(base, ast.Subscript) else base
-            beside = scope.names.get(plain.id, []) if isinstance(plain, ast.Name) else []
-            classes = [binding.node for binding in beside if isinstance(binding.node, ast.ClassDef)]
-            if beside and len(classes) == len(beside):  # a class in the same body
-                if any(
-                    self._has_a_hook(one) or self._is_noticed(one, scope)
-                    for one in classes
-                    if one is not node
-                ):
-                    return True
-                continue
-            named = self._evaluator.qualified(plain, scope)
-            if not isinstance(named, str) or self._world.ask("notices_subclasses", named):
-                return True
-        return False
-
-    def _has_a_hook(self, node: ast.ClassDef) -> bool:
-        """Is a class told of each class that inherits from it?"""
-        return "__init_subclass__" in self._evaluator.unit.scopes.of(node).names
-
-    def _makes_members(self, node: ast.ClassDef, scope: Scope) -> bool:
-        """Does the class call methods of the program for its members, as an enumeration does?"""
-        bases = [self._evaluator.qualified(base, scope) for base in node.bases]
-        known = [base for base in bases if isinstance(base, str)]
-        if not any(self._world.ask("inherits_enumeration", base) for base in known):
-            return False
-        own = self._evaluator.unit.scopes.of(node).names
-        return not MAKE_MEMBERS.isdisjoint(own) or any(
-            self._world.ask("makes_members", base) for base in known
-        )
 
 
 def _only_binds(evaluator: Evaluator, target: ast.expr, value: ast.expr, scope: Scope) -> bool:

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from builder.graph.names import packages_around
 from builder.source.layout import suites
-from builder.specialize.dead_code.class_statements import class_bases, class_statements
-from builder.specialize.dead_code.definition_effects import MAKE_MEMBERS, Effects
+from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.hierarchy import INERT_BASES
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import names_of
@@ -194,7 +193,6 @@ def imported_before(
 ) -> bool:
     """Did the modules `asked` for begin to run for certain before this file comes to a statement?
 
-    A name that is taken from a module of another package is asked for as `taken_name` writes it.
     Such modules are the packages around the file, what the imports above the statement import that stay,
     and what such modules import in their turn. Only imports count that stand at the top of a file, in no
     branch. A module that leads to this file may have come no further than to the import by which it does.
@@ -270,8 +268,6 @@ def _imported(world: SpecializerWorld, imports: list[_Import], leading: Set[str]
             continue
         if not each.package or _is_submodule(world, each.package, each.module):
             yield each.module
-        elif each.package not in world.paths:
-            yield taken_name(each.package, each.module.removeprefix(f"{each.package}."))
 
 
 def _is_submodule(world: SpecializerWorld, package: str, module: str) -> bool:
@@ -301,16 +297,6 @@ def is_made(world: SpecializerWorld, module: str, name: str) -> bool:
     return world.defines(module, "__getattr__") and (name == "*" or not world.defines(module, name))
 
 
-def taking_noticed(world: SpecializerWorld, module: str) -> bool:
-    """May a module of another package notice that a name is taken from it? Its `__getattr__` may make it."""
-    return module not in world.paths and _noticed(world, module)
-
-
-def taken_name(module: str, name: str) -> str:
-    """How `imported_before` writes a name that is taken from a module of another package: `module:name`."""
-    return f"{module}:{name}"
-
-
 @question
 def module_noticed(world: SpecializerWorld, module: str) -> bool:
     """May somebody notice that a module of the tree runs?"""
@@ -322,30 +308,6 @@ def module_noticed(world: SpecializerWorld, module: str) -> bool:
 
 
 @question
-def makes_members(world: SpecializerWorld, qualified: str) -> bool:
-    """Does a class, or one that it inherits from, have a method that an enumeration calls for its members?"""
-    known = list(class_statements(world, qualified))
-    return any(not MAKE_MEMBERS.isdisjoint(unit.scopes.of(node).names) for unit, node in known) or any(
-        world.ask("makes_members", base) for base in _bases(world, qualified)
-    )
-
-
-@question
-def inherits_enumeration(world: SpecializerWorld, qualified: str) -> bool:
-    """Is this an enumeration, going by the names of the classes that it inherits from?"""
-    return qualified.endswith(("Enum", "Flag")) or any(
-        world.ask("inherits_enumeration", base) for base in _bases(world, qualified)
-    )
-
-
-def _bases(world: SpecializerWorld, qualified: str) -> Iterator[str]:
-    """The qualified names of the bases of a class, as far as they are known."""
-    for base, named in class_bases(world, qualified):
-        if isinstance(base, ast.expr) and isinstance(named, str):
-            yield named
-
-
-@question
 def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
     """May a class do something when another one inherits from it?"""
     if qualified in INERT_BASES or qualified in world.facts.bases:
@@ -354,7 +316,7 @@ def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
     path = world.paths.get(module)
     if path is None:
         return True
-    if world.words.holders(b"__subclasses__") or world.ask("attribute_rebound", "__init_subclass__"):
+    if world.words.holders(b"__subclasses__"):
         return True
     unit = world.unit(path)
     evaluator, bindings = Evaluator(world, unit), unit.scopes.root.names.get(name, [])

@@ -1,7 +1,7 @@
 """The modules whose names the program may look up by names that no text shows.
 
-A module is one of them if its own code lists its names, if a file has the module as a value, if a file loads
-modules by names that a string or a folder gives, or if a file looks into the namespace of what it is given.
+A module is one of them if its own code lists its names, if a file has the module as a value, or if a file
+loads modules by names that a string or a folder gives.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from builder.graph.names import packages_around
-from builder.specialize.held_modules import holds_itself, modules_held, modules_taken_from
+from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
@@ -30,8 +29,6 @@ _LOADERS = (
     b"locate", b"module_from_spec", b"modules", b"resolve_name", b"run_module", b"run_path",
     b"spec_from_file_location",
 )  # fmt: skip
-#: What gives the namespace of the module of an object or a frame.
-_NAMESPACES = (b"__globals__", b"f_globals", b"f_locals", b"getmodule", b"modules")
 #: Where else than from strings the names of modules come: a package, or the files of a folder.
 _WALKS = re.compile(rb"\b(?:iter_modules|walk_packages|listdir|scandir|r?glob|iterdir)\b|os\.walk")
 _HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
@@ -54,7 +51,6 @@ class Reflection:
         self._answers: dict[tuple[str, bool], bool] = {}
         self._loading: list[tuple[str, bytes]] | None = None
         self._strings: frozenset[str] | None = None
-        self._looked_into: frozenset[str] | None = None
 
     def sees_module(self, unit: Unit, stated: bool = False) -> bool:
         """May a name of the module be looked up that no text shows?
@@ -71,7 +67,7 @@ class Reflection:
         return self._answers[key]
 
     def _sees(self, unit: Unit) -> bool:
-        return self._is_held(unit) or self._is_loaded(unit) or unit.path in self._with_namespaces()
+        return self._is_held(unit) or self._is_loaded(unit)
 
     def _showing_names_of(self, unit: Unit) -> Iterator[Unit]:
         """The module, and those to which star imports bring its names."""
@@ -140,27 +136,6 @@ class Reflection:
         held = modules_held(self._world, self._world.unit(path))
         return not packages.isdisjoint(whole | held)
 
-    # -- namespaces of what comes from elsewhere ------------------------------------------------------------
-
-    def _with_namespaces(self) -> frozenset[str]:
-        """The files that look into namespaces, those that may hand them something, and those from which they
-        take something."""
-        if self._looked_into is None:
-            found: set[str] = set()
-            for path in sorted(self._words.holding(_NAMESPACES)):
-                unit = self._world.unit(path)
-                around = [
-                    unit.definition_around(node)
-                    for node in _uses_of(unit, _NAMESPACES)
-                    if _is_namespace(unit, node)
-                ]
-                if around:
-                    taken = modules_taken_from(self._world, unit)
-                    found |= {path, *self._words.holding(chain.from_iterable(map(_called, around)))}
-                    found |= {self._world.paths[name] for name in taken if name in self._world.paths}
-            self._looked_into = frozenset(found)
-        return self._looked_into
-
 
 def lists_own_names(unit: Unit) -> bool:
     """Does a module list its own names, or run a text as its code?"""
@@ -186,18 +161,6 @@ def _lists(unit: Unit, node: ast.AST) -> bool:
     if call.args or (name != "globals" and scope.kind != "module"):
         return False
     return not _is_keyed(unit, call)
-
-
-def _is_namespace(unit: Unit, node: ast.AST) -> bool:
-    """Is this the namespace of the module of an object, asked for more than a name that the text shows?
-
-    `x.__globals__`, `getmodule(x)`, `sys.modules[x.__module__]`.
-    """
-    name, parent = _last(node), unit.module.parents.get(node)
-    if name == "modules":
-        of_object = isinstance(parent, ast.Subscript) and _last(parent.slice) == "__module__"
-        return of_object and _is_asked_for_any(unit, node)
-    return name == "getmodule" or (isinstance(node, ast.Attribute) and not _is_keyed(unit, node))
 
 
 def _is_asked_for_any(unit: Unit, node: ast.AST) -> bool:
@@ -243,11 +206,3 @@ def _text_around(unit: Unit, node: ast.AST) -> bytes:
     """The text of the definition of the module that a node is in, or all of the module."""
     module, definition = unit.module, unit.definition_around(node)
     return module.data[module.start(definition) : module.end(definition)] if definition else module.data
-
-
-def _called(definition: ast.AST | None) -> Iterator[bytes]:
-    """The names by which others call a function or a class and its methods."""
-    for node in ast.walk(definition) if definition is not None else ():
-        name = node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else "__"
-        if not name.startswith("__"):
-            yield name.encode()

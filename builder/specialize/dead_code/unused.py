@@ -13,8 +13,6 @@ from builder.specialize.dead_code.import_effects import (
     is_made,
     run_by_import,
     submodules,
-    taken_name,
-    taking_noticed,
 )
 from builder.specialize.dead_code.side_effect_imports import may_name_only
 from builder.specialize.folding.flow import catches
@@ -215,8 +213,6 @@ def unnoticed(
             if world.ask("import_noticed", module, unit.name)
             for each in run_by_import(world, module, unit.name)
         ]
-        if isinstance(bound.node, ast.ImportFrom) and taking_noticed(world, source):
-            noticed.append(taken_name(source, alias.name))
         if (
             not noticed
             or never_runs(unit, bound.node)

@@ -6,14 +6,10 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from builder.specialize.evaluating.facts import KnownValue
-from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Scope
 
-#: Decorators that leave what a function of a module or class returns as it is.
-_KEEP_RESULT: Mapping[str, frozenset[object]] = {
-    "module": frozenset(["functools.cache", "functools.lru_cache"]),
-    "class": frozenset(["staticmethod", "classmethod"]),
-}
+#: Decorators that leave what a function returns as it is.
+_KEEP_RESULT = frozenset(["functools.cache", "functools.lru_cache"])
 
 #: What stands in a suite's place: statement -> the statements of the suite that was taken.
 Taken = Mapping[ast.stmt, Iterable[ast.stmt]]
@@ -60,15 +56,9 @@ def _ours(function: ast.FunctionDef, removed: set[ast.AST], taken: Taken) -> boo
 
 
 def is_predicate(function: ast.FunctionDef, scope: Scope, decorators: Iterable[object]) -> bool:
-    """May a call stand for what this function returns: is it the only one of its name?
+    """May a call stand for what this function of a module returns: is it the only one of its name?
 
-    `decorators`: their qualified names. Of methods only those of enumerations, which nobody overrides.
+    `decorators`: their qualified names.
     """
-    if len(scope.names.get(function.name, ())) != 1:
-        return False
-    if scope.kind not in _KEEP_RESULT or not _KEEP_RESULT[scope.kind].issuperset(decorators):
-        return False
-    if not isinstance(scope.node, ast.ClassDef):
-        return True
-    bases = [(names_of(base) or ("?",))[0] for base in scope.node.bases]
-    return any(base.endswith(("Enum", "Flag")) for base in bases)
+    alone = len(scope.names.get(function.name, ())) == 1
+    return scope.kind == "module" and alone and _KEEP_RESULT.issuperset(decorators)

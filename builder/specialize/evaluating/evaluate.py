@@ -18,12 +18,7 @@ from builder.specialize.evaluating.names import converts, names_of, operands, sa
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding import effects
 from builder.specialize.folding.flow import (
-    DEFERRED,
     bound_before,
-    catches,
-    certainly_bound,
-    runs_later,
-    runs_now,
 )
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
@@ -158,8 +153,7 @@ class Evaluator:
         module, _, last = name.rpartition(".")
         if self.world.paths.get(module) != self.unit.path:
             return self.world.constant(name) or self.world.elsewhere(name, lambda w: constant_of(w, name))
-        found = self.world.constant(name) or self.global_constant(last)
-        return found if found is not None and self._bound_when_read(node, last) else None
+        return self.world.constant(name) or self.global_constant(last)
 
     def global_constant(self, name: str) -> KnownValue | None:
         """The derived value of a constant of this module, if nothing can bind the name to another one."""
@@ -174,57 +168,8 @@ class Evaluator:
         """May a name of this module that its own statements bind get another value from elsewhere?"""
         root = self.unit.scopes.root
         first = min(getattr(b.node, "lineno", 0) for b in root.names[name])
-        later = (self.unit.absolute(star) for star in root.star if star.lineno > first)
-        return any(self.hinders("star_may_bind", module, name) for module in later) or self.hinders(
-            "rebound", f"{self.unit.name}.{name}"
-        )
-
-    def _bound_when_read(self, node: ast.expr, name: str) -> bool:
-        """May a constant of this module be taken for bound where it is read?
-
-        A function that stands before the binding may not be called before it. Where the binding stands in a
-        branch, the name may be unbound for ever, which shows only to who catches a NameError.
-        """
-        module, root = self.unit.module, self.unit.scopes.root
-        if bound_before(module, node, name, root):
-            return True
-        body, (at, inside) = module.tree.body, self._place(node)
-        places = [self._place(b.node)[0] for b in root.names[name] if b.kind != "declare"]
-        if at < min(places):
-            return inside and all(map(self._calls_nothing, body[at : min(places) + 1]))
-        if at == min(places) and not inside and certainly_bound(root.node, name):
-            return False  # read while it is bound
-        return not (_NAME_ERROR.search(module.data) or self._is_guarded(node))
-
-    def _place(self, node: ast.AST) -> tuple[int, bool]:
-        """The index of the module's statement that holds a node, and whether the node runs only in a call."""
-        parents, inside = self.unit.module.parents, False
-        while node in parents and not isinstance(parents[node], ast.Module):
-            child, node = node, parents[node]
-            inside = inside or (isinstance(node, DEFERRED) and runs_later(node, child))
-        body = self.unit.module.tree.body
-        return (body.index(node) if node in body else len(body)), inside
-
-    def _is_guarded(self, node: ast.AST) -> bool:
-        """Does a `try` around a node catch a NameError?"""
-        parents = self.unit.module.parents
-        while node in parents:
-            child, node = node, parents[node]
-            handlers = node.handlers if isinstance(node, ast.Try) and child in node.body else []
-            if any(catches(handler, NameError) is not False for handler in handlers):
-                return True
-        return False
-
-    def _calls_nothing(self, stmt: ast.stmt) -> bool:
-        """Does a statement run no code of this module but its own?"""
-        root = self.unit.scopes.root
-        for node in runs_now(stmt):
-            if isinstance(node, ast.Call) and not self.pure(node, root) and self.value(node, root) is None:
-                return False
-            for decorator in getattr(node, "decorator_list", ()):
-                if (names_of(decorator) or ("",))[0] not in _PLAIN_DECORATORS:
-                    return False
-        return True
+        starred = any(star.lineno > first for star in root.star)
+        return starred or self.hinders("rebound", f"{self.unit.name}.{name}")
 
     def constant(self, bindings: list[Binding], scope: Scope) -> KnownValue | None:
         """The one derived value of all bindings of a name, if there is one.
@@ -303,9 +248,6 @@ class Evaluator:
             return anywhere
         if node.args or node.keywords:
             return None
-        method = self.world.method(func.attr)
-        if method is not None and self._is_member(func.value, scope):
-            return method
         if func.attr == "get" and isinstance(func.value, ast.Attribute):
             described = isinstance(self.qualified(func.value, scope), str)
             return environment.described(self.facts, func.value.attr) if described else None
@@ -314,12 +256,6 @@ class Evaluator:
             if isinstance(owner, KnownValue) and owner.exact and isinstance(owner.value, str):
                 return KnownValue(getattr(owner.value, func.attr)())
         return None
-
-    def _is_member(self, owner: ast.expr, scope: Scope) -> bool:
-        """Is this a member of an enumeration of the tree?"""
-        named = self.qualified(owner, scope)
-        home = named.rpartition(".")[0] if isinstance(named, str) else ""
-        return bool(home) and self.world.ask("is_enumeration", home)
 
     def lacks(self, node: ast.Call, scope: Scope) -> bool:
         """Does `hasattr(owner, "name")` or `getattr(owner, "name", default)` ask for what does not exist?"""

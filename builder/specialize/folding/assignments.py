@@ -31,7 +31,6 @@ class Folded:
     local: dict[tuple[str, str], str] = field(default_factory=dict)  # (scope, name) -> gone
     constants: dict[str, KnownValue] = field(default_factory=dict)
     functions: dict[str, KnownValue] = field(default_factory=dict)
-    methods: dict[str, KnownValue | None] = field(default_factory=dict)  # None: some class differs
     uncertain: list[tuple[int, str]] = field(default_factory=list)  # line, sentence
     broken: list[tuple[int, int, str, str]] = field(default_factory=list)  # line, column, name, what is gone
     hindrances: frozenset[tuple[str, ...]] = frozenset()  # questions whose answer stood in the way

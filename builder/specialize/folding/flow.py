@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from builder.source.parse import Module
 from builder.specialize.evaluating.scopes import Scope
 
 _SUITES = ("body", "orelse", "finalbody")
-#: What holds code that runs when it is called, not where it stands.
-DEFERRED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def bound_before(module: Module, node: ast.AST, name: str, owner: Scope) -> bool:
@@ -30,29 +28,6 @@ def bound_before(module: Module, node: ast.AST, name: str, owner: Scope) -> bool
                 return True
         at = parent
     return False
-
-
-def certainly_bound(module: ast.AST, name: str) -> bool:
-    """Does every way through a module bind this name?"""
-    return _any(getattr(module, "body", ()), name)
-
-
-def runs_later(function: ast.AST, child: ast.AST) -> bool:
-    """Does a part of a function run only when it is called: is it neither a default nor a decorator?"""
-    body = getattr(function, "body", None)
-    return child is body or (isinstance(body, list) and child in body)
-
-
-def runs_now(stmt: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a statement that run where it stands: not the bodies of functions."""
-    stack = [stmt]
-    while stack:
-        node = stack.pop()
-        yield node
-        children = ast.iter_child_nodes(node)
-        if isinstance(node, DEFERRED):
-            children = (child for child in children if not runs_later(node, child))
-        stack.extend(children)
 
 
 def exits(stmt: ast.stmt) -> bool:

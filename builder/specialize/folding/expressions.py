@@ -13,7 +13,7 @@ from builder.specialize.evaluating.names import names_of, says, scalar, text
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
 from builder.specialize.folding.effects import leaves_trace
-from builder.specialize.folding.positions import GONE, KEPT, unseen
+from builder.specialize.folding.positions import unseen
 
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
@@ -184,8 +184,7 @@ class Expressions:
     def _positions_seen(self, node: ast.List | ast.Tuple | ast.Set, gone: set[int], scope: Scope) -> bool:
         if isinstance(node, ast.Set) and len(gone) < len(node.elts):
             return False
-        stays = all(isinstance(node.elts[index], ast.Constant) for index in gone)
-        return not unseen(self.evaluator, node, scope, KEPT if stays else GONE)
+        return not unseen(self.evaluator, node, scope)
 
     def _member_gone(self, item: ast.expr, names: Sequence[str], scope: Scope) -> bool:
         if self.evaluator.item_absent(item, names, scope):

@@ -11,14 +11,11 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.names import names_of, text
+from builder.specialize.evaluating.names import text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.reads import namespace_listed, some_read
 from builder.specialize.world import SpecializerWorld, question
 
-#: What is asked of the uses: whether they see the position of an element that does not exist, or that of one
-#: that may stay, so that a loop, and whoever reads an attribute, count as well.
-GONE, KEPT = "", "kept"
 #: Builtins whose result shows no positions of their argument, and those whose result has the same positions.
 _BLIND_CALLS = frozenset(["all", "any", "dict", "frozenset", "isinstance", "issubclass", "set"])
 _SAME_POSITIONS = frozenset(["list", "sorted", "tuple"])
@@ -30,29 +27,25 @@ _ADDING_METHODS = frozenset(["add", "append", "discard", "extend", "update"])
 _FILLS = frozenset(["append", "appendleft", "insert", "extend", "put", "put_nowait"])
 #: Names of class attributes that Python itself reads by position.
 _READ_BY_PYTHON = frozenset(["__match_args__", "__slots__", "_fields", "_fields_"])
-#: What goes through the attributes of an object.
-_LISTS_ATTRIBUTES = (b"__dict__", b"asdict", b"astuple", b"dir", b"fields", b"getmembers", b"vars")
-#: What may tell one turn of a comprehension from the next.
-_MAY_NUMBER = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
-def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope, asked: str) -> bool:
-    """Does no use of this expression's value see what is asked: GONE or KEPT?"""
-    return _Uses(evaluator, asked).unseen(node, scope)
+def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
+    """Does no use of this expression's value see positions?"""
+    return _Uses(evaluator).unseen(node, scope)
 
 
 @question
-def positions_seen(world: SpecializerWorld, qualified: str, asked: str) -> bool:
+def positions_seen(world: SpecializerWorld, qualified: str) -> bool:
     """Does a read of a module's name in the program see positions in the collection that it holds?"""
     if namespace_listed(world, qualified.rpartition(".")[0]):
         return True
-    return some_read(world, qualified, lambda at, node, scope: not unseen(at, node, scope, asked))
+    return some_read(world, qualified, lambda at, node, scope: not unseen(at, node, scope))
 
 
 @question
-def attribute_positions_seen(world: SpecializerWorld, name: str, asked: str) -> bool:
+def attribute_positions_seen(world: SpecializerWorld, name: str) -> bool:
     """The same for every attribute of this name, whatever its owner is."""
-    return some_read(world, name, lambda at, node, scope: not unseen(at, node, scope, asked))
+    return some_read(world, name, lambda at, node, scope: not unseen(at, node, scope))
 
 
 def _filled(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
@@ -64,9 +57,8 @@ def _filled(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
 
 
 class _Uses:
-    def __init__(self, evaluator: Evaluator, asked: str) -> None:
+    def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self.asked = asked
         self.unit = evaluator.unit
         self._busy: set[tuple[ast.AST, str]] = set()
 
@@ -87,28 +79,16 @@ class _Uses:
         )
 
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope) -> bool:
-        if node is not parent.iter:
-            return False
-        if self.asked == KEPT:
-            return all(
-                isinstance(stmt, ast.Expr) and self._imports(stmt.value, scope) for stmt in parent.body
-            )
-        return all(self._named(collection, scope) for collection in _filled(parent.body))
+        return node is parent.iter and all(
+            self._named(collection, scope) for collection in _filled(parent.body)
+        )
 
     _in_AsyncFor = _in_For
-
-    def _imports(self, node: ast.expr, scope: Scope) -> bool:
-        """Is this a call that only imports a module?"""
-        if not isinstance(node, ast.Call) or names_of(node.func)[:1] != ("import_module",):
-            return False
-        return not self.evaluator.world.is_definition(str(self.evaluator.qualified(node.func, scope)))
 
     def _in_comprehension(self, parent: ast.comprehension, node: ast.expr, scope: Scope) -> bool:
         whole = self.unit.module.parents[parent]
         if node is not parent.iter:
             return True  # a condition: only its truth is asked
-        if self.asked == KEPT and any(isinstance(part, _MAY_NUMBER) for part in ast.walk(whole)):
-            return False
         return isinstance(whole, (ast.SetComp, ast.DictComp)) or self.unseen(whole, scope)  # type: ignore[arg-type]
 
     def _same(self, parent: ast.expr, node: ast.expr, scope: Scope) -> bool:
@@ -169,33 +149,21 @@ class _Uses:
     def _named(self, target: ast.expr, scope: Scope) -> bool:
         """Do all reads of the name that holds the collection leave the positions open?"""
         if isinstance(target, ast.Attribute):
-            listed = self.asked == KEPT
-            return not (listed or self.evaluator.hinders("attribute_positions_seen", target.attr, self.asked))
+            return not self.evaluator.hinders("attribute_positions_seen", target.attr)
         if not isinstance(target, ast.Name) or target.id in _READ_BY_PYTHON:
             return False
         owner, name = scope.find(target.id) or scope, target.id
         if (owner.node, name) in self._busy:
             return True
         if owner.kind == "class":
-            if self.asked == KEPT and self._may_be_listed(owner.node):
-                return False
-            return not self.evaluator.hinders("attribute_positions_seen", name, self.asked)
+            return not self.evaluator.hinders("attribute_positions_seen", name)
         self._busy.add((owner.node, name))
         try:
             if owner.kind == "module":
-                return not self.evaluator.hinders("positions_seen", f"{self.unit.name}.{name}", self.asked)
+                return not self.evaluator.hinders("positions_seen", f"{self.unit.name}.{name}")
             return self._locally_unseen(owner, name)
         finally:
             self._busy.discard((owner.node, name))
-
-    def _may_be_listed(self, cls: ast.AST) -> bool:
-        """May a file that names a class or a base go through their attributes, or a metaclass do so?"""
-        if not isinstance(cls, ast.ClassDef) or cls.keywords:
-            return True
-        named = {cls.name, *(name for base in cls.bases for name in names_of(base)[:1])}
-        names = {name.encode() for name in named}
-        words = self.evaluator.world.words
-        return any(not names.isdisjoint(words.of(path)) for path in words.holding(_LISTS_ATTRIBUTES))
 
     def _locally_unseen(self, owner: Scope, name: str) -> bool:
         for node in ast.walk(owner.node):

@@ -145,10 +145,10 @@ def read(git_dir: Path, commit: str, project: Project) -> Commit:
 def _version(git_dir: Path, tree: Tree, path: str) -> tuple[str | None, str]:
     """The version stated in the commit itself. Tags are not used: a clone may lack them."""
     project = _project(git_dir, tree, path)
-    static = _at(project, "project", "version")
+    static = value_at(project, "project", "version")
     if isinstance(static, str):
         return static, f"{path}, project.version"
-    fallback = _at(project, "tool", "setuptools_scm", "fallback_version")
+    fallback = value_at(project, "tool", "setuptools_scm", "fallback_version")
     if isinstance(fallback, str):
         return fallback, f"{path}, tool.setuptools_scm.fallback_version"
     return None, f"{path} names no version"
@@ -180,7 +180,8 @@ def project_table(data: bytes) -> Mapping[str, Any]:
         return {}
 
 
-def _at(table: Any, *keys: str) -> Any:
+def value_at(table: Any, *keys: str) -> Any:
+    """A value of nested tables; None where a key or a table is missing."""
     for key in keys:
         if not isinstance(table, Mapping):
             return None

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from builder.errors import BuildError, Problem, fail
 from builder.manifest.paths import path_fault
@@ -27,7 +28,8 @@ Buffer = bytes | memoryview
 MAX_UNPACKED = 16_000_000_000
 #: The largest member that is read whole (bytes): Python files and metadata.
 MAX_TEXT = 64_000_000
-_PIECE = 1 << 20
+#: What is unpacked at once (bytes); it becomes 66 MB at most, as deflate goes.
+_PIECE = 1 << 16
 _LISTED = 20
 #: signatures of RECORD: RECORD does not list them, and they do not fit a repacked wheel
 _SIGNATURES = ("RECORD.jws", "RECORD.p7s")
@@ -124,12 +126,6 @@ class _Reader(io.RawIOBase):
     def __init__(self, view: memoryview) -> None:
         self._view, self._at = view, 0
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
     def seek(self, offset: int, whence: int = 0) -> int:
         base = (0, self._at, len(self._view))[whence]
         if base + offset < 0:
@@ -137,14 +133,11 @@ class _Reader(io.RawIOBase):
         self._at = base + offset
         return self._at
 
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int | None = -1) -> bytes:
-        end = len(self._view) if size is None or size < 0 else self._at + size
-        piece = bytes(self._view[self._at : end])
+    def readinto(self, buffer: Any) -> int:
+        piece = self._view[self._at : self._at + len(buffer)]
+        buffer[: len(piece)] = piece
         self._at += len(piece)
-        return piece
+        return len(piece)
 
 
 def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
@@ -166,11 +159,8 @@ def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
 def _fault(info: zipfile.ZipInfo) -> str | None:
     if not info.filename.isascii() and not info.flag_bits & 0x800:
         return "has a name of no stated encoding"
-    if info.create_system == 3 and stat.S_IFMT(info.external_attr >> 16) not in (
-        0,
-        stat.S_IFREG,
-        stat.S_IFDIR,
-    ):
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if info.create_system == 3 and kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "is a link or a device"
     if info.is_dir() and info.file_size:
         return "is a folder with content"
@@ -212,25 +202,20 @@ def _start(view: memoryview, info: zipfile.ZipInfo) -> int | None:
 
 
 def _unpack(method: int, stream: Buffer, size: int) -> Iterator[bytes]:
-    """The data in pieces, never more than one piece over `size` (bytes). Raises zlib.error."""
+    """The data in pieces; it ends soon after `size` (bytes). Raises zlib.error."""
     view = memoryview(stream)
+    pieces = (view[at : at + _PIECE] for at in range(0, len(view), _PIECE))
     if method == 0:
-        yield from (bytes(view[at : at + _PIECE]) for at in range(0, len(view), _PIECE))
+        yield from map(bytes, pieces)
         return
-    maker, got, at = zlib.decompressobj(-15), 0, 0
-    while not maker.eof and at < len(view):
-        piece: Buffer = view[at : at + _PIECE]
-        at += _PIECE
-        while True:
-            data = maker.decompress(piece, _PIECE)
-            piece = maker.unconsumed_tail
-            got += len(data)
-            yield data
-            if got > size or maker.eof or (not piece and len(data) < _PIECE):
-                break
-        if got > size:
+    maker, got = zlib.decompressobj(-15), 0
+    for piece in pieces:
+        data = maker.decompress(piece)
+        got += len(data)
+        yield data
+        if got > size or maker.unused_data:
             break
-    if not maker.eof or maker.unused_data or at < len(view):
+    if not maker.eof or maker.unused_data:
         raise zlib.error("the stream does not end where its member does")
 
 

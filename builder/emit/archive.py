@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -46,15 +46,9 @@ def pack(members: Mapping[str, Member], epoch: int = EPOCH, workers: int = 2) ->
     `epoch` is the date of every member in seconds since 1970; a zip knows two-second steps from 1980 to
     2107, in UTC here. Members keep the order of the mapping.
     """
-    items = list(members.items())
     # zlib releases the GIL, so threads are enough
-    if workers > 1 and len(items) > 1:
-        with ThreadPoolExecutor(workers) as pool:
-            shares = [items[start::workers] for start in range(workers)]
-            halves = list(pool.map(_deflate_all, shares))
-        packed = [halves[n % workers][n // workers] for n in range(len(items))]
-    else:
-        packed = _deflate_all(items)
+    with ThreadPoolExecutor(workers) as pool:
+        packed = list(pool.map(deflate, members.keys(), members.values()))
     return b"".join(join(packed, epoch))
 
 
@@ -98,10 +92,6 @@ def deflate(path: str, member: Member) -> Packed:
     smaller = len(stream) < len(member.data)
     method, stream = (8, stream) if smaller else (0, member.data)
     return Packed(path, member.mode, method, stream, zlib.crc32(member.data), len(member.data))
-
-
-def _deflate_all(items: Sequence[tuple[str, Member]]) -> list[Packed]:
-    return [deflate(path, member) for path, member in items]
 
 
 def _dos(epoch: int) -> tuple[int, int]:

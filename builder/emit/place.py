@@ -1,14 +1,17 @@
-"""The place of an output folder: the builder's names beside it, and why it cannot be written."""
+"""The place of an output folder: the builder's names beside it, why it cannot be written, and the exchange
+of two folders."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shlex
 import shutil
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +21,12 @@ from builder.errors import fail
 #: what the probe writes (bytes): a file system without room for one block has room for no output
 _BLOCK = 4096
 _REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: renameat2 of Linux and renamex_np of macOS have the same flag for an exchange
+_AT_FDCWD, _EXCHANGE = -100, 2
+_UNABLE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
+
+Exchange = Callable[[bytes, bytes], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +132,31 @@ def is_mount_point(folder: bytes) -> bool:
     """Whether something is mounted at this path; on Linux also when it is of the same file system."""
     if os.path.ismount(folder):
         return True
-    return any(folder == mounted for mounted in _mounted())
-
-
-def _mounted() -> Iterator[bytes]:
     with contextlib.suppress(OSError), open("/proc/self/mountinfo", "rb") as rows:
-        for row in rows:
-            # spaces and the like are octal escapes there
-            yield _ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), row.split(b" ")[4])
+        # spaces and the like are octal escapes there
+        return any(
+            folder == _ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), row.split(b" ")[4])
+            for row in rows
+        )
+    return False
+
+
+def exchange(one: bytes, other: bytes) -> bool:
+    """Swap two folders of one file system atomically; False when system or file system cannot.
+
+    Raises OSError when the exchange is supported but fails.
+    """
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        if sys.platform == "darwin":
+            status = libc.renamex_np(one, other, _EXCHANGE)
+        else:
+            status = libc.renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _EXCHANGE)
+    except AttributeError:
+        return False
+    number = ctypes.get_errno()
+    if status and number not in _UNABLE:
+        raise OSError(number, os.strerror(number), os.fsdecode(one), None, os.fsdecode(other))
+    return not status

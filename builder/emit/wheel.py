@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from builder.emit.about import About
 from builder.emit.archive import EPOCH, Member, pack
 from builder.emit.members import read_pyproject, wheel_members
 from builder.emit.metadata import (
     PURE,
+    About,
     entry_points,
     licenses,
     metadata,

@@ -17,14 +17,21 @@ from pathlib import Path
 
 from builder import progress
 from builder.emit import marker as marks
-from builder.emit.marker import INDEX, MARKER, Condition, Index, Marker
-from builder.emit.place import Place, followed, is_mount_point, place_of, probe, uninterrupted
-from builder.emit.swap import Exchange, exchange
+from builder.emit.marker import INDEX, MARKER, TREE, Condition, Index, Marker
+from builder.emit.place import (
+    Exchange,
+    Place,
+    exchange,
+    followed,
+    is_mount_point,
+    place_of,
+    probe,
+    uninterrupted,
+)
 from builder.errors import BuildError, Problem, fail
 from builder.manifest.paths import reserved_by_git
 from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, blob_id
 
-TREE = "tree"
 _LISTED = 20
 #: names of the stages passed to `checkpoint`, in order; `between` only where folders cannot be exchanged
 STAGES = ("locked", "staged", "half", "written", "between", "swapped", "cleaned")

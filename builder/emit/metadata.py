@@ -121,18 +121,12 @@ def version_module(version: str, commit: str | None) -> bytes:
     parsed = Version(version)
     parts: list[int | str] = [f"{parsed.epoch}!"] if parsed.epoch else []
     parts += parsed.release
-    if parsed.pre is not None:
-        parts.append(f"{parsed.pre[0]}{parsed.pre[1]}")
-    if parsed.post is not None:
-        parts.append(f"post{parsed.post}")
-    if parsed.dev is not None:
-        parts.append(f"dev{parsed.dev}")
-    if parsed.local is not None:
-        parts.append(parsed.local)
+    pre = "".join(map(str, parsed.pre or ()))
+    post = "" if parsed.post is None else f"post{parsed.post}"
+    dev = "" if parsed.dev is None else f"dev{parsed.dev}"
+    parts += filter(None, (pre, post, dev, parsed.local))
     short = f"g{commit[:9]}" if commit else None
-    text = _VERSION.format(
-        generator=GENERATOR, version=str(parsed), parts=tuple(parts), commit=short
-    )  # fmt: skip
+    text = _VERSION.format(generator=GENERATOR, version=str(parsed), parts=tuple(parts), commit=short)
     return text.replace("'", '"').encode()
 
 

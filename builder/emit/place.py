@@ -99,6 +99,26 @@ def no_parent(path: Path, parent: bytes, what: str, remedy: str) -> Exception:
     return fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {shlex.quote(where)}")
 
 
+def write_whole(
+    path: Path, data: bytes, shown: str = "", hint: str | None = None, make_folder: bool = False
+) -> None:
+    """Write one file, in place of what has its name, whole or not at all. Raises BuildError (E002).
+
+    `shown`: the file in the message, by default its name.
+    """
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        if make_folder:
+            path.parent.mkdir(exist_ok=True)
+        beside.write_bytes(data)
+        os.replace(beside, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        message = f"{shown or path.name} cannot be written: {error.strerror or error}."
+        raise fail("E002", message, hint=hint) from None
+
+
 def probe(place: Place) -> None:
     """Try what writing an output takes: a folder beside it with a file of one block, both removed again.
 

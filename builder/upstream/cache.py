@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
@@ -90,6 +91,15 @@ def scratch(folder: Path) -> Iterator[Path]:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file of any size, in hex. Raises OSError."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 22):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def store(folder: Path, name: str, data: bytes) -> Path:

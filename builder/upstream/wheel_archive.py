@@ -36,8 +36,8 @@ _SIGNATURES = ("RECORD.jws", "RECORD.p7s")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One file of the wheel: its packed stream, and what its data is (sizes in bytes)."""
+class Packed:
+    """One file of an archive: its packed stream, and what its data is (sizes in bytes)."""
 
     path: str
     executable: bool
@@ -63,7 +63,7 @@ class Member:
 class Archive:
     """A checked wheel: its members by path, and the name of its dist-info without the suffix."""
 
-    members: Mapping[str, Member]
+    members: Mapping[str, Packed]
     stem: str
 
     @property
@@ -88,7 +88,7 @@ def read(buffer: Buffer, workers: int = 2, limit: int = MAX_UNPACKED) -> Archive
     problems = [item for item in results if isinstance(item, Problem)]
     problems += _overlaps(infos)
     _stop(problems)
-    members = {item.path: item for item in results if isinstance(item, Member)}
+    members = {item.path: item for item in results if isinstance(item, Packed)}
     stem = _stem(members)
     info = f"{stem}.dist-info"
     _stop(list(_record(members, info)))
@@ -169,7 +169,7 @@ def _fault(info: zipfile.ZipInfo) -> str | None:
     return None if info.compress_type in (0, 8) else f"is packed by method {info.compress_type}"
 
 
-def _member(view: memoryview, info: zipfile.ZipInfo) -> Member | Problem:
+def _member(view: memoryview, info: zipfile.ZipInfo) -> Packed | Problem:
     """The member with its digest; a problem when its stream contradicts the directory."""
     start = _start(view, info)
     if start is None or start + info.compress_size > len(view):
@@ -186,7 +186,7 @@ def _member(view: memoryview, info: zipfile.ZipInfo) -> Member | Problem:
     if (size, crc) != (info.file_size, info.CRC):
         return Problem("K002", f"The member '{info.filename}' of the wheel is damaged.")
     executable = bool(info.external_attr >> 16 & 0o111)
-    return Member(info.filename, executable, info.compress_type, stream, crc, size, digest.digest())
+    return Packed(info.filename, executable, info.compress_type, stream, crc, size, digest.digest())
 
 
 def _start(view: memoryview, info: zipfile.ZipInfo) -> int | None:
@@ -228,7 +228,7 @@ def _overlaps(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
         end, before = info.header_offset + 30 + len(info.orig_filename) + info.compress_size, info.filename
 
 
-def _stem(members: Mapping[str, Member]) -> str:
+def _stem(members: Mapping[str, Packed]) -> str:
     folders = {p.partition("/")[0] for p in members if p.partition("/")[0].endswith(".dist-info")}
     if len(folders) != 1:
         what = "no dist-info" if not folders else f"more than one dist-info: {', '.join(sorted(folders))}"
@@ -240,7 +240,7 @@ def _stem(members: Mapping[str, Member]) -> str:
     return folder.removesuffix(".dist-info")
 
 
-def _record(members: Mapping[str, Member], info: str) -> Iterator[Problem]:
+def _record(members: Mapping[str, Packed], info: str) -> Iterator[Problem]:
     """K002 for every contradiction between RECORD and the members."""
     own = f"{info}/RECORD"
     try:

@@ -152,17 +152,15 @@ def _members(raw: bytes, name: str, version: str) -> dict[str, tuple[str, bytes]
 def _root(names: Iterable[str], project: str, version: str) -> str:
     """The folder in which everything should be: the one that is called like the release, or else the only
     one; the usual name where there is none."""
+    from packaging.utils import canonicalize_name
+
     tops = dict.fromkeys(name.split("/")[0] for name in names)
     usual = f"{project}-{version}"
-    alike = [top for top in tops if _spelling(top) == _spelling(usual)]
+    alike = [top for top in tops if canonicalize_name(top) == canonicalize_name(usual)]
     only = [top for top in tops if top.strip(".")]
     if usual in tops or not (alike or len(only) == len(tops) == 1):
         return usual
     return (alike or only)[0]
-
-
-def _spelling(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")

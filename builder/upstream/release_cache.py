@@ -97,7 +97,9 @@ def _candidates(project: str, wanted: Wanted, form: Form, folder: Path) -> Itera
 
 def _escaped(project: str) -> str:
     """The project's name as the file names of its archives begin."""
-    return re.sub(r"[-_.]+", "_", project).lower()
+    from packaging.utils import canonicalize_name
+
+    return canonicalize_name(project).replace("-", "_")
 
 
 def _sdist(path: Path, project: str) -> tuple[str, str | None] | None:

@@ -188,7 +188,7 @@ def _fault(info: tarfile.TarInfo, path: str, root: str, raw: bytes) -> str | Non
     if info.sparse is not None:
         return "has holes"
     if info.type in (tarfile.REGTYPE, tarfile.AREGTYPE):
-        return "is cut off" if info.offset_data + info.size > len(raw) else None
+        return None if 0 <= info.size <= len(raw) - info.offset_data else "is cut off"
     target = info.linkname
     if info.issym():
         return None if _stays(path, target) else f"is a link out of the tree, to {target[:200]!r}"

@@ -13,6 +13,7 @@ from builder.errors import fail
 from builder.manifest.model import Project
 from builder.tree import GITLINK, Tree
 from builder.upstream import git, spec
+from builder.upstream.model import Upstream
 from builder.upstream.spec import Wanted
 
 
@@ -115,19 +116,8 @@ def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> CommitMatch | None
 _LOG = "`git log --oneline` lists commits"
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """A commit with all its paths. `version`: the one stated in it, and `version_origin` where."""
-
-    id: str
-    tree: Tree
-    time: int
-    version: str | None
-    version_origin: str
-
-
-def read(git_dir: Path, commit: str, project: Project) -> Commit:
-    """The commit's tree, time and version. Raises GitError if any of its objects is missing or damaged."""
+def read(git_dir: Path, commit: str, project: Project) -> Upstream:
+    """A commit as an upstream. Raises GitError if any object but a blob is missing or damaged."""
     object_ = git.read_object(git_dir, commit)
     if object_ is None or object_[1] != "commit":
         raise git.GitError(f"commit {commit} is missing")
@@ -137,7 +127,9 @@ def read(git_dir: Path, commit: str, project: Project) -> Commit:
     if tree_id is None or time is None:
         raise git.GitError(f"commit {commit} is malformed")
     tree = git.list_tree(git_dir, tree_id.group(1).decode())
-    return Commit(commit, tree, int(time.group(1)), *_version(git_dir, tree, project.pyproject))
+    version, place = _version(git_dir, tree, project.pyproject)
+    blobs = git.GitBlobs(git_dir)
+    return Upstream(commit, commit, tree, f"commit {commit}", int(time.group(1)), version, blobs, place)
 
 
 def _version(git_dir: Path, tree: Tree, path: str) -> tuple[str | None, str]:

@@ -128,17 +128,12 @@ def _upstream(
     project: Project,
     repair: Callable[[], None] | None = None,
 ) -> Upstream:
-    commit = commits.read(git_dir, match.commit, project)
     via = f" ({commits.short_ref(match.ref)})" if match.ref else ""
-    return Upstream(
+    return replace(
+        commits.read(git_dir, match.commit, project),
         spec=wanted.spec,
-        commit=commit.id,
-        tree=commit.tree,
-        origin=f"commit {commit.id}{via} from {place}",
-        time=commit.time,
-        version=commit.version,
+        origin=f"commit {match.commit}{via} from {place}",
         blobs=git.GitBlobs(git_dir, repair),
-        version_origin=commit.version_origin,
     )
 
 

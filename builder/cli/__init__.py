@@ -23,20 +23,8 @@ READER_GONE = 141
 
 #: Errors of the system that are the environment's fault, not the builder's.
 _EXHAUSTED = {
-    getattr(errno, name)
-    for name in (
-        "ENOSPC",
-        "EDQUOT",
-        "EMFILE",
-        "ENFILE",
-        "EIO",
-        "EROFS",
-        "ENOMEM",
-        "EACCES",
-        "EPERM",
-        "EAGAIN",
-    )
-    if hasattr(errno, name)
+    *(errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO),
+    *(errno.EROFS, errno.ENOMEM, errno.EACCES, errno.EPERM, errno.EAGAIN),
 }
 
 VERBS = {

@@ -109,8 +109,13 @@ class Display:
 
 
 def on_terminal() -> bool:
-    """Whether stderr is a terminal that can move its cursor."""
+    """Whether stderr is a terminal."""
     try:
-        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        return sys.stderr.isatty()
     except (AttributeError, ValueError):  # stderr is closed
         return False
+
+
+def can_draw() -> bool:
+    """Whether stderr is a terminal that can move its cursor."""
+    return on_terminal() and os.environ.get("TERM") != "dumb"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import click
 
 from builder.cli import options, output
 from builder.errors import ENVIRONMENT, BuildError
+from builder.upstream.cache import default_cache
 
 
 @click.command("doctor")
@@ -21,7 +24,8 @@ def command(repair: bool, **shared: Any) -> None:
     Looks for UPSTREAM or, without it, for every pin of the manifest.
     """
     output.choose(shared["form"])
-    checks = [_python(), _git(), _ruff(), _cache(shared["cache"]), *_damage(shared["cache"], repair)]
+    cache = shared["cache"] or default_cache()
+    checks = [_python(), _git(), _ruff(), _cache(cache), *_damage(cache, repair)]
     try:
         request = options.ask(**shared)
         count = len(request.manifest.batches) - 1
@@ -52,9 +56,7 @@ def _git() -> tuple[bool, str]:
         installed = git_version()
     except BuildError as error:
         return False, error.problems[0].message
-    return tuple(
-        installed
-    ) >= MINIMUM_GIT, f"git {'.'.join(map(str, installed))} ({wanted} or newer required)"
+    return installed >= MINIMUM_GIT, f"git {'.'.join(map(str, installed))} ({wanted} or newer required)"
 
 
 def _ruff() -> tuple[bool, str]:
@@ -66,24 +68,18 @@ def _ruff() -> tuple[bool, str]:
         return False, f"{error.problems[0].message.rstrip('.')}: run `make setup`"
 
 
-def _cache(given: Path | None) -> tuple[bool, str]:
-    import os
-
-    from builder.upstream.cache import default_cache
-
-    cache = given or default_cache()
+def _cache(cache: Path) -> tuple[bool, str]:
     at = cache.absolute()
     while not at.exists() and at != at.parent:
         at = at.parent
     return at.is_dir() and os.access(at, os.W_OK), f"cache {cache}"
 
 
-def _damage(given: Path | None, repair: bool) -> list[tuple[bool, str]]:
+def _damage(cache: Path, repair: bool) -> list[tuple[bool, str]]:
     """A line for each damaged part of the cache; none for a sound one."""
     from builder.upstream import damage
-    from builder.upstream.cache import default_cache
 
-    cache = (given or default_cache()).absolute()
+    cache = cache.absolute()
     try:
         found = damage.damaged(cache)
         if repair and found:
@@ -95,8 +91,6 @@ def _damage(given: Path | None, repair: bool) -> list[tuple[bool, str]]:
 
 
 def _upstream(request: options.Request, name: str) -> tuple[bool, str]:
-    from dataclasses import replace
-
     try:
         upstream = options.resolve(replace(request, upstream=name), quiet=True)
     except BuildError as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from builder.cli import internal_error, options, output, stages
+from builder.cli import options, output, stages
 from builder.errors import BuildError, fail
 
 
@@ -23,19 +23,10 @@ from builder.errors import BuildError, fail
     help="The manifest to write; a file that is there is never replaced.",
 )  # fmt: skip
 @click.option("--no-build", is_flag=True, help="Write the manifest without building it.")
-@click.option(
-    "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",
-    help="The builder's cache folder (or BUILDER_CACHE).",
-)  # fmt: skip
-@click.option("--offline", is_flag=True, help="Use no network.")
-@click.option(
-    "--python", metavar="3.N", callback=options.check_python,
-    help="The version of Python for which a release's wheel is taken (default: the newest).",
-)  # fmt: skip
-@click.option(
-    "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
-    help="How problems and data are printed.",
-)  # fmt: skip
+@options.CACHE
+@options.OFFLINE
+@options.PYTHON
+@options.FORMAT
 def command(
     source: str, out: Path, no_build: bool, cache: Path | None, offline: bool, python: str | None, form: str
 ) -> None:
@@ -46,7 +37,6 @@ def command(
     conditions ask most and its registries.
     """
     gc.disable()
-    internal_error.settings.cache = cache
     output.choose(form)
     from builder.analysis.indexed_tree import world
     from builder.manifest.load import load, parse

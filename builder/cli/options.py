@@ -25,7 +25,7 @@ def _remember_cache(context: click.Context, parameter: click.Parameter, cache: P
     return cache
 
 
-def check_python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def _check_python(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """The value of --python. Raises BadParameter for what is no version."""
     if value is not None and not re.fullmatch(r"3\.[0-9]{1,3}", value):
         raise click.BadParameter(f"{value!r} is not a version of Python like 3.12.")
@@ -45,25 +45,22 @@ _WITH_NEEDS = click.option(
 _SCOPE = click.option(
     "--scope", default="default", show_default=True, metavar="NAME", help="A scope that the manifest names."
 )
-_FORMAT = click.option(
+FORMAT = click.option(
     "--format", "form", type=click.Choice(output.FORMATS), default="human", show_default=True,
     help="How problems and data are printed.",
 )  # fmt: skip
-_UPSTREAM = (
-    click.argument("upstream", required=False),
-    click.option(
-        "--mirror", envvar=MIRROR, type=click.Path(path_type=Path), metavar="DIR",
-        help=f"A local git repository of upstream (or {MIRROR}).",
-    ),
-    click.option(
-        "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",
-        help="The builder's cache folder (or BUILDER_CACHE).", callback=_remember_cache,
-    ),
-    click.option("--offline", is_flag=True, help="Use no network."),
-    click.option(
-        "--python", metavar="3.N", callback=check_python,
-        help="The version of Python for which a release's wheel is taken (default: the newest).",
-    ),
+CACHE = click.option(
+    "--cache", envvar="BUILDER_CACHE", type=click.Path(path_type=Path), metavar="DIR",
+    help="The builder's cache folder (or BUILDER_CACHE).", callback=_remember_cache,
+)  # fmt: skip
+OFFLINE = click.option("--offline", is_flag=True, help="Use no network.")
+PYTHON = click.option(
+    "--python", metavar="3.N", callback=_check_python,
+    help="The version of Python for which a release's wheel is taken (default: the newest).",
+)  # fmt: skip
+_MIRROR = click.option(
+    "--mirror", envvar=MIRROR, type=click.Path(path_type=Path), metavar="DIR",
+    help=f"A local git repository of upstream (or {MIRROR}).",
 )  # fmt: skip
 
 
@@ -88,25 +85,16 @@ class Request:
         return (*self.without, *(scope.without if scope is not None else ()))
 
 
-def manifest_options(function: Function) -> Function:
-    """--manifest, --scope, --without, --with-needs, --format."""
-    for option in (_FORMAT, _WITH_NEEDS, _WITHOUT, _SCOPE, _MANIFEST):
-        function = option(function)
-    return function
-
-
 def upstream_options(function: Function) -> Function:
-    """UPSTREAM, --mirror, --cache, --offline, --python and the manifest's options."""
-    for option in reversed(_UPSTREAM):
-        function = option(function)
-    return manifest_options(function)
+    """UPSTREAM and the options that say which manifest and where upstreams are looked for."""
+    return click.argument("upstream", required=False)(upstream_without_argument(function))
 
 
 def upstream_without_argument(function: Function) -> Function:
     """Like `upstream_options`, but without UPSTREAM, for a verb that takes another argument."""
-    for option in reversed(_UPSTREAM[1:]):
+    for option in (PYTHON, OFFLINE, CACHE, _MIRROR, FORMAT, _WITH_NEEDS, _WITHOUT, _SCOPE, _MANIFEST):
         function = option(function)
-    return manifest_options(function)
+    return function
 
 
 def ask(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 
 import click
 
-from builder.cli.display import Display, Volume, on_terminal
+from builder.cli.display import Display, Volume, can_draw, on_terminal
 from builder.errors import Problem
 from builder.progress import Step
 
@@ -76,7 +75,7 @@ def colour() -> bool:
         return _settings.colour == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or _terminal()
+    return bool(os.environ.get("FORCE_COLOR")) or on_terminal()
 
 
 def show(problems: Iterable[Problem]) -> None:
@@ -112,7 +111,7 @@ def note(sentence: str) -> None:
 def stage(name: str) -> None:
     """Begin a stage; an empty name ends the current one. Only with --format human and not with --quiet."""
     if _settings.display is None and name and form() == "human" and _settings.volume != "quiet":
-        _settings.display = Display(on_terminal(), _settings.volume == "verbose", colour())
+        _settings.display = Display(can_draw(), _settings.volume == "verbose", colour())
     if _settings.display is not None:
         _settings.display.stage(name)
 
@@ -142,10 +141,3 @@ class Listener:
     def summary(self, text: str) -> None:
         if _settings.display is not None:
             _settings.display.summary = text
-
-
-def _terminal() -> bool:
-    try:
-        return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # stderr is closed
-        return False

@@ -14,7 +14,7 @@ from builder.cli import options, output, stages
 from builder.emit import write
 from builder.emit.build_json import batch_record
 from builder.emit.figures import CODE, EXTENSIONS, verdict_counts
-from builder.emit.previous import Previous, read_previous
+from builder.emit.marker import Previous, read_previous
 from builder.errors import CHANGES_PENDING
 from builder.pipeline import build, tools
 from builder.pipeline.answers.answer import plural

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import click
 
 from builder.cli import options, output, stages
 from builder.emit import report_html
-from builder.errors import fail
+from builder.emit.place import write_whole
 from builder.pipeline import build, tools
 from builder.pipeline.answers import foreign, mentions
 from builder.pipeline.answers.context import Context
@@ -53,13 +51,5 @@ def command(to: Path, foreign_only: bool, mentions_only: bool, **shared: Any) ->
     if str(to) == "-":
         click.echo(page, nl=False)
         return
-    part = to.with_name(f".{to.name}.part")
-    try:
-        part.write_bytes(page)
-        os.replace(part, to)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        message = f"'{to}' cannot be written: {error.strerror}."
-        raise fail("E002", message, hint="give another --to") from error
+    write_whole(to, page, f"'{to}'", "give another --to")
     output.note(f"{to}  {len(page):,} bytes")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+
+from builder.upstream.wheel_archive import Packed
 
 #: 1980-01-01, the first date that a zip can hold (seconds since 1970, UTC)
 EPOCH = 315532800
@@ -27,17 +30,13 @@ class Member:
         """Permission bits, with the type bits of a regular file."""
         return 0o100755 if self.executable else 0o100644
 
+    @property
+    def size(self) -> int:
+        return len(self.data)
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """A compressed member: zip method (0 stored, 8 deflated), CRC and size of its data (bytes)."""
-
-    path: str
-    mode: int
-    method: int
-    stream: bytes | memoryview
-    crc: int
-    size: int
+    @property
+    def sha256(self) -> bytes:
+        return hashlib.sha256(self.data).digest()
 
 
 def pack(members: Mapping[str, Member], epoch: int = EPOCH, workers: int = 2) -> bytes:
@@ -46,15 +45,9 @@ def pack(members: Mapping[str, Member], epoch: int = EPOCH, workers: int = 2) ->
     `epoch` is the date of every member in seconds since 1970; a zip knows two-second steps from 1980 to
     2107, in UTC here. Members keep the order of the mapping.
     """
-    items = list(members.items())
     # zlib releases the GIL, so threads are enough
-    if workers > 1 and len(items) > 1:
-        with ThreadPoolExecutor(workers) as pool:
-            shares = [items[start::workers] for start in range(workers)]
-            halves = list(pool.map(_deflate_all, shares))
-        packed = [halves[n % workers][n // workers] for n in range(len(items))]
-    else:
-        packed = _deflate_all(items)
+    with ThreadPoolExecutor(workers) as pool:
+        packed = list(pool.map(deflate, members.keys(), members.values()))
     return b"".join(join(packed, epoch))
 
 
@@ -97,11 +90,8 @@ def deflate(path: str, member: Member) -> Packed:
     stream = maker.compress(member.data) + maker.flush()
     smaller = len(stream) < len(member.data)
     method, stream = (8, stream) if smaller else (0, member.data)
-    return Packed(path, member.mode, method, stream, zlib.crc32(member.data), len(member.data))
-
-
-def _deflate_all(items: Sequence[tuple[str, Member]]) -> list[Packed]:
-    return [deflate(path, member) for path, member in items]
+    crc = zlib.crc32(member.data)
+    return Packed(path, member.executable, method, stream, crc, member.size, member.sha256)
 
 
 def _dos(epoch: int) -> tuple[int, int]:

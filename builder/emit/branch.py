@@ -31,7 +31,7 @@ class Story:
 def stream(ref: str, rows: Sequence[Row], output: Snapshot, story: Story) -> bytes:
     """The input of `git fast-import`: a commit for each batch that changes something."""
     parts: list[bytes] = [b"feature done\n"]
-    parent: bytes | None = story.parent.encode()
+    start = [b"from %s\n" % story.parent.encode()]
     for figures in batch_figures(rows, list(story.whys)):
         changed = [r for r in rows if r.batch == figures.id and r.verdict != "kept"]
         if not changed:
@@ -41,10 +41,8 @@ def stream(ref: str, rows: Sequence[Row], output: Snapshot, story: Story) -> byt
         for role in (b"author", b"committer"):
             parts.append(b"%s %s %d +0000\n" % (role, WHO, story.time))
         parts.append(b"data %d\n%s\n" % (len(message), message))
-        if parent is not None:
-            parts.append(b"from %s\n" % parent)
-            parent = None
-        parts.extend(_changes(changed, output))
+        parts += [*start, *_changes(changed, output)]
+        start = []  # the next commit follows this one
     parts.append(b"done\n")
     return b"".join(parts)
 
@@ -63,16 +61,6 @@ def _message(figures: BatchFigures, story: Story) -> str:
     why = story.whys.get(figures.id, "What follows from the facts and from what is absent.")
     code = {k: v for k, v in figures.removed_by_extension.items() if v and k != CODE}
     lines = ", ".join(f"{number:,} {name}" for name, number in code.items()) or "none"
-    return "\n".join(
-        [
-            f"Cut {figures.id}",
-            "",
-            why,
-            "",
-            f"Files: {figures.files_removed:,} removed, {figures.files_edited:,} edited, "
-            f"{figures.files_added:,} added. Lines less: {lines}.",
-            "",
-            *story.trailers,
-            "",
-        ]
-    )
+    removed, edited, added = figures.files_removed, figures.files_edited, figures.files_added
+    files = f"Files: {removed:,} removed, {edited:,} edited, {added:,} added. Lines less: {lines}."
+    return "\n".join([f"Cut {figures.id}", "", why, "", files, "", *story.trailers, ""])

@@ -54,16 +54,12 @@ def _file(
 ) -> Iterator[bytes]:
     old_name, new_name = quoted(b"a/" + _raw(path)), quoted(b"b/" + _raw(path))
     yield b"diff --git %s %s\n" % (old_name, new_name)
-    mode = b""
-    if left is None and right is not None:
-        yield b"new file mode %s\n" % right.mode.encode()
-    elif right is None and left is not None:
-        yield b"deleted file mode %s\n" % left.mode.encode()
-    elif left is not None and right is not None:
-        if left.mode != right.mode:
-            yield b"old mode %s\nnew mode %s\n" % (left.mode.encode(), right.mode.encode())
-        else:
-            mode = b" " + left.mode.encode()
+    modes = tuple(side.mode.encode() if side else b"" for side in (left, right))
+    if not left or not right:
+        yield (b"deleted" if left else b"new") + b" file mode %s\n" % b"".join(modes)
+    elif left.mode != right.mode:
+        yield b"old mode %s\nnew mode %s\n" % modes
+    mode = b" " + modes[0] if modes[0] == modes[1] else b""
     old = left.blob.encode() if left else _NULL
     new = right.blob.encode() if right else _NULL
     if old == new:

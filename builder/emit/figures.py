@@ -97,21 +97,18 @@ def batch_figures(rows: Iterable[Row], order: Sequence[str] = ()) -> tuple[Batch
 
 
 def _figures(name: str, rows: Sequence[Row]) -> BatchFigures:
-    def total(verdict: str, lost: bool = True) -> int:
-        return sum((r.lost if lost else -r.lost) for r in rows if r.verdict == verdict)
-
-    def files(verdict: str) -> int:
-        return sum(r.verdict == verdict for r in rows)
-
-    shrinkage = {r.path: r.lost for r in rows if r.verdict in ("removed", "edited")}
+    files, lines = Counter(row.verdict for row in rows), Counter[str]()
+    for row in rows:
+        lines[row.verdict] += row.lost
+    shrinkage = {row.path: row.lost for row in rows if row.verdict in ("removed", "edited")}
     return BatchFigures(
         id=name,
-        files_removed=files("removed"),
-        files_edited=files("edited"),
-        files_added=files("added"),
-        lines_removed=total("removed"),
-        lines_edited_away=total("edited"),
-        lines_added=total("added", lost=False),
+        files_removed=files["removed"],
+        files_edited=files["edited"],
+        files_added=files["added"],
+        lines_removed=lines["removed"],
+        lines_edited_away=lines["edited"],
+        lines_added=-lines["added"],
         removed_by_extension=by_extension(shrinkage),
     )
 

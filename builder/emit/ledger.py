@@ -68,22 +68,20 @@ def rows(
     Raises BuildError (E070) with every path that has no reason.
     """
     result: list[Row] = []
-    unexplained: list[str] = []
+    unexplained: list[Problem] = []
     for path in sorted(upstream.keys() | output.keys()):
         before, after = upstream.get(path), output.get(path)
         why = reasons.get(path, ())
         if not why:
-            unexplained.append(path)
+            unexplained.append(Problem("E070", f"No rule or edit explains what happened to '{path}'."))
             continue
-        here = after or before
-        assert here is not None
         changed = before is not None and after is not None and before.mode != after.mode
         result.append(
             Row(
                 path=path,
                 verdict=verdict(before, after),
                 reason=why[0],
-                mode=here.mode,
+                mode=(output if after else upstream)[path].mode,
                 before=before.blob if before else None,
                 after=after.blob if after else None,
                 lines_before=lines_before.get(path) if before else None,
@@ -93,9 +91,7 @@ def rows(
             )
         )
     if unexplained:
-        raise BuildError(
-            Problem("E070", f"No rule or edit explains what happened to '{path}'.") for path in unexplained
-        )
+        raise BuildError(unexplained)
     return tuple(result)
 
 
@@ -126,8 +122,4 @@ def _record(row: Row) -> dict[str, object]:
 
 
 def _reason(reason: Reason) -> dict[str, str | None]:
-    return {
-        "batch": reason.batch,
-        "rule": reason.rule,
-        "mark": str(reason.mark) if reason.mark else None,
-    }
+    return {"batch": reason.batch, "rule": reason.rule, "mark": str(reason.mark) if reason.mark else None}

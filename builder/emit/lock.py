@@ -82,9 +82,7 @@ def _less(lines: Mapping[str, int]) -> int:
 def to_bytes(locks: Mapping[str, Lock]) -> bytes:
     """The locks of all scopes as a file. Sorted, one value or group of figures a line, so that a diff of two
     locks names what moved."""
-    entries = {
-        scope: {pin: _entry(proof) for pin, proof in lock.items()} for scope, lock in locks.items() if lock
-    }
+    entries = {scope: {pin: _entry(lock[pin]) for pin in lock} for scope, lock in locks.items() if lock}
     pins = entries.pop(DEFAULT_SCOPE, {})
     named = {"scopes": entries} if entries else {}
     return (_lines({"schema_version": SCHEMA_VERSION, "pins": pins, **named}) + "\n").encode()
@@ -112,12 +110,8 @@ def from_bytes(data: bytes, file: str = NAME) -> Mapping[str, Lock]:
     Raises BuildError (M008) when the file is not a lock of this builder.
     """
     if is_older(data):
-        raise fail(
-            "M008",
-            f"The lock '{file}' was written by an older builder in another format.",
-            Mark(file),
-            hint="run `lock`: it proves the pins and rewrites the file",
-        )
+        message = f"The lock '{file}' was written by an older builder in another format."
+        raise fail("M008", message, Mark(file), hint="run `lock`: it proves the pins and rewrites the file")
     try:
         document: Any = json.loads(data)
         if document["schema_version"] != SCHEMA_VERSION:
@@ -128,12 +122,8 @@ def from_bytes(data: bytes, file: str = NAME) -> Mapping[str, Lock]:
             for scope, entries in scopes.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise fail(
-            "M008",
-            f"The lock '{file}' cannot be read ({error}).",
-            Mark(file),
-            hint="restore it from version control, or delete it and prove the pins again",
-        ) from error
+        hint = "restore it from version control, or delete it and prove the pins again"
+        raise fail("M008", f"The lock '{file}' cannot be read ({error}).", Mark(file), hint=hint) from error
 
 
 def is_older(data: bytes) -> bool:
@@ -169,15 +159,16 @@ def compare(lock: Lock, pin: str, now: Proof, *, without: Sequence[str] = (), fi
     if without:
         return Comparison(drift=f"'{pin}' is locked with all batches, and {', '.join(without)} is off.")
     if locked.manifest != now.manifest:
-        return Comparison(drift=_moved(locked, now, pin))
-    hint = _tools(locked, now)
-    problems = [
-        Problem(
-            "G012", f"'{pin}' is locked, and {words} came out as {new}, not {old}.", Mark(file), hint=hint
+        moved = [words for words, _, _ in _differences(locked, now)]
+        what = f"{', '.join(moved)} moved" if moved else "the output is the same"
+        return Comparison(drift=f"'{pin}' was locked with another manifest: {what}.")
+    hint, message = _tools(locked, now), f"'{pin}' is locked, and {{}} came out as {{}}, not {{}}."
+    return Comparison(
+        tuple(
+            Problem("G012", message.format(words, new, old), Mark(file), hint=hint)
+            for words, old, new in _differences(locked, now)
         )
-        for words, old, new in _differences(locked, now)
-    ]
-    return Comparison(tuple(problems))
+    )
 
 
 def require(comparison: Comparison) -> None:
@@ -189,12 +180,6 @@ def require(comparison: Comparison) -> None:
 def update(lock: Lock, pin: str, proof: Proof) -> Lock:
     """The lock with this pin proven; the other pins stay as they are."""
     return {**lock, pin: proof}
-
-
-def _moved(locked: Proof, now: Proof, pin: str) -> str:
-    moved = [words for words, _, _ in _differences(locked, now)]
-    what = f"{', '.join(moved)} moved" if moved else "the output is the same"
-    return f"'{pin}' was locked with another manifest: {what}."
 
 
 def _differences(locked: Proof, now: Proof) -> Iterator[tuple[str, str, str]]:
@@ -217,10 +202,9 @@ def _show(value: object) -> str:
 
 
 def _tools(locked: Proof, now: Proof) -> str | None:
-    names = sorted(locked.tools.keys() | now.tools.keys())
-    moved = [
-        f"{name} {locked.tools.get(name, 'none')} then, {now.tools.get(name, 'none')} now"
-        for name in names
-        if locked.tools.get(name) != now.tools.get(name)
-    ]
+    pairs = {
+        name: (locked.tools.get(name, "none"), now.tools.get(name, "none"))
+        for name in sorted(locked.tools.keys() | now.tools.keys())
+    }
+    moved = [f"{name} {old} then, {new} now" for name, (old, new) in pairs.items() if old != new]
     return "the tools differ: " + "; ".join(moved) if moved else None

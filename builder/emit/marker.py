@@ -1,4 +1,5 @@
-"""The marker of an output folder, and the index for a fast check that the folder is unchanged.
+"""What an output folder holds: its marker, the index for a fast check that it is unchanged, and the build
+that it was written by.
 
 The marker lists every file with its mode and git blob id; it is the same for the same build anywhere.
 The index beside it holds the stats of the files right after writing, so an unchanged folder is recognized
@@ -11,10 +12,12 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from builder.adapter import PROGRAM
-from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, blob_id
+from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Snapshot, Tree, blob_id
 
+TREE = "tree"
 MARKER = f".{PROGRAM}"
 INDEX = f".{PROGRAM}.index"
 _FORMAT = 1
@@ -152,3 +155,44 @@ def _same(on_disk: os.DirEntry[bytes], entry: Entry) -> bool:
         return False
     with open(on_disk.path, "rb") as file:
         return blob_id(file.read()) == entry.blob
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """An earlier build.
+
+    `tree`: path -> entry, as it was written. `batches`: path -> the batch that its ledger row names first,
+    removed paths included. `surface`: (kind, group, name) of what users choose by name. `projects`: its
+    pyproject.toml files. `changed`: files of the folder that are not as they were written.
+    """
+
+    tree: Mapping[str, Entry]
+    batches: Mapping[str, str] = field(default_factory=dict)
+    surface: frozenset[tuple[str, str, str]] = frozenset()
+    projects: Snapshot = field(default_factory=lambda: Snapshot(Tree({}), {}))
+    changed: tuple[str, ...] = ()
+
+
+def read_previous(out: Path) -> Previous | None:
+    """The build that `out` holds; None where it holds none, or none that can be read."""
+    folder = os.path.realpath(os.fsencode(out))
+    try:
+        marker = read(folder)
+        if marker is None:
+            return None
+        top = f"{TREE}/"
+        tree = {p.removeprefix(top): entry for p, entry in marker.files.items() if p.startswith(top)}
+        rows = [json.loads(line) for line in (out / "ledger.jsonl").read_bytes().splitlines()]
+        items = json.loads((out / "surface.json").read_bytes())["after"]
+        wanted = {p: tree[p] for p in tree if p.rpartition("/")[2] == "pyproject.toml"}
+        contents = {entry.blob: (out / TREE / path).read_bytes() for path, entry in wanted.items()}
+        now = condition(folder, marker)
+        return Previous(
+            tree,
+            {row["path"]: row["batch"] for row in rows},
+            frozenset((item["kind"], item["group"], item["name"]) for item in items),
+            Snapshot(Tree(wanted), contents),
+            tuple(sorted({*now.foreign, *now.edited, *now.missing})),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # `dist` says what is wrong with the folder

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from builder.errors import BuildError, Mark, Problem, fail
@@ -44,66 +42,49 @@ def wheel_members(snapshot: Snapshot, project: Project) -> dict[str, str]:
     setuptools = read_pyproject(snapshot, project).get("tool", {}).get("setuptools", {})
     _refuse_unknown(setuptools, project.pyproject)
     prefix = project.prefix
-    folders = _folders(path[len(prefix) :] for path in snapshot if path.startswith(prefix))
-    chosen = {f for f in folders[""].files if f.removesuffix(".py") in setuptools.get("py-modules", ())}
+    files = [path.removeprefix(prefix) for path in snapshot if path.startswith(prefix)]
+    below = _below(files)
+    modules = {f"{name}.py" for name in setuptools.get("py-modules", ())}
+    chosen = modules.intersection(files)
     data = setuptools.get("package-data", {})
     exclude = setuptools.get("exclude-package-data", {})
-    for package in _packages(setuptools.get("packages", {}), folders):
+    for package in _packages(setuptools.get("packages", {}), below):
         folder = package.replace(".", "/")
-        chosen.update(f"{folder}/{name}" for name in folders[folder].files if name.endswith(".py"))
-        wanted = (*_IMPLICIT, *_patterns(data, package))
-        files = [f for pattern in wanted for f in _glob(folders, folder, pattern.split("/"))]
+        wanted = [pattern.split("/") for pattern in (*_IMPLICIT, *_patterns(data, package))]
         # unlike in the globs, here a star crosses folders
-        refused = [re.compile(fnmatch.translate(f"{folder}/{p}")) for p in _patterns(exclude, package)]
-        chosen.update(f for f in files if not any(r.match(f) for r in refused))
+        refused = [f"{folder}/{pattern}" for pattern in _patterns(exclude, package)]
+        for name in below[folder]:
+            path, parts = f"{folder}/{name}", name.split("/")
+            if (len(parts) == 1 and name.endswith(".py")) or (
+                any(_fits(parts, pieces) for pieces in wanted) and not _any(path, refused)
+            ):
+                chosen.add(path)
     return {path: _source(snapshot, prefix + path) for path in sorted(chosen)}
 
 
-@dataclass(slots=True)
-class _Folder:
-    """Names directly in one folder."""
-
-    files: list[str]
-    folders: list[str]
-
-
-def _folders(files: Iterable[str]) -> dict[str, _Folder]:
-    """Every folder below the project, and the project itself under the empty name."""
-    folders: dict[str, _Folder] = {"": _Folder([], [])}
-
-    def folder(path: str) -> _Folder:
-        if path not in folders:
-            parent, _, name = path.rpartition("/")
-            folder(parent).folders.append(name)
-            folders[path] = _Folder([], [])
-        return folders[path]
-
-    for path in files:
-        parent, _, name = path.rpartition("/")
-        folder(parent).files.append(name)
-    return folders
+def _below(files: Iterable[str]) -> dict[str, list[str]]:
+    """Folder -> all files below it, relative to it."""
+    below: dict[str, list[str]] = {}
+    for file in files:
+        for at, char in enumerate(file):
+            if char == "/":
+                below.setdefault(file[:at], []).append(file[at + 1 :])
+    return below
 
 
-def _packages(wanted: Any, folders: Mapping[str, _Folder]) -> list[str]:
-    if isinstance(wanted, list):
-        return [package for package in wanted if package.replace(".", "/") in folders]
-    find = wanted.get("find", {})
-    include, exclude = find.get("include", ["*"]), find.get("exclude", [])
-    namespaces = find.get("namespaces", True)
-    return list(_find(folders, include, ["ez_setup", "*__pycache__", *exclude], namespaces))
-
-
-def _find(
-    folders: Mapping[str, _Folder], include: Sequence[str], exclude: Sequence[str], namespaces: bool
-) -> Iterator[str]:
+def _packages(wanted: Any, below: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """setuptools' finders: a folder without a dot; plain `find` also wants an __init__.py, all the way up."""
+    if isinstance(wanted, list):
+        yield from (package for package in wanted if package.replace(".", "/") in below)
+        return
+    find = wanted.get("find", {})
+    include = find.get("include", ["*"])
+    exclude = ["ez_setup", "*__pycache__", *find.get("exclude", [])]
     closed: set[str] = set()
-    for folder in sorted(folders):
+    for folder in sorted(below):
         parent, _, name = folder.rpartition("/")
-        if not folder or parent in closed:
-            closed.update({folder} if folder else ())
-            continue
-        if "." in name or not (namespaces or "__init__.py" in folders[folder].files):
+        regular = find.get("namespaces", True) or "__init__.py" in below[folder]
+        if parent in closed or "." in name or not regular:
             closed.add(folder)
             continue
         package = folder.replace("/", ".")
@@ -122,25 +103,17 @@ def _patterns(table: Mapping[str, Sequence[str]], package: str) -> list[str]:
     return [*table.get("*", ()), *table.get("", ()), *table.get(package, ())]
 
 
-def _glob(folders: Mapping[str, _Folder], folder: str, pieces: Sequence[str]) -> Iterator[str]:
-    """Files that Python's recursive glob finds: `*` stays in one folder, `**` crosses folders."""
-    here, (head, *rest) = folders[folder], pieces
-    if head == "**":
+def _fits(parts: Sequence[str], pieces: Sequence[str]) -> bool:
+    """Whether Python's recursive glob finds a file: `*` stays in one folder, `**` crosses folders, and
+    neither stands for a leading dot."""
+    (part, *below), (piece, *rest) = parts, pieces
+    hidden = part.startswith(".")
+    if piece == "**":
         # as the last piece it stands for every file, before others for no folder or any number of them
-        yield from _glob(folders, folder, rest or ["*"])
-        for name in _named(here.folders, "*"):
-            yield from _glob(folders, f"{folder}/{name}", pieces)
-    elif rest:
-        for name in _named(here.folders, head):
-            yield from _glob(folders, f"{folder}/{name}", rest)
-    else:
-        yield from (f"{folder}/{name}" for name in _named(here.files, head))
-
-
-def _named(names: Sequence[str], pattern: str) -> list[str]:
-    """Names that a piece of a glob matches; a wildcard never stands for a leading dot."""
-    matches = fnmatch.filter(names, pattern)
-    return matches if pattern.startswith(".") else [name for name in matches if not name.startswith(".")]
+        return _fits(parts, rest or ["*"]) or (bool(below) and not hidden and _fits(below, pieces))
+    if (hidden and not piece.startswith(".")) or not fnmatch.fnmatchcase(part, piece):
+        return False
+    return _fits(below, rest) if below and rest else not (below or rest)
 
 
 def _source(snapshot: Snapshot, path: str) -> str:
@@ -160,21 +133,10 @@ def _source(snapshot: Snapshot, path: str) -> str:
 
 def _refuse_unknown(table: Mapping[str, Any], where: str) -> None:
     """Stop at settings that would make setuptools choose other files than this module does."""
-    problems = [
-        Problem(
-            "G008", f"The wheel cannot be built: '{key}' of {where} is not supported.", upstream=Mark(where)
-        )
-        for key in ("package-dir", "ext-modules", "data-files")
-        if table.get(key)
-    ]
+    refused = [key for key in ("package-dir", "ext-modules", "data-files") if table.get(key)]
     packages = table.get("packages", {})
     if isinstance(packages, dict) and packages.get("find", {}).get("where", ["."]) != ["."]:
-        problems.append(
-            Problem(
-                "G008",
-                f"The wheel cannot be built: 'packages.find.where' of {where} is not supported.",
-                upstream=Mark(where),
-            )
-        )
-    if problems:
-        raise BuildError(problems)
+        refused.append("packages.find.where")
+    if refused:
+        message = "The wheel cannot be built: '{}' of {} is not supported."
+        raise BuildError(Problem("G008", message.format(key, where), upstream=Mark(where)) for key in refused)

@@ -1,14 +1,14 @@
-"""The metadata of a wheel: METADATA, entry_points.txt, WHEEL, licences, and `_version.py`."""
+"""What a wheel says of itself: METADATA, entry_points.txt, WHEEL, licences, and `_version.py`."""
 
 from __future__ import annotations
 
 import fnmatch
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from builder.adapter import GENERATOR
-from builder.emit.about import About
 from builder.errors import Mark, fail
 from builder.manifest.model import Project
 from builder.tree import EXECUTABLE, FILE, Snapshot
@@ -45,6 +45,58 @@ __commit_id__ = commit_id = {commit!r}
 """
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """A distribution in words. `left_out`: what it decides against, as (batch, reason).
+
+    Nothing of it depends on how the upstream was named, so that a branch gives the wheel of its commit.
+    """
+
+    name: str
+    repository: str
+    version: str  # of the distribution
+    commit: str | None
+    upstream_tree: str
+    tree: str
+    scope: str
+    without: Sequence[str]
+    left_out: Sequence[tuple[str, str]]
+    listing: str | None  # a module of the wheel that lists what left
+
+    def summary(self, upstream: str) -> str:
+        """One line; `upstream` is the summary of upstream's project."""
+        text = f"{self.name}, a distribution with a part of upstream (tree {self.tree[:12]})"
+        return " ".join((f"{text}: {upstream}" if upstream else text).split())
+
+    def readme(self, project: str) -> str:
+        """Markdown; `project` is the name that upstream and the wheel have."""
+        scope = self.scope + (f", without {', '.join(self.without)}" if self.without else "")
+        rows = [
+            ("version", self.version),
+            ("upstream", self.repository),
+            ("upstream commit", self.commit or "none: a release"),
+            ("upstream tree", self.upstream_tree),
+            ("tree of this distribution", self.tree),
+            ("scope", scope),
+        ]
+        parts = [
+            f"# {self.name}\n",
+            f"This wheel has the name `{project}` and contains a part of it. It installs in place of "
+            f"upstream's wheel, and `pip uninstall {project}` removes it. Under the conditions that it was "
+            "built for, what it contains behaves as upstream's.\n",
+            "| | |\n| --- | --- |\n" + "".join(f"| {name} | `{value}` |\n" for name, value in rows),
+        ]
+        if self.left_out:
+            parts.append("## What it leaves out\n")
+            parts.append("".join(f"- **{batch}**: {' '.join(why.split())}\n" for batch, why in self.left_out))
+        if self.listing:
+            parts.append(
+                f"`python -m {self.listing}` lists the options, values and models that left, and how to "
+                "bring each back.\n"
+            )
+        return "\n".join(parts)
+
+
 def distribution_version(upstream: str, label: str) -> str:
     """Upstream's version with our label as the local part (`0.5.8` and `deepseek`: `0.5.8+deepseek`).
 
@@ -69,18 +121,12 @@ def version_module(version: str, commit: str | None) -> bytes:
     parsed = Version(version)
     parts: list[int | str] = [f"{parsed.epoch}!"] if parsed.epoch else []
     parts += parsed.release
-    if parsed.pre is not None:
-        parts.append(f"{parsed.pre[0]}{parsed.pre[1]}")
-    if parsed.post is not None:
-        parts.append(f"post{parsed.post}")
-    if parsed.dev is not None:
-        parts.append(f"dev{parsed.dev}")
-    if parsed.local is not None:
-        parts.append(parsed.local)
+    pre = "".join(map(str, parsed.pre or ()))
+    post = "" if parsed.post is None else f"post{parsed.post}"
+    dev = "" if parsed.dev is None else f"dev{parsed.dev}"
+    parts += filter(None, (pre, post, dev, parsed.local))
     short = f"g{commit[:9]}" if commit else None
-    text = _VERSION.format(
-        generator=GENERATOR, version=str(parsed), parts=tuple(parts), commit=short
-    )  # fmt: skip
+    text = _VERSION.format(generator=GENERATOR, version=str(parsed), parts=tuple(parts), commit=short)
     return text.replace("'", '"').encode()
 
 

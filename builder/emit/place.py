@@ -1,14 +1,17 @@
-"""The place of an output folder: the builder's names beside it, and why it cannot be written."""
+"""The place of an output folder: the builder's names beside it, why it cannot be written, and the exchange
+of two folders."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shlex
 import shutil
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +21,12 @@ from builder.errors import fail
 #: what the probe writes (bytes): a file system without room for one block has room for no output
 _BLOCK = 4096
 _REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: renameat2 of Linux and renamex_np of macOS have the same flag for an exchange
+_AT_FDCWD, _EXCHANGE = -100, 2
+_UNABLE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
+
+Exchange = Callable[[bytes, bytes], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,26 @@ def no_parent(path: Path, parent: bytes, what: str, remedy: str) -> Exception:
     return fail("E002", f"The folder '{where}' does not exist.", hint=f"mkdir -p {shlex.quote(where)}")
 
 
+def write_whole(
+    path: Path, data: bytes, shown: str = "", hint: str | None = None, make_folder: bool = False
+) -> None:
+    """Write one file, in place of what has its name, whole or not at all. Raises BuildError (E002).
+
+    `shown`: the file in the message, by default its name.
+    """
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        if make_folder:
+            path.parent.mkdir(exist_ok=True)
+        beside.write_bytes(data)
+        os.replace(beside, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        message = f"{shown or path.name} cannot be written: {error.strerror or error}."
+        raise fail("E002", message, hint=hint) from None
+
+
 def probe(place: Place) -> None:
     """Try what writing an output takes: a folder beside it with a file of one block, both removed again.
 
@@ -124,11 +152,31 @@ def is_mount_point(folder: bytes) -> bool:
     """Whether something is mounted at this path; on Linux also when it is of the same file system."""
     if os.path.ismount(folder):
         return True
-    return any(folder == mounted for mounted in _mounted())
-
-
-def _mounted() -> Iterator[bytes]:
     with contextlib.suppress(OSError), open("/proc/self/mountinfo", "rb") as rows:
-        for row in rows:
-            # spaces and the like are octal escapes there
-            yield _ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), row.split(b" ")[4])
+        # spaces and the like are octal escapes there
+        return any(
+            folder == _ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), row.split(b" ")[4])
+            for row in rows
+        )
+    return False
+
+
+def exchange(one: bytes, other: bytes) -> bool:
+    """Swap two folders of one file system atomically; False when system or file system cannot.
+
+    Raises OSError when the exchange is supported but fails.
+    """
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        if sys.platform == "darwin":
+            status = libc.renamex_np(one, other, _EXCHANGE)
+        else:
+            status = libc.renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _EXCHANGE)
+    except AttributeError:
+        return False
+    number = ctypes.get_errno()
+    if status and number not in _UNABLE:
+        raise OSError(number, os.strerror(number), os.fsdecode(one), None, os.fsdecode(other))
+    return not status

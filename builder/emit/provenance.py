@@ -1,6 +1,5 @@
-"""The provenance of a build: an unsigned in-toto statement (v1) with SLSA provenance (v1).
-
-It holds only digests: no time, no invocation id, no path of the machine.
+"""The digests of a build: SHA256SUMS, and its provenance, an unsigned in-toto statement (v1) with SLSA
+provenance (v1). No time, no invocation id, no path of the machine.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from builder.adapter import GENERATOR
 from builder.emit.build_json import Build
 from builder.manifest.model import Upstream
 
-NAME = "provenance.intoto.json"
+SUMS = "SHA256SUMS"
 BUILD_TYPE = f"urn:{GENERATOR}:dist:1"
 
 
@@ -80,3 +79,9 @@ def _upstream(build: Build, stated: Upstream) -> dict[str, Any]:
     if upstream.commit:
         digest["gitCommit"] = upstream.commit
     return {"uri": f"git+{stated.repository}", "digest": digest}
+
+
+def sha256sums(files: Mapping[str, bytes]) -> bytes:
+    """One line a file, sorted by name, as `sha256sum -c` reads it. tree/ has none: its tree id covers it."""
+    rows = (f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items()))
+    return "".join(rows).encode()

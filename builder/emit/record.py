@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from builder.errors import fail
+from builder.emit.place import write_whole
 
 FOLDER = "records"
 
@@ -56,11 +55,5 @@ def write(root: Path, pin: str, record: RecordedCut, before: str) -> str:
     text = json.dumps(asdict(record), separators=(",", ":"), sort_keys=True)
     data = lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
     path = path_of(root, pin)
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(exist_ok=True)
-        beside.write_bytes(data)
-        os.replace(beside, path)
-    except OSError as error:
-        raise fail("E002", f"{path.name} cannot be written: {error.strerror or error}.") from None
+    write_whole(path, data, make_folder=True)
     return hashlib.sha256(data).hexdigest()

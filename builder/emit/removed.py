@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from builder.emit.figures import CODE, EXTENSIONS, TEXT, BatchFigures, batch_figures, verdict_counts
@@ -23,11 +23,8 @@ def removed_md(
 
     `lost`: what users select by name and each batch removes, as titles with names (`lost_names`).
     """
-    figures = [
-        f
-        for f in batch_figures(rows, list(whys))
-        if f.files_removed or f.files_edited or f.files_added or f.id in lost
-    ]
+    every = batch_figures(rows, list(whys))
+    figures = [f for f in every if f.files_removed or f.files_edited or f.files_added or f.id in lost]
     counts = verdict_counts(rows)
     code = lines[CODE]
     share = f" ({100 * code['after'] / code['before']:.1f}% stay)" if code["before"] else ""
@@ -66,9 +63,8 @@ def removed_md(
 
 
 def _section(
-    figures: BatchFigures, why: str, rows: Iterable[Row], lost: Sequence[tuple[str, Sequence[str]]]
+    figures: BatchFigures, why: str, rows: Sequence[Row], lost: Sequence[tuple[str, Sequence[str]]]
 ) -> str:
-    rows = list(rows)
     removed_lines = {k: v for k, v in figures.removed_by_extension.items() if v and k not in (CODE, TEXT)}
     out = [f"## {figures.id}\n"]
     if why:
@@ -91,16 +87,14 @@ def _section(
         out.append("")
     out += [f"{title}: {', '.join(map(_code, names))}.\n" for title, names in lost]
     edited = sorted((r for r in rows if r.verdict == "edited"), key=lambda r: (-r.lost, r.path))
-    if edited:
-        named = ", ".join(f"{_code(r.path)} ({_signed(-r.lost)})" for r in edited[:_TOP])
-        more = f" and {_n(len(edited) - _TOP)} more" if len(edited) > _TOP else ""
-        out.append(f"Edited: {named}{more}.\n")
-    added = [r for r in rows if r.verdict == "added"]
-    if added:
-        named = ", ".join(_code(r.path) for r in added[:_TOP])
-        more = f" and {_n(len(added) - _TOP)} more" if len(added) > _TOP else ""
-        out.append(f"Added: {named}{more}.\n")
+    out += _listed("Edited", [f"{_code(r.path)} ({-r.lost:+,})" for r in edited])
+    out += _listed("Added", [_code(r.path) for r in rows if r.verdict == "added"])
     return "\n".join(out)
+
+
+def _listed(title: str, names: Sequence[str]) -> list[str]:
+    more = f" and {_n(len(names) - _TOP)} more" if len(names) > _TOP else ""
+    return [f"{title}: {', '.join(names[:_TOP])}{more}.\n"] if names else []
 
 
 def _folders(rows: Sequence[Row]) -> list[tuple[str, int, int]]:
@@ -136,10 +130,6 @@ def _code(path: str) -> str:
 
 def _files(number: int) -> str:
     return f"{_n(number)} file" + ("" if number == 1 else "s")
-
-
-def _signed(number: int) -> str:
-    return f"{number:+,}"
 
 
 def _n(number: int) -> str:

@@ -44,15 +44,19 @@ def sbom(
         exact = re.fullmatch(r"==([^*,]+)", str(requirement.specifier))
         purl = f"pkg:pypi/{name_of}" + (f"@{exact[1]}" if exact else "")
         part: dict[str, Any] = {"type": "library", "bom-ref": purl, "name": name_of, "purl": purl}
-        if exact:
-            part["version"] = exact[1]
-        part["scope"] = (
-            "optional" if requirement.marker and "extra" in str(requirement.marker) else "required"
-        )
+        part |= {"version": exact[1]} if exact else {}
+        part["scope"] = "optional" if "extra" in str(requirement.marker or "") else "required"
         known = parts.get(purl)
         if known is None or known["scope"] == "optional":
             parts[purl] = part
     own = f"pkg:pypi/{canonicalize_name(name)}@{version.replace('+', '%2B')}"
+    ancestor = {
+        "type": "library",
+        "bom-ref": f"upstream:{upstream_tree}",
+        "name": name,
+        "externalReferences": [{"type": "vcs", "url": upstream}],
+        "properties": [{"name": "git:tree", "value": upstream_tree}],
+    }
     document = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
@@ -67,17 +71,7 @@ def sbom(
                 "version": version,
                 "purl": own,
                 **({"licenses": [{"license": {"id": license_id}}]} if license_id else {}),
-                "pedigree": {
-                    "ancestors": [
-                        {
-                            "type": "library",
-                            "bom-ref": f"upstream:{upstream_tree}",
-                            "name": name,
-                            "externalReferences": [{"type": "vcs", "url": upstream}],
-                            "properties": [{"name": "git:tree", "value": upstream_tree}],
-                        }
-                    ]
-                },
+                "pedigree": {"ancestors": [ancestor]},
                 "properties": [{"name": "git:tree", "value": output_tree}],
             }
         },

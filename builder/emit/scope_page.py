@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from builder.emit import switch_figures
 from builder.emit.lock import Lock
-from builder.emit.switch_figures import Figures
+from builder.emit.switch_figures import Figures, Measured, Switched
 from builder.errors import CODES
 from builder.manifest.model import DEFAULT_SCOPE, Item, Kept, Manifest
 from builder.manifest.named_scopes import choose
@@ -49,6 +48,10 @@ _TITLES = {
     "guarantees": "Guarantees",
 }
 _ROWS = ("item", "decision", "rules", "evidence")
+_PIN = (
+    *("pin", "lines of code", "files", "wheel", "flags", "routes", "variables", "registry entries"),
+    "translation units",
+)
 
 
 def scope_page(manifest: Manifest, locks: Mapping[str, Lock], measured: Figures | None = None) -> str:
@@ -105,11 +108,7 @@ class _Page:
     def proven(self) -> Iterator[str]:
         """The whole, pin by pin."""
         yield "## Proven pins\n"
-        heads = (
-            *("pin", "lines of code", "files", "wheel", "flags", "routes", "variables", "registry entries"),
-            "translation units",
-        )
-        yield _table(heads, [self._pin(pin) for pin in self.figures])
+        yield _table(_PIN, [self._pin(pin) for pin in self.figures])
         yield (
             "Both sides are counted alike: upstream's, and what is left. A pattern over a fetched\n"
             "repository stands for translation units that cannot be counted without it.\n"
@@ -158,11 +157,9 @@ class _Page:
             lines = self.figures.get(pin, {}).get("lines", {}).get("after")
             proven = f"{pin} has {lines:,}" if lines is not None else f"{pin} is not proven"
             yield f"G007, at most {most:,} lines of code: {proven}"
-        yield from (
-            f"{code}, in every build: no case of \u201c{CODES[code][1].rstrip('.')}\u201d"
-            for code in item.gates
-        )
-        yield from (_test(test) for test in item.tests)
+        for code in item.gates:
+            yield f"{code}, in every build: no case of \u201c{CODES[code][1].rstrip('.')}\u201d"
+        yield from map(_test, item.tests)
 
     def batches(self) -> Iterator[Sequence[str]]:
         for batch in self.manifest.batches:
@@ -172,14 +169,11 @@ class _Page:
                     *self._took((batch.id,)),
                     *(f"G007, nowhere: {_code(t.pattern)}" for t in absent),
                 ]
-                also = [f"{i.id}" for i in self.manifest.scope if batch.id in i.batches]
+                also = [i.id for i in self.manifest.scope if batch.id in i.batches]
                 more = f" ({', '.join(also)})" if also else ""
-                yield (
-                    f'<a id="batch-{batch.id}"></a>{batch.id}{more}{_kind(batch)}',
-                    batch.why,
-                    _states(batch),
-                    _lines(sentences),
-                )
+                kind = "" if batch.kind == "feature" else f"<br>{batch.kind}"
+                title = f'<a id="batch-{batch.id}"></a>{batch.id}{more}{kind}'
+                yield title, batch.why, _states(batch), _lines(sentences)
 
     def _took(self, ids: Iterable[str]) -> Iterator[str]:
         """What batches did to each proven pin; an edited file counts for the batch of most of its lines."""
@@ -192,10 +186,8 @@ class _Page:
             sums = {key: sum(one[key] for one in figures) for key in ("removed", "edited", "added", "lines")}
             files = [f"{sums[key]:,} {key}" for key in ("removed", "edited", "added") if sums[key]]
             if files:
-                more = (
-                    f"{-sums['lines']:,} lines more" if sums["lines"] < 0 else f"{sums['lines']:,} lines less"
-                )
-                yield f"{prefix}{pin}: files {', '.join(files)}; {more}"
+                more = "more" if sums["lines"] < 0 else "less"
+                yield f"{prefix}{pin}: files {', '.join(files)}; {abs(sums['lines']):,} lines {more}"
 
     def texts(self) -> Iterator[str]:
         """The guarantees of absence with their exceptions."""
@@ -210,14 +202,8 @@ class _Page:
                 for e in text.exceptions
                 if e.path not in everywhere
             ]
-            rows.append(
-                (
-                    _code(text.pattern),
-                    _lines(map(_code, text.paths)),
-                    _lines(map(_batch, text.batches)),
-                    _lines(excuses),
-                )
-            )
+            paths, batches = _lines(map(_code, text.paths)), _lines(map(_batch, text.batches))
+            rows.append((_code(text.pattern), paths, batches, _lines(excuses)))
         yield "## What is searched for in every build\n"
         yield _table(("pattern", "in", "made to hold by", "exceptions"), rows)
         if everywhere:
@@ -227,24 +213,61 @@ class _Page:
 def _others(manifest: Manifest, measured: Figures) -> Iterator[str]:
     """What switching off each batch of the default scope gives, some pairs of them, and other models."""
     manifest = choose(manifest, DEFAULT_SCOPE)
+    order = [batch.id for batch in manifest.batches]
+    heads, rows = _tried(manifest, measured.batches)
     yield "## Switching a batch off\n"
     yield _SWITCHES
-    heads, *rows = switch_figures.batch_rows(manifest, measured.batches)
-    yield _table(heads, rows)
+    body = []
+    for batch in manifest.batches:
+        if batch.id != BASE:
+            needs = [name for name, _ in batch.needs]
+            takes = [one.id for one in manifest.batches if batch.id in dict(one.follows)]
+            cells = map(_cell, rows.get(batch.id, [None] * len(heads)))
+            body.append((_batch(batch.id), batch.kind, _batches(needs), _batches(takes), *cells))
+    yield _table(("batch", "kind", "needs off", "takes along", *heads), body)
     if measured.pairs:
+        heads, rows = _tried(manifest, measured.pairs)
+        body = []
+        for name, builds in rows.items():
+            off = {batch for one in builds if one for batch in one.off}
+            also = [batch for batch in order if batch in off - set(name.split("+"))]
+            body.append((_batches(name.split("+")), _batches(also), *map(_cell, builds)))
         yield "## Switching two batches off\n"
         yield _PAIRS
-        heads, *rows = switch_figures.pair_rows(manifest, measured.pairs)
-        yield _table(heads, rows)
+        yield _table(("pair", "off with it", *heads), body)
     if measured.models:
+        heads, rows = _tried(manifest, measured.models)
         yield "## Keeping other models\n"
         yield _MODELS
-        heads, *rows = switch_figures.model_rows(manifest, measured.models)
-        yield _table(heads, rows)
+        yield _table(
+            ("models", *heads),
+            [
+                (", ".join(f"`{model}`" for model in name.split("+")), *map(_cell_with_off, builds))
+                for name, builds in rows.items()
+            ],
+        )
 
 
-def _kind(batch: Batch) -> str:
-    return "" if batch.kind == "feature" else f"<br>{batch.kind}"
+def _tried(
+    manifest: Manifest, measured: Measured
+) -> tuple[Sequence[str], Mapping[str, Sequence[Switched | None]]]:
+    """The pins at which something was tried, and what was tried -> what each of these pins gave."""
+    pins = [pin for pin in manifest.upstream.pins if pin in measured]
+    names = sorted({name for pin in pins for name in measured[pin]})
+    return pins, {name: [measured[pin].get(name) for pin in pins] for name in names}
+
+
+def _cell(one: Switched | None) -> str:
+    if one is None:
+        return "not tried"
+    if one.codes:
+        return "does not build: " + ", ".join(f"{code} ({n})" for code, n in sorted(one.codes.items()))
+    return f"builds, {one.lines:+,} lines" if one.lines else "builds, no line more"
+
+
+def _cell_with_off(one: Switched | None) -> str:
+    """With the batches that went off because one of the models stays."""
+    return _cell(one) + (f", {_batches(one.off)} off" if one and one.off and not one.codes else "")
 
 
 def _states(batch: Batch) -> str:
@@ -275,6 +298,10 @@ def _units(units: Mapping[str, Mapping[str, int]] | None) -> str:
 
 def _batch(name: str) -> str:
     return f"[{name}](#batch-{name})"
+
+
+def _batches(names: Iterable[str]) -> str:
+    return ", ".join(map(_batch, names))
 
 
 def _test(test: str) -> str:

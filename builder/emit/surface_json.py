@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from builder.analysis.surface_diff import Difference, Surfaces
-from builder.surface.model import KINDS, Expression, Item, Key, Surface, Value
+from builder.surface.model import KINDS, Expression, Item, Key, Value
 
 SCHEMA_VERSION = 1
 ROUTES, VARIABLES = "HTTP routes", "Environment variables"
@@ -38,8 +38,9 @@ def surface_json(surfaces: Surfaces) -> bytes:
 
 def as_counts(surfaces: Surfaces) -> dict[str, dict[str, int]]:
     """kind -> {before, after, lost, added, changed, unexplained}: things, not places."""
-    before, after = _counted(surfaces.before), _counted(surfaces.after)
-    changes = Counter((d.key.kind, d.change) for d in _once(surfaces.differences))
+    before, after = (Counter(key.kind for key in side) for side in (surfaces.before, surfaces.after))
+    once = {(d.key, d.change) for d in surfaces.differences}
+    changes = Counter((key.kind, change) for key, change in once)
     open_ = Counter(d.key.kind for d in surfaces.differences if not d.causes)
     return {
         kind: {
@@ -80,15 +81,6 @@ def _sort(key: Key, server: str) -> int | None:
     if key.kind == "flag":
         return 0 if key.group == server else 1
     return {"route": 2, "environment": 3}.get(key.kind)
-
-
-def _counted(surface: Surface) -> Counter[str]:
-    return Counter(key.kind for key in surface)
-
-
-def _once(differences: Iterable[Difference]) -> Iterable[Difference]:
-    """One difference for each thing that differs."""
-    return {(d.key, d.change): d for d in differences}.values()
 
 
 def _compact(value: object) -> str:

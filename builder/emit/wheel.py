@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from builder.emit.about import About
 from builder.emit.archive import EPOCH, Member, pack
 from builder.emit.members import read_pyproject, wheel_members
 from builder.emit.metadata import (
     PURE,
+    About,
     entry_points,
     licenses,
     metadata,
@@ -25,6 +25,7 @@ from builder.errors import Mark, fail
 from builder.manifest.model import Project
 from builder.tree import EXECUTABLE, Snapshot
 from builder.upstream.pyproject import TAGS, TOOL
+from builder.upstream.wheel_archive import Packed
 
 _COMPILED = re.compile(r"\.(?:so(?:\.\d+)*|pyd|dylib)$")
 
@@ -128,35 +129,21 @@ def _compressed(tags: Iterable[str]) -> str:
     return "-".join(".".join(sorted(set(part))) for part in zip(*(t.split("-") for t in tags), strict=True))
 
 
-def record(members: Mapping[str, Member], own: str) -> bytes:
-    """RECORD: path, sha256 and size of every member, and of itself only the path."""
-    return record_of(((p, _sha256(m.data), len(m.data)) for p, m in members.items()), own)
-
-
-def record_of(rows: Iterable[tuple[str, bytes, int]], own: str) -> bytes:
-    """RECORD of (path, sha256, size in bytes) in this order, with its own path last."""
+def record(members: Mapping[str, Member | Packed], own: str) -> bytes:
+    """RECORD: path, sha256 and size of every member in this order, and of itself only the path."""
     import csv
     import io
 
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    for path, sha256, size in rows:
-        digest = base64.urlsafe_b64encode(sha256).rstrip(b"=")
-        table.writerow((path, f"sha256={digest.decode()}", size))
+    for path, member in members.items():
+        digest = base64.urlsafe_b64encode(member.sha256).rstrip(b"=")
+        table.writerow((path, f"sha256={digest.decode()}", member.size))
     table.writerow((own, "", ""))
     return out.getvalue().encode()
 
 
-def content_digest(members: Mapping[str, Member]) -> str:
+def content_digest(members: Mapping[str, Member | Packed]) -> str:
     """sha256 over a sorted line per member: path, mode (octal), sha256. Independent of compression."""
-    return content_digest_of((p, m.mode, _sha256(m.data)) for p, m in members.items())
-
-
-def content_digest_of(rows: Iterable[tuple[str, int, bytes]]) -> str:
-    """The content digest of (path, mode, sha256) of every member."""
-    lines = sorted(f"{path}\t{mode:o}\t{sha256.hex()}\n" for path, mode, sha256 in rows)
+    lines = sorted(f"{path}\t{one.mode:o}\t{one.sha256.hex()}\n" for path, one in members.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _sha256(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()

@@ -17,14 +17,21 @@ from pathlib import Path
 
 from builder import progress
 from builder.emit import marker as marks
-from builder.emit.marker import INDEX, MARKER, Condition, Index, Marker
-from builder.emit.place import Place, followed, is_mount_point, place_of, probe, uninterrupted
-from builder.emit.swap import Exchange, exchange
+from builder.emit.marker import INDEX, MARKER, TREE, Index, Marker
+from builder.emit.place import (
+    Exchange,
+    Place,
+    exchange,
+    followed,
+    is_mount_point,
+    place_of,
+    probe,
+    uninterrupted,
+)
 from builder.errors import BuildError, Problem, fail
 from builder.manifest.paths import reserved_by_git
 from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, blob_id
 
-TREE = "tree"
 _LISTED = 20
 #: names of the stages passed to `checkpoint`, in order; `between` only where folders cannot be exchanged
 STAGES = ("locked", "staged", "half", "written", "between", "swapped", "cleaned")
@@ -153,11 +160,8 @@ def _locked(out: Path, place: Place, wait_s: float) -> Iterator[None]:
     except Timeout as error:
         if not os.path.lexists(path):
             probe(place)  # a lock that cannot be made looks like one that is taken
-        raise fail(
-            "E004",
-            f"Another builder has been writing to '{out}' for {wait_s:g} s.",
-            hint="wait for it, or choose another OUT",
-        ) from error
+        message = f"Another builder has been writing to '{out}' for {wait_s:g} s."
+        raise fail("E004", message, hint="wait for it, or choose another OUT") from error
     try:
         yield
     finally:
@@ -187,17 +191,9 @@ def _inspect(out: Path, place: Place) -> dict[str, tuple[Entry, marks.Stat]]:
         raise fail("E001", message, hint="move the folder away, or choose another OUT") from error
     if marker is None:
         names = ", ".join(there[:5]) + (", ..." if len(there) > 5 else "")
-        raise fail(
-            "E001",
-            f"'{out}' is not empty, and the builder did not write it (it holds {names}).",
-            hint="choose another OUT, or move the files away",
-        )
+        message = f"'{out}' is not empty, and the builder did not write it (it holds {names})."
+        raise fail("E001", message, hint="choose another OUT, or move the files away")
     condition = marks.condition(place.folder, marker)
-    _refuse(out, condition)
-    return {path: (marker.files[path], stat) for path, stat in condition.clean.items()}
-
-
-def _refuse(out: Path, condition: Condition) -> None:
     hint = f"move it away, or delete '{out}'; changes belong into overlays/"
     texts = [f"'{path}' in '{out}' was not written by the builder." for path in condition.foreign]
     texts += [f"'{path}' in '{out}' was edited after it was built." for path in condition.edited]
@@ -206,6 +202,7 @@ def _refuse(out: Path, condition: Condition) -> None:
         problems.append(Problem("E001", f"There are {len(texts) - _LISTED} more such files in '{out}'."))
     if problems:
         raise BuildError(problems)
+    return {path: (marker.files[path], stat) for path, stat in condition.clean.items()}
 
 
 def _printable(text: str) -> str:
@@ -281,8 +278,7 @@ def _file(path: bytes, mode: str, data: bytes) -> marks.Stat:
         os.symlink(data, path)
         return marks.stat_of(os.lstat(path))
     # EXCL: on a case-insensitive file system, colliding names are an error instead of a mix
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(path, flags, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         rest = memoryview(data)
         while rest:

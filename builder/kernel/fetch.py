@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -29,7 +28,7 @@ def fetch(project: str, version: str, machine: str, where: Path, offline: bool) 
                 got = download.wheel(project, version, temporary, PLATFORMS[machine])
             except download.PipError as error:
                 raise _unavailable(project, version, error.reason) from None
-            target = folder / "kernel" / _digest(got) / got.name
+            target = folder / "kernel" / cache.sha256_of(got) / got.name
             target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(got, target)
             return target
@@ -39,17 +38,9 @@ def _cached(folder: Path, project: str, version: str, machine: str) -> Path | No
     """A copy whose content still has the digest that its folder is named by."""
     name = project.replace("-", "_")
     for path in sorted((folder / "kernel").glob(f"*/{name}-{version}-*_{machine}.whl")):
-        if _digest(path) == path.parent.name:
+        if cache.sha256_of(path) == path.parent.name:
             return path
     return None
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 22):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def _unavailable(project: str, version: str, reason: str) -> BuildError:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.adapter import GENERATOR
 from builder.emit.archive import Member as Text
-from builder.emit.archive import Packed, deflate, join
-from builder.emit.wheel import content_digest_of, record_of
+from builder.emit.archive import deflate, join
+from builder.emit.wheel import content_digest, record
 from builder.errors import BuildError, fail
 from builder.kernel import modules, names
 from builder.kernel.plan import Plan, Source, plan
 from builder.manifest.model import Kernel
-from builder.upstream.wheel_archive import Archive, Member
+from builder.upstream.wheel_archive import Archive, Packed
 
 #: in dist-info: what was done to the wheel (the licence asks that changes be stated)
 NOTICE = "MODIFICATIONS.json"
@@ -91,20 +90,19 @@ def repack(
     )
     texts = _about(wheel, new, decided, origin, removed)
     rows = [
-        *(_kept(m, _moved(p, wheel.stem, stem)) for p, m in kept.items() if p not in texts),
+        *(replace(m, path=_moved(p, wheel.stem, stem)) for p, m in kept.items() if p not in texts),
         *(deflate(_moved(p, wheel.stem, stem), Text(t, _executable(wheel, p))) for p, t in texts.items()),
     ]
-    info, digests = f"{stem}.dist-info", _digests(rows, kept, texts, wheel.stem, stem)
+    info = f"{stem}.dist-info"
     rows.sort(key=lambda row: (row.path.startswith(f"{info}/"), row.path))
-    table = record_of(((row.path, digests[row.path], row.size) for row in rows), f"{info}/RECORD")
+    table = record({row.path: row for row in rows}, f"{info}/RECORD")
     rows.append(deflate(f"{info}/RECORD", Text(table)))
-    digests[f"{info}/RECORD"] = hashlib.sha256(table).digest()
     return Repacked(
         name=str(new),
         origin=origin,
         plan=decided,
         packed=tuple(rows),
-        content_sha256=content_digest_of((row.path, row.mode, digests[row.path]) for row in rows),
+        content_sha256=content_digest({row.path: row for row in rows}),
         removed=removed,
         unpacked=(sum(m.size for m in wheel.members.values()), sum(row.size for row in rows)),
         files=(len(wheel.members), len(rows)),
@@ -151,10 +149,6 @@ def _same(wheel: Archive, name: names.WheelName) -> None:
         )
 
 
-def _kept(member: Member, path: str) -> Packed:
-    return Packed(path, member.mode, member.method, member.stream, member.crc, member.size)
-
-
 def _moved(path: str, old: str, new: str) -> str:
     """The path with dist-info and data folders under the new version's name."""
     for kind in (".dist-info/", ".data/"):
@@ -167,14 +161,7 @@ def _executable(wheel: Archive, path: str) -> bool:
     return path in wheel.members and wheel.members[path].executable
 
 
-def _digests(
-    rows: Sequence[Packed], kept: Mapping[str, Member], texts: Mapping[str, bytes], old: str, new: str
-) -> dict[str, bytes]:
-    digests = {_moved(path, old, new): member.sha256 for path, member in kept.items()}
-    return digests | {_moved(p, old, new): hashlib.sha256(text).digest() for p, text in texts.items()}
-
-
-def _code(members: Mapping[str, Member], changed: Mapping[str, bytes]) -> dict[str, bytes]:
+def _code(members: Mapping[str, Packed], changed: Mapping[str, bytes]) -> dict[str, bytes]:
     """Python files with their content, shared objects without."""
     contents = {p: m.data() if p.endswith(".py") else b"" for p, m in members.items() if p not in changed}
     return {p: d for p, d in (contents | dict(changed)).items() if p.endswith((".py", ".so", ".pyd"))}

@@ -9,12 +9,11 @@ from typing import Any
 
 from builder import __version__
 from builder.analysis.projects import projects
-from builder.emit import build_json, checksums, figures, ledger, lock, removed, removed_features, report_html
-from builder.emit.about import About
+from builder.emit import build_json, figures, ledger, lock, removed, removed_features, report_html
 from builder.emit.diff import upstream_diff
 from builder.emit.members import read_pyproject
-from builder.emit.metadata import distribution_version, metadata
-from builder.emit.provenance import provenance
+from builder.emit.metadata import About, distribution_version, metadata
+from builder.emit.provenance import SUMS, provenance, sha256sums
 from builder.emit.sbom import license_of, requirements, sbom, with_extra
 from builder.emit.surface_json import as_counts, lost_names, surface_json
 from builder.emit.wheel import Wheel, build_wheel
@@ -133,7 +132,7 @@ def assemble(
         **({wheel.name: wheel.data} if wheel else {}),
     }
     files[PROVENANCE] = provenance(build, _materials(manifest), manifest.upstream, files, own_digest())
-    files[checksums.NAME] = checksums.sha256sums(files)
+    files[SUMS] = sha256sums(files)
     proof = _proof(build, wheel)
     return Output(cut.output, files, key(upstream, manifest, without, tools)), proof
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from builder.analysis.projects import projects
 from builder.emit.ledger import Row
-from builder.emit.previous import Previous
+from builder.emit.marker import Previous
 from builder.manifest.model import Manifest
 from builder.pipeline.cut import Cut
 from builder.surface.model import Key

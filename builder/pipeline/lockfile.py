@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from builder.emit import lock
 from builder.emit import record as records
+from builder.emit.place import write_whole
 from builder.emit.record import RecordedCut
 from builder.errors import Mark, fail
 from builder.manifest.model import DEFAULT_SCOPE
@@ -44,7 +44,6 @@ def record(
     if without:
         return f"{lock.NAME} is left alone: a build without {', '.join(without)} proves no pin."
     path = root / lock.NAME
-    beside = path.with_name(f".{path.name}.new")
     before = _bytes(root)
     anew = before is not None and lock.is_older(before)
     locks = {} if anew else _read(before)
@@ -56,11 +55,7 @@ def record(
         earlier = locks.get(scope, {}).get(pin)
         proof = replace(proof, record=records.write(root, pin, cut, earlier.record if earlier else ""))
     text = lock.to_bytes({**locks, scope: lock.update(locks.get(scope, {}), pin, proof)})
-    try:
-        beside.write_bytes(text)
-        os.replace(beside, path)
-    except OSError as error:
-        raise fail("E002", f"{lock.NAME} cannot be written: {error.strerror or error}.") from None
+    write_whole(path, text)
     more = "; it was of an older version, and holds no other pin now" if anew else ""
     place = f" in the scope {scope}" if scope != DEFAULT_SCOPE else ""
     return f"{lock.NAME} records '{pin}'{place}{more}."

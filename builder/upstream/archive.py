@@ -13,10 +13,11 @@ So the blobs equal those of git, but for what the release process itself changes
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -24,7 +25,7 @@ from builder.adapter import GENERATOR
 from builder.manifest.model import Project
 from builder.manifest.paths import reserved_by_git
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, Tree, blob_id
-from builder.upstream.commits import project_table
+from builder.upstream.commits import project_table, value_at
 
 #: Committer time of every release: 1980-01-01 00:00 UTC, the first that a zip file can hold. The archive
 #: has times of its own, but they are those of the machine that packed it.
@@ -54,32 +55,38 @@ class Imported:
     commit: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    mode: str
-    data: bytes
+#: path -> mode and content
+Files = Mapping[str, tuple[str, bytes]]
 
 
 def read(data: bytes, project: Project, version: str, sha256: str) -> Imported:
     """An sdist as a tree with blobs, and the commit id computed for it. Raises ArchiveError."""
     members = _members(_unpack(data), project.name, version)
-    entries: dict[str, Entry] = {}
-    contents: dict[str, bytes] = {}
     generated = _generated(members)
-    for path, member in members.items():
-        if path not in generated:
-            blob = blob_id(member.data)
-            contents[blob] = member.data
-            entries[path if path in _FROM_ROOT else f"{project.prefix}{path}"] = Entry(member.mode, blob)
-    tree = Tree(entries)
-    return Imported(tree, contents, commit_id(tree.id, project.name, version, sha256))
+    files = {
+        path if path in _FROM_ROOT else f"{project.prefix}{path}": member
+        for path, member in members.items()
+        if path not in generated
+    }
+    return imported(files, project.name, version, sha256, "source distribution")
 
 
-def commit_id(tree: str, project: str, version: str, sha256: str, form: str = "source distribution") -> str:
-    """The id of the commit, without parents, that holds this release; the same on every machine.
+def imported(files: Files, project: str, version: str, sha256: str, form: str) -> Imported:
+    """The files of a release as a tree. `form`: what the archive with this digest is."""
+    blobs = {path: blob_id(data) for path, (_, data) in files.items()}
+    tree = Tree({path: Entry(mode, blobs[path]) for path, (mode, _) in files.items()})
+    contents = {blobs[path]: data for path, (_, data) in files.items()}
+    return Imported(tree, contents, _commit_id(tree.id, project, version, sha256, form))
 
-    `form`: what the archive with this digest is.
-    """
+
+def clashes(paths: Collection[str]) -> list[str]:
+    """The reasons why these files cannot be in one tree."""
+    folders = {path[:at] for path in paths for at, char in enumerate(path) if char == "/"}
+    return [f"member {path!r} is a file and a folder" for path in sorted(folders & set(paths))]
+
+
+def _commit_id(tree: str, project: str, version: str, sha256: str, form: str) -> str:
+    """The id of the commit, without parents, that holds this release; the same on every machine."""
     stamp = f"{_AUTHOR} {SDIST_TIME} +0000"
     message = f"{project} {version}\n\nThe {form} with sha256 {sha256}.\n"
     body = f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{message}".encode()
@@ -101,13 +108,12 @@ def _unpack(data: bytes) -> bytes:
     return raw
 
 
-def _members(raw: bytes, name: str, version: str) -> dict[str, _Member]:
-    """Path below the root -> member; only plain files and links that stay inside."""
-    members: dict[str, _Member] = {}
+def _members(raw: bytes, name: str, version: str) -> dict[str, tuple[str, bytes]]:
+    """Path below the root -> mode and content; only plain files and links that stay inside."""
+    members: dict[str, tuple[str, bytes]] = {}
     hard: dict[str, str] = {}
     reasons: list[str] = []
     infos: list[tarfile.TarInfo] = []
-    root = f"{name}-{version}"
     try:
         with tarfile.open(fileobj=BytesIO(raw), mode="r:") as archive:
             for info in archive:
@@ -118,8 +124,11 @@ def _members(raw: bytes, name: str, version: str) -> dict[str, _Member]:
             for info in infos:
                 path, why = _inside(info.name, root)
                 if why is None and not info.isdir():
-                    seen = path in members or path in hard
-                    why = "occurs twice" if seen else _take(raw, info, path, root, members, hard)
+                    why = "occurs twice" if path in members or path in hard else _fault(info, path, root, raw)
+                    if why is None and info.islnk():
+                        hard[path] = _inside(info.linkname, root)[0]
+                    elif why is None:
+                        members[path] = _content(info, raw)
                 if why is not None:
                     reasons.append(f"member {info.name[:200]!r} {why}")
             # tarfile takes a header that it cannot read for the end
@@ -132,8 +141,7 @@ def _members(raw: bytes, name: str, version: str) -> dict[str, _Member]:
             members[path] = members[target]
         else:
             reasons.append(f"member {path!r} is a hard link to {target!r}, which is no file of the archive")
-    folders = {path[:i] for path in members for i, char in enumerate(path) if char == "/"}
-    reasons += [f"member {path!r} is a file and a folder" for path in sorted(folders & members.keys())]
+    reasons += clashes(members)
     if not members and not reasons:
         reasons.append(f"it has no files below {root}/")
     if reasons:
@@ -144,17 +152,15 @@ def _members(raw: bytes, name: str, version: str) -> dict[str, _Member]:
 def _root(names: Iterable[str], project: str, version: str) -> str:
     """The folder in which everything should be: the one that is called like the release, or else the only
     one; the usual name where there is none."""
+    from packaging.utils import canonicalize_name
+
     tops = dict.fromkeys(name.split("/")[0] for name in names)
     usual = f"{project}-{version}"
-    alike = [top for top in tops if _spelling(top) == _spelling(usual)]
+    alike = [top for top in tops if canonicalize_name(top) == canonicalize_name(usual)]
     only = [top for top in tops if top.strip(".")]
     if usual in tops or not (alike or len(only) == len(tops) == 1):
         return usual
     return (alike or only)[0]
-
-
-def _spelling(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
@@ -175,70 +181,48 @@ def _inside(name: str, root: str) -> tuple[str, str | None]:
     return rest, None
 
 
-def _take(
-    raw: bytes,
-    info: tarfile.TarInfo,
-    path: str,
-    root: str,
-    members: dict[str, _Member],
-    hard: dict[str, str],
-) -> str | None:
-    """Adds one member that is no folder; returns what is wrong with it."""
+def _fault(info: tarfile.TarInfo, path: str, root: str, raw: bytes) -> str | None:
+    """What is wrong with a member that is no folder."""
     if not path:
         return "is no folder"
     if info.sparse is not None:
         return "has holes"
     if info.type in (tarfile.REGTYPE, tarfile.AREGTYPE):
-        data = raw[info.offset_data : info.offset_data + info.size]
-        if len(data) != info.size:
-            return "is cut off"
-        members[path] = _Member(EXECUTABLE if info.mode & 0o100 else FILE, data)
-        return None
-    if info.type == tarfile.SYMTYPE:
-        if not _stays(path, info.linkname):
-            return f"is a link out of the tree, to {info.linkname[:200]!r}"
-        members[path] = _Member(SYMLINK, info.linkname.encode("utf-8", "surrogateescape"))
-        return None
-    if info.type == tarfile.LNKTYPE:
-        target, why = _inside(info.linkname, root)
-        if why is not None or not target:
-            return f"is a hard link out of the tree, to {info.linkname[:200]!r}"
-        hard[path] = target
-        return None
+        return None if 0 <= info.size <= len(raw) - info.offset_data else "is cut off"
+    target = info.linkname
+    if info.issym():
+        return None if _stays(path, target) else f"is a link out of the tree, to {target[:200]!r}"
+    if info.islnk():
+        below, why = _inside(target, root)
+        return None if below and why is None else f"is a hard link out of the tree, to {target[:200]!r}"
     return "is neither a file, nor a folder, nor a link"
+
+
+def _content(info: tarfile.TarInfo, raw: bytes) -> tuple[str, bytes]:
+    if info.issym():
+        return SYMLINK, info.linkname.encode("utf-8", "surrogateescape")
+    data = raw[info.offset_data : info.offset_data + info.size]
+    return EXECUTABLE if info.mode & 0o100 else FILE, data
 
 
 def _stays(path: str, target: str) -> bool:
     if not target or target.startswith("/") or "\0" in target:
         return False
-    depth = path.count("/")
-    for part in target.split("/"):
-        depth += -1 if part == ".." else 0 if part in ("", ".") else 1
-        if depth < 0:
-            return False
-    return True
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return place.split("/")[0] != ".."
 
 
-def _generated(members: Mapping[str, _Member]) -> set[str]:
+def _generated(members: Files) -> set[str]:
     """The files that the build made: they are in the archive and not in git."""
     eggs = tuple(path.removesuffix("PKG-INFO") for path in members if path.endswith(".egg-info/PKG-INFO"))
     drop = {"PKG-INFO"} | {p for p in members if p.split("/")[0].endswith(".egg-info") or p.startswith(eggs)}
-    if "setup.cfg" in members and members["setup.cfg"].data == _SETUPTOOLS_CFG:
+    if "setup.cfg" in members and members["setup.cfg"][1] == _SETUPTOOLS_CFG:
         drop.add("setup.cfg")
-    drop.add(_version_file(members))
+    if "pyproject.toml" in members:
+        table = project_table(members["pyproject.toml"][1])
+        drop.add(str(value_at(table, "tool", "setuptools_scm", "version_file") or ""))
     for path in members:
         stem = re.fullmatch(r"(.*)_pb2(?:_grpc)?\.pyi?", path)
         if stem and f"{stem.group(1)}.proto" in members:
             drop.add(path)
     return drop
-
-
-def _version_file(members: Mapping[str, _Member]) -> str:
-    if "pyproject.toml" in members:
-        try:
-            name = project_table(members["pyproject.toml"].data)["tool"]["setuptools_scm"]["version_file"]
-        except (KeyError, TypeError):
-            return ""
-        if isinstance(name, str):
-            return name
-    return ""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
@@ -53,10 +54,11 @@ def writing(cache: Path) -> Iterator[Path]:
             pass
     except OSError as error:
         if error.errno not in _READ_ONLY:
-            raise fail(
-                "E002", f"The cache {cache} cannot be used: {error.strerror or error}.", hint=_HINT
-            ) from None
-        yield _temporary()
+            message = f"The cache {cache} cannot be used: {error.strerror or error}."
+            raise fail("E002", message, hint=_HINT) from None
+        temporary = Path(tempfile.mkdtemp(prefix=f"{PROGRAM}-"))
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        yield temporary
         return
 
     from filelock import FileLock, Timeout
@@ -71,9 +73,8 @@ def writing(cache: Path) -> Iterator[Path]:
         shutil.rmtree(cache / "tmp", ignore_errors=True)
         yield cache
     except OSError as error:
-        raise fail(
-            "E002", f"The cache {cache} cannot be written: {error.strerror or error}.", hint=_HINT
-        ) from None
+        message = f"The cache {cache} cannot be written: {error.strerror or error}."
+        raise fail("E002", message, hint=_HINT) from None
     finally:
         lock.release()
 
@@ -92,6 +93,15 @@ def scratch(folder: Path) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def sha256_of(path: Path) -> str:
+    """The digest of a file of any size, in hex. Raises OSError."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 22):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
 def store(folder: Path, name: str, data: bytes) -> Path:
     """Writes `folder/name` whole or not at all; only inside `writing`. Raises OSError."""
     target = folder / name
@@ -104,9 +114,3 @@ def store(folder: Path, name: str, data: bytes) -> Path:
             os.fsync(file.fileno())
         os.replace(part, target)
     return target
-
-
-def _temporary() -> Path:
-    path = Path(tempfile.mkdtemp(prefix=f"{PROGRAM}-"))
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
-    return path

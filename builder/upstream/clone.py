@@ -82,31 +82,21 @@ def discard(cache: Path) -> None:
 
 def _look_up(repository: str, wanted: Wanted, near: Iterable[str]) -> CommitMatch:
     exact = wanted.value.startswith("refs/") or wanted.value == "HEAD"
-    ask = (
-        ["--", repository, wanted.value, f"{wanted.value}^{{}}"]
-        if exact
-        else ["--heads", "--tags", "--", repository]
-    )
+    ask = ["--heads", "--tags", "--", repository]
+    if exact:
+        ask = ["--", repository, wanted.value, f"{wanted.value}^{{}}"]
     out = git.run(None, "ls-remote", "--quiet", *ask, protocols=git.REMOTE_PROTOCOLS, timeout=LIST_TIMEOUT)
-    refs = dict(
-        line.split("\t")[::-1] for line in out.decode("utf-8", "replace").splitlines() if "\t" in line
-    )
+    lines = out.decode("utf-8", "replace").splitlines()
+    refs = dict(line.split("\t")[::-1] for line in lines if "\t" in line)
     tips = {ref: refs.get(f"{ref}^{{}}", oid) for ref, oid in refs.items() if not ref.endswith("^{}")}
     names = [wanted.value] if exact else [f"refs/{kind}/{wanted.value}" for kind in ("tags", "heads")]
     named = {ref: tips[ref] for ref in names if ref in tips}
-    if len(set(named.values())) > 1:
-        message = f"{wanted.spec!r} is ambiguous: {' and '.join(named)} are different commits."
-        raise fail("U002", message, wanted.mark, hint="give the full name, refs/tags/... or refs/heads/...")
-    for ref, commit in named.items():
-        return CommitMatch(commit, ref)
+    if match := commits.of_refs(wanted, named):
+        return match
     digits = spec.short(wanted.value)
     starts = sorted({oid for oid in tips.values() if digits and oid.startswith(digits)})
-    if len(starts) == 1:
-        return CommitMatch(starts[0])
-    if starts:
-        raise fail(
-            "U002", f"{wanted.spec!r} is ambiguous: it may be {', '.join(starts)}.", hint="give more digits"
-        )
+    if match := commits.of_digits(wanted, starts):
+        return match
     if digits:
         message = f"{wanted.spec!r} is not a tip of the remote, which cannot look up abbreviated commits."
         raise fail("U002", message, wanted.mark, hint="give all 40 digits, or a mirror that has the commit")
@@ -121,12 +111,9 @@ def _fetch_into(git_dir: Path, folder: Path, repository: str, wanted: Wanted, co
             git.run(None, "init", "--quiet", "--bare", "--template=", "--", str(temporary / "new"))
             (temporary / "new").rename(git_dir)
     # we hold the cache's lock, so no running git can own these
-    for left_over in (
-        *git_dir.glob("*.lock"),
-        *git_dir.glob("refs/**/*.lock"),
-        *git_dir.glob("objects/pack/tmp_*"),
-    ):
-        left_over.unlink(missing_ok=True)
+    for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*"):
+        for left_over in git_dir.glob(pattern):
+            left_over.unlink(missing_ok=True)
     if not _complete(git_dir, commit):
         _fetch_commit(git_dir, repository, wanted, commit)
 
@@ -143,25 +130,15 @@ def _sound(git_dir: Path) -> bool:
 def _fetch_commit(git_dir: Path, repository: str, wanted: Wanted, commit: str) -> None:
     ref = f"refs/builder/{commit}"
     flags = ("--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
-    protocols = git.REMOTE_PROTOCOLS
+    fetch = ("fetch", *flags, "--", repository, f"+{commit}:{ref}")
     try:
-        git.run(
-            git_dir,
-            "fetch",
-            *flags,
-            "--",
-            repository,
-            f"+{commit}:{ref}",
-            protocols=protocols,
-            timeout=FETCH_TIMEOUT,
-        )
+        git.run(git_dir, *fetch, protocols=git.REMOTE_PROTOCOLS, timeout=FETCH_TIMEOUT)
     except git.GitError as error:
-        if _NOT_THERE.search(error.stderr):
-            message = f"{wanted.spec!r}: {repository} has no commit {commit}."
-            raise fail(
-                "U002", message, wanted.mark, hint="check the digits; the commit may belong to a fork"
-            ) from None
-        raise
+        if not _NOT_THERE.search(error.stderr):
+            raise
+        message = f"{wanted.spec!r}: {repository} has no commit {commit}."
+        hint = "check the digits; the commit may belong to a fork"
+        raise fail("U002", message, wanted.mark, hint=hint) from None
     kind = git.types(git_dir, [commit]).get(commit)
     if kind != "commit":
         git.run(git_dir, "update-ref", "-d", "--", ref)

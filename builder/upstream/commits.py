@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from builder.errors import fail
 from builder.manifest.model import Project
 from builder.tree import GITLINK, Tree
 from builder.upstream import git, spec
+from builder.upstream.model import Upstream
 from builder.upstream.spec import Wanted
 
 
@@ -32,19 +33,26 @@ def find(git_dir: Path, wanted: Wanted) -> CommitMatch | None:
     """
     if wanted.kind == "commit":
         return _by_id(git_dir, wanted)
-    refs = _refs_named(git_dir, wanted.value)
-    if len(set(refs.values())) > 1:
-        names = " and ".join(refs)
-        raise fail(
-            "U002",
-            f"{wanted.spec!r} is ambiguous: {names} are different commits.",
-            wanted.mark,
-            hint="give the full name, refs/tags/... or refs/heads/...",
-        )
-    for ref, commit in refs.items():
-        return CommitMatch(commit, ref)
+    if match := of_refs(wanted, _refs_named(git_dir, wanted.value)):
+        return match
     digits = spec.short(wanted.value)
     return _by_prefix(git_dir, wanted, digits) if digits else None
+
+
+def of_refs(wanted: Wanted, refs: Mapping[str, str]) -> CommitMatch | None:
+    """The commit of the refs (name -> commit) that `wanted` names. Raises BuildError U002 for several."""
+    if len(set(refs.values())) > 1:
+        message = f"{wanted.spec!r} is ambiguous: {' and '.join(refs)} are different commits."
+        raise fail("U002", message, wanted.mark, hint="give the full name, refs/tags/... or refs/heads/...")
+    return next((CommitMatch(commit, ref) for ref, commit in refs.items()), None)
+
+
+def of_digits(wanted: Wanted, commits: Sequence[str]) -> CommitMatch | None:
+    """The commit of those that begin as `wanted` does. Raises BuildError U002 for several."""
+    if len(commits) > 1:
+        listed = ", ".join(commits[:4]) + (", ..." if len(commits) > 4 else "")
+        raise fail("U002", f"{wanted.spec!r} is ambiguous: it may be {listed}.", hint="give more digits")
+    return CommitMatch(commits[0]) if commits else None
 
 
 def ref_names(git_dir: Path) -> list[str]:
@@ -64,14 +72,10 @@ def _refs_named(git_dir: Path, name: str) -> dict[str, str]:
     if name == "HEAD":
         object_ = git.read_object(git_dir, "HEAD^{commit}")
         return {"HEAD": object_[0]} if object_ else {}
-    patterns = (
-        [name]
-        if name.startswith("refs/")
-        else [f"refs/{kind}/{name}" for kind in ("tags", "heads", "remotes/origin")]
-    )
     # a local branch takes precedence over the remote's branch of the same name
-    if not name.startswith("refs/") and name.startswith("origin/"):
-        patterns.append(f"refs/remotes/{name}")
+    patterns = [f"refs/{kind}/{name}" for kind in ("tags", "heads", "remotes/origin")]
+    patterns += [f"refs/remotes/{name}"] if name.startswith("origin/") else []
+    patterns = [name] if name.startswith("refs/") else patterns
     out = git.run(git_dir, "for-each-ref", "--format=%(refname)", "--", *patterns)
     have = set(out.decode("utf-8", "surrogateescape").splitlines())
     refs: dict[str, str] = {}
@@ -103,11 +107,8 @@ def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> CommitMatch | None
     commits = sorted(i for i in candidates if kinds.get(i) == "commit")
     tags = [git.read_object(git_dir, i + "^{commit}") for i in candidates if kinds.get(i) == "tag"]
     commits = sorted({*commits, *(tag[0] for tag in tags if tag)})
-    if len(commits) == 1:
-        return CommitMatch(commits[0])
-    if commits:
-        listed = ", ".join(commits[:4]) + (", ..." if len(commits) > 4 else "")
-        raise fail("U002", f"{wanted.spec!r} is ambiguous: it may be {listed}.", hint="give more digits")
+    if match := of_digits(wanted, commits):
+        return match
     kind = kinds.get(candidates[0], "object")
     raise fail("U002", f"{wanted.spec!r} is a {kind}, not a commit.", hint=_LOG)
 
@@ -115,19 +116,8 @@ def _by_prefix(git_dir: Path, wanted: Wanted, digits: str) -> CommitMatch | None
 _LOG = "`git log --oneline` lists commits"
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """A commit with all its paths."""
-
-    id: str
-    tree: Tree
-    time: int
-    version: str | None
-    version_origin: str
-
-
-def read(git_dir: Path, commit: str, project: Project) -> Commit:
-    """The commit's tree, time and version. Raises GitError if any of its objects is missing or damaged."""
+def read(git_dir: Path, commit: str, project: Project) -> Upstream:
+    """A commit as an upstream. Raises GitError if any object but a blob is missing or damaged."""
     object_ = git.read_object(git_dir, commit)
     if object_ is None or object_[1] != "commit":
         raise git.GitError(f"commit {commit} is missing")
@@ -137,29 +127,20 @@ def read(git_dir: Path, commit: str, project: Project) -> Commit:
     if tree_id is None or time is None:
         raise git.GitError(f"commit {commit} is malformed")
     tree = git.list_tree(git_dir, tree_id.group(1).decode())
-    seconds = int(time.group(1))
-    version, origin = _version(git_dir, tree, project.pyproject)
-    return Commit(commit, tree, seconds, version, origin)
+    version, place = _version(git_dir, tree, project.pyproject)
+    blobs = git.GitBlobs(git_dir)
+    return Upstream(commit, commit, tree, f"commit {commit}", int(time.group(1)), version, blobs, place)
 
 
 def _version(git_dir: Path, tree: Tree, path: str) -> tuple[str | None, str]:
     """The version stated in the commit itself. Tags are not used: a clone may lack them."""
-    project = _project(git_dir, tree, path)
-    static = _at(project, "project", "version")
-    if isinstance(static, str):
-        return static, f"{path}, project.version"
-    fallback = _at(project, "tool", "setuptools_scm", "fallback_version")
-    if isinstance(fallback, str):
-        return fallback, f"{path}, tool.setuptools_scm.fallback_version"
-    return None, f"{path} names no version"
-
-
-def _project(git_dir: Path, tree: Tree, path: str) -> Mapping[str, Any]:
     entry = tree.get(path)
-    if entry is None or entry.mode == GITLINK:
-        return {}
-    data = git.read_blobs(git_dir, [entry.blob])[entry.blob]
-    return project_table(data)
+    if entry is not None and entry.mode != GITLINK:
+        table = project_table(git.read_blobs(git_dir, [entry.blob])[entry.blob])
+        for keys in (("project", "version"), ("tool", "setuptools_scm", "fallback_version")):
+            if isinstance(version := value_at(table, *keys), str):
+                return version, f"{path}, {'.'.join(keys)}"
+    return None, f"{path} names no version"
 
 
 def project_table(data: bytes) -> Mapping[str, Any]:
@@ -180,18 +161,10 @@ def project_table(data: bytes) -> Mapping[str, Any]:
         return {}
 
 
-def _at(table: Any, *keys: str) -> Any:
+def value_at(table: Any, *keys: str) -> Any:
+    """A value of nested tables; None where a key or a table is missing."""
     for key in keys:
         if not isinstance(table, Mapping):
             return None
         table = table.get(key)
     return table
-
-
-def is_release(tag: str) -> bool:
-    """True for v1.2, v1.2.3 and v1.2.3.post1: neither candidates nor the tags of other parts."""
-    return re.fullmatch(r"v\d+(\.\d+)+(\.post\d+)?", tag) is not None
-
-
-def _key(tag: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", tag))

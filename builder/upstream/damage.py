@@ -5,15 +5,13 @@ A build checks what it reads and does so by itself; this is for a cache that nob
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from builder.upstream import clone, git
-from builder.upstream.cache import writing
+from builder.upstream.cache import sha256_of, writing
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -37,18 +35,12 @@ def _downloads(cache: Path) -> Iterator[Path]:
     # a file without a digest in its name was put there by hand, and is compared with the pin when it is used
     for path in sorted([*(cache / "sdist").glob("*.tar.gz"), *(cache / "kernel").glob("*/*.whl")]):
         stated = _DIGEST.search(path.name if path.suffix == ".gz" else path.parent.name)
-        if stated and stated[0] != _sha256(path):
+        try:
+            sound = stated is None or stated[0] == sha256_of(path)
+        except OSError:
+            sound = False
+        if not sound:
             yield path
-
-
-def _sha256(path: Path) -> str | None:
-    """None for what cannot be read."""
-    found = hashlib.sha256()
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        while piece := file.read(1 << 22):
-            found.update(piece)
-        return found.hexdigest()
-    return None
 
 
 def _clones(cache: Path) -> Iterator[Path]:

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from builder.errors import fail
 
@@ -62,12 +63,6 @@ PLATFORMS = {
 PYTHONS = tuple(f"3.{minor}" for minor in range(15, 9, -1))
 
 
-def documented(project: str, version: str, form: str = "sdist") -> str:
-    """The pip command that a person would type for the same file."""
-    choice = f"--no-binary {project}" if form == "sdist" else f"--only-binary {project}"
-    return f"pip download {project}=={version} --no-deps {choice}"
-
-
 def sdist(project: str, version: str, folder: Path) -> bytes:
     """The bytes of a release's sdist, downloaded by pip with `folder` (empty) for its work.
 
@@ -77,10 +72,11 @@ def sdist(project: str, version: str, folder: Path) -> bytes:
     backend.mkdir(parents=True)
     (backend / "__init__.py").write_text("")
     (backend / "build_meta.py").write_text(_BACKEND)
-    alone = ["--no-build-isolation"]
-    output = _pip(project, version, folder, alone, {"PYTHONPATH": str(backend.parent)})
+    flags = ["--no-binary", project, "--ignore-requires-python"]
+    own = {"PYTHONPATH": str(backend.parent)}
+    output = _download(project, version, folder, [*flags, "--no-build-isolation"], own)
     if not list((folder / "out").glob("*")) and "Preparing metadata" in output:
-        output = _pip(project, version, folder, [], {})
+        output = _download(project, version, folder, flags)
     files = sorted((folder / "out").glob("*"))
     if len(files) == 1 and files[0].name.endswith(".tar.gz"):
         return files[0].read_bytes()
@@ -93,8 +89,7 @@ def wheel(project: str, version: str, folder: Path, platforms: Sequence[str], py
     `platforms` are tags of the machine that it is for, in any order. Raises PipError when pip fails,
     BuildError E003 without pip.
     """
-    flags = ["--no-deps", "--only-binary=:all:", *_target(platforms, python)]
-    output = pip(f"{project}=={version}", folder, flags, {}, WHEEL_TIMEOUT)
+    output = _download(project, version, folder, _wheels_for(python, platforms), timeout=WHEEL_TIMEOUT)
     files = sorted((folder / "out").glob("*.whl"))
     if len(files) == 1:
         return files[0]
@@ -124,47 +119,41 @@ def wheel_pythons(project: str, version: str) -> list[str]:
 
 def releases(project: str) -> list[str]:
     """All releases that the index has, as an sdist or as a wheel for Linux x86_64, in no order."""
-    kinds = [["--no-binary=:all:"], *(_wheels_for(python) for python in PYTHONS)]
+    kinds = [["--no-binary=:all:"], *map(_wheels_for, PYTHONS)]
     return list(dict.fromkeys(version for flags in kinds for version in _listed(project, flags)))
 
 
-def _wheels_for(python: str) -> list[str]:
-    return ["--only-binary=:all:", *_target(PLATFORMS["x86_64"], python)]
-
-
-def _listed(project: str, flags: Sequence[str]) -> list[str]:
-    output = _run(["index", "versions", project, "--pre", *flags], None, {}, TIMEOUT)
-    listed = re.search(r"^Available versions: (.*)$", output, re.M)
-    return [name.strip() for name in listed.group(1).split(",")] if listed else []
-
-
-def _target(platforms: Sequence[str], python: str) -> list[str]:
-    flags = ["--implementation=cp", f"--python-version={python}"]
+def _wheels_for(python: str, platforms: Sequence[str] = PLATFORMS["x86_64"]) -> list[str]:
+    flags = ["--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
     flags += [f"--abi={abi}" for abi in (f"cp{python.replace('.', '')}", "abi3", "none")]
     return flags + [f"--platform={platform}" for platform in platforms]
 
 
-def _pip(project: str, version: str, folder: Path, more: list[str], env: dict[str, str]) -> str:
-    flags = ["--no-deps", "--no-binary", project, "--ignore-requires-python", *more]
-    return pip(f"{project}=={version}", folder, flags, env)
+def _listed(project: str, flags: Sequence[str]) -> list[str]:
+    with tempfile.TemporaryDirectory() as empty:
+        output = _pip(["index", "versions", project, "--pre", *flags], Path(empty), {}, TIMEOUT)
+    listed = re.search(r"^Available versions: (.*)$", output, re.M)
+    return [name.strip() for name in listed.group(1).split(",")] if listed else []
 
 
-def pip(
-    spec: str, folder: Path, flags: Sequence[str], env: Mapping[str, str], timeout: float = TIMEOUT
+def _download(
+    project: str,
+    version: str,
+    folder: Path,
+    flags: Sequence[str],
+    env: Mapping[str, str] = MappingProxyType({}),
+    timeout: float = TIMEOUT,
 ) -> str:
     """What `pip download` says; its files are in `folder`/out. `timeout` is in seconds."""
     (folder / "temp").mkdir(exist_ok=True)
     # a pip that is killed leaves its temporary folders: here they go with ours
     own = {"TMPDIR": str(folder / "temp"), **env}
-    flags = [*flags, "--progress-bar=off", spec, "--dest", str(folder / "out")]
-    return _run(["download", *flags], folder, own, timeout)
+    what = ["--no-deps", *flags, "--progress-bar=off", f"{project}=={version}", "--dest", str(folder / "out")]
+    return _pip(["download", *what], folder, own, timeout)
 
 
-def _run(arguments: Sequence[str], folder: Path | None, env: Mapping[str, str], timeout: float) -> str:
-    """What pip says, run in `folder` (None: a new one)."""
-    if folder is None:
-        with tempfile.TemporaryDirectory() as empty:
-            return _run(arguments, Path(empty), env, timeout)
+def _pip(arguments: Sequence[str], folder: Path, env: Mapping[str, str], timeout: float) -> str:
+    """What pip says. `folder`: where it runs, never a folder with a pip.py of somebody else."""
     quiet = ["--no-input", "--no-color", "--disable-pip-version-check", "--retries=2"]
     own = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PIP_DRY_RUN", "PIP_REQUIRE_HASHES", "PIP_QUIET"}
     clean = {key: value for key, value in os.environ.items() if key not in own}
@@ -173,7 +162,7 @@ def _run(arguments: Sequence[str], folder: Path | None, env: Mapping[str, str], 
             [sys.executable, "-m", "pip", *arguments, *quiet],
             capture_output=True,
             env={**clean, "LC_ALL": "C.UTF-8", **env},
-            cwd=folder,  # never a folder with a pip.py of somebody else
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             timeout=timeout,
             check=False,

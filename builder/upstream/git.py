@@ -11,11 +11,10 @@ import hashlib
 import os
 import re
 import subprocess
-import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from builder.errors import fail
 from builder.manifest.paths import reserved_by_git
@@ -223,75 +222,26 @@ def read_blobs(git_dir: Path, ids: Sequence[str]) -> dict[str, bytes]:
         return {}
     # a second process does not pay off for small reads
     middle = len(ids) // 2 if len(ids) > 64 else len(ids)
-    halves = [part for part in (ids[:middle], ids[middle:]) if part]
-    blobs: list[dict[str, bytes]] = [{} for _ in halves]
-    errors: list[BaseException] = []
-
-    def work(index: int) -> None:
-        try:
-            _read_part(git_dir, halves[index], blobs[index])
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(1, len(halves))]
-    for thread in threads:
-        thread.start()
-    work(0)
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return {oid: data for part in blobs for oid, data in part.items()}
+    with ThreadPoolExecutor(2) as pool:
+        parts = pool.map(lambda part: _read_part(git_dir, part), filter(None, (ids[:middle], ids[middle:])))
+        return {oid: data for part in parts for oid, data in part.items()}
 
 
-def _read_part(git_dir: Path, ids: Sequence[str], into: dict[str, bytes]) -> None:
-    try:
-        process = subprocess.Popen(
-            command(git_dir, ["cat-file", "--batch", "--buffer"]),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(),
-        )
-    except FileNotFoundError:
-        raise fail("E003", "git is not installed.", hint="install git 2.32 or newer") from None
-    assert process.stdin and process.stdout and process.stderr
-    stderr: list[bytes] = []
-    feeder = threading.Thread(target=_feed, args=(process.stdin, ids))
-    drain = threading.Thread(target=lambda: stderr.append(process.stderr.read() if process.stderr else b""))
-    feeder.start()
-    drain.start()
-    try:
-        for oid in ids:
-            head = process.stdout.readline()
-            words = head.split()
-            if not head:
-                process.wait()
-                drain.join()
-                raise GitError(b"".join(stderr).decode("utf-8", "replace") or f"git stopped at blob {oid}")
-            if len(words) != 3 or words[0].decode() != oid:
-                raise GitError(f"blob {oid} is missing")
-            data = process.stdout.read(int(words[2]))
-            process.stdout.read(1)
-            if words[1] != b"blob":
-                raise GitError(f"object {oid} is a {words[1].decode()}, not a blob")
-            _check(oid, "blob", data)
-            into[oid] = data
-    finally:
-        process.kill()  # no effect on a process that has exited
-        feeder.join()
-        process.stdout.close()
-        process.wait()
-        drain.join()
-        process.stderr.close()
-
-
-def _feed(pipe: IO[bytes], ids: Sequence[str]) -> None:
-    try:
-        with pipe:
-            pipe.write("".join(f"{i}\n" for i in ids).encode())
-    except (BrokenPipeError, ValueError):  # git has exited; the reader reports why
-        pass
+def _read_part(git_dir: Path, ids: Sequence[str]) -> dict[str, bytes]:
+    out = run(git_dir, "cat-file", "--batch", "--buffer", stdin="".join(f"{i}\n" for i in ids).encode())
+    blobs: dict[str, bytes] = {}
+    at = 0
+    for oid in ids:
+        end = out.find(b"\n", at)
+        words = out[at:end].decode("utf-8", "replace").split()
+        if len(words) != 3 or words[0] != oid:
+            raise GitError(f"blob {oid} is missing")
+        if words[1] != "blob":
+            raise GitError(f"object {oid} is a {words[1]}, not a blob")
+        start, at = end + 1, end + int(words[2]) + 2  # a newline follows the bytes
+        blobs[oid] = out[start : at - 1]
+        _check(oid, "blob", blobs[oid])
+    return blobs
 
 
 def _check(oid: str, kind: str, data: bytes) -> None:

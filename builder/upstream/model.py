@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
 
-from builder.errors import fail
 from builder.manifest.model import NO_PROJECT, Manifest, Pin, Project
 from builder.tree import GITLINK, Snapshot, Tree
 
@@ -80,11 +79,7 @@ class MemoryBlobs:
     contents: Mapping[str, bytes]
 
     def read(self, ids: Iterable[str]) -> dict[str, bytes]:
-        wanted = list(ids)
-        missing = sorted(i for i in wanted if i not in self.contents)
-        if missing:
-            raise fail("U001", f"The upstream has no blob {missing[0]} ({len(missing)} missing).")
-        return {i: self.contents[i] for i in wanted}
+        return {blob: self.contents[blob] for blob in ids}
 
 
 def snapshot(upstream: Upstream, paths: Iterable[str] | None = None) -> Snapshot:

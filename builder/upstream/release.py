@@ -29,15 +29,12 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
         imported = read(found.data, where.project, version, found.sha256)
     except archive.ArchiveError as error:
         raise BuildError(
-            Problem(
-                "U001",
-                f"The {found.form} of {name} {version} cannot be used: {reason}.",
-                wanted.mark,
-            )
+            Problem("U001", f"The {found.form} of {name} {version} cannot be used: {reason}.", wanted.mark)
             for reason in error.reasons[:20]
         ) from None
     pinned = "as pinned" if wanted.sha256 else "not pinned in the manifest"
-    file = f", {found.name}" if found.form == "wheel" else ""
+    from_wheel = found.form == "wheel"
+    file = f", {found.name}" if from_wheel else ""
     return Upstream(
         spec=wanted.spec,
         commit=imported.commit,
@@ -49,9 +46,9 @@ def resolve(wanted: Wanted, where: Sources) -> Upstream:
         version_origin=f"release {version}",
         kind=found.form,
         archive=ReleaseArchive(
-            found.name if found.form == "wheel" else f"{name}-{version}.tar.gz",
+            found.name if from_wheel else f"{name}-{version}.tar.gz",
             found.sha256,
-            (where.project.pyproject,) if found.form == "wheel" else (),
+            (where.project.pyproject,) if from_wheel else (),
         ),
     )
 
@@ -78,67 +75,56 @@ def versions(where: Sources) -> list[str]:
         return kept(where.project.name, where.cache)
     found = download.releases(where.project.name)
     if not found:
-        raise fail(
-            "U001",
-            f"The package index lists no release of {where.project.name}.",
-            hint="check pip's settings",
-        )
+        message = f"The package index lists no release of {where.project.name}."
+        raise fail("U001", message, hint="check pip's settings")
     return found
 
 
 def _find(wanted: Wanted, where: Sources) -> Found:
     """The archive, from the cache or the index; an sdist where there is one. Raises BuildError."""
+    name = where.project.name
     forms: tuple[Form, ...] = (wanted.form,) if wanted.form else ("sdist", "wheel")
     tried: list[str] = []
-    for form in forms:
-        if found := release_cache.find(where.project.name, wanted, form, where.cache, tried):
-            return found
+    if found := release_cache.find(name, wanted, forms, where.cache, tried):
+        return found
     if where.offline:
-        tried.append("package index: skipped (offline)")
-        raise _unavailable(wanted, where, tried)
+        raise _unavailable(wanted, where, [*tried, "package index: skipped (offline)"])
+    misses: list[download.PipError] = []
     with cache.writing(where.cache) as folder:
-        for form in forms:  # another builder may have downloaded it while we waited for the lock
-            if found := release_cache.find(where.project.name, wanted, form, folder, []):
-                return found
-        misses: list[download.PipError] = []
+        # another builder may have downloaded it while we waited for the lock
+        if found := release_cache.find(name, wanted, forms, folder, []):
+            return found
         for form in forms:
             try:
-                found = _download(where.project.name, wanted, form, folder)
+                return _download(name, wanted, form, folder)
             except download.PipError as error:
                 misses.append(error)
                 if not error.reached:
                     break  # the index did not answer: it says nothing about the other form either
-                continue
-            _check_digest(where.project.name, wanted, found)
-            cache.store(folder, release_cache.place(where.project.name, wanted, found), found.data)
-            return found
     if any(miss.releases for miss in misses):
-        raise _missing(where.project.name, wanted, misses)
-    tried.append(f"package index: {misses[0].reason}")
-    raise _unavailable(wanted, where, tried)
+        raise _missing(name, wanted, misses)
+    raise _unavailable(wanted, where, [*tried, f"package index: {misses[0].reason}"])
 
 
 def _download(project: str, wanted: Wanted, form: Form, folder: Path) -> Found:
-    """The archive from the index. Raises PipError."""
+    """The archive from the index, stored in the cache. Raises PipError, BuildError for a wrong digest."""
     with cache.scratch(folder) as temporary:
         if form == "sdist":
             data, name = download.sdist(project, wanted.value, temporary), f"{project}-{wanted.value}.tar.gz"
         else:
             path = download.newest_wheel(project, wanted.value, temporary, wanted.python)
             data, name = path.read_bytes(), path.name
-    place = "from the package index, through pip"
-    return Found(form, name, data, hashlib.sha256(data).hexdigest(), place)
-
-
-def _check_digest(project: str, wanted: Wanted, found: Found) -> None:
-    if wanted.sha256 is not None and found.sha256 != wanted.sha256:
+    found = Found(form, name, data, hashlib.sha256(data).hexdigest(), "from the package index, through pip")
+    if wanted.sha256 not in (None, found.sha256):
         raise fail(
             "U003",
-            f"The {found.form} of {project} {wanted.value} has sha256 {found.sha256}, and the pin "
+            f"The {form} of {project} {wanted.value} has sha256 {found.sha256}, and the pin "
             f"{wanted.pin!r} says {wanted.sha256}.",
             wanted.mark,
             hint="the download was altered, or the pin is wrong; the download was discarded",
         )
+    cache.store(folder, release_cache.place(project, wanted, found), data)
+    return found
 
 
 def _missing(project: str, wanted: Wanted, misses: list[download.PipError]) -> BuildError:
@@ -168,14 +154,15 @@ def _missing(project: str, wanted: Wanted, misses: list[download.PipError]) -> B
 
 def _unavailable(wanted: Wanted, where: Sources, tried: list[str]) -> BuildError:
     form = wanted.form or "sdist"
-    command = download.documented(where.project.name, wanted.value, form)
+    name, choice = where.project.name, "only" if form == "wheel" else "no"
+    command = f"pip download {name}=={wanted.value} --no-deps --{choice}-binary {name}"
     hints = [f"put the file that `{command}` gives elsewhere into {where.cache / form}"]
-    others = [version for version in kept(where.project.name, where.cache) if version != wanted.value]
+    others = [version for version in kept(name, where.cache) if version != wanted.value]
     if others:
         hints.insert(0, f"`make dist UPSTREAM=pypi:{others[-1]}` works offline")
     if where.mirror is not None:
         hints.append("or build a commit of the mirror, `make dist UPSTREAM=<sha>`")
     else:
         hints.append(f"or build a commit of a clone, `{MIRROR}=/path/to/clone.git make dist UPSTREAM=<sha>`")
-    message = f"Release {wanted.value} of {where.project.name} is unavailable: {'; '.join(tried)}."
+    message = f"Release {wanted.value} of {name} is unavailable: {'; '.join(tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -45,25 +45,28 @@ def kept(project: str, cache_folder: Path) -> list[str]:
     return sorted(versions)
 
 
-def find(project: str, wanted: Wanted, form: Form, folder: Path, tried: list[str]) -> Found | None:
-    """A sound copy in the cache `folder`, or None; `tried` gets the reason why each other one is not used."""
-    seen = False
-    for path, sha256 in _candidates(project, wanted, form, folder):
-        seen = True
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            tried.append(f"cache: {path} cannot be read ({error.strerror})")
-            continue
-        found = hashlib.sha256(data).hexdigest()
-        if sha256 is not None and found != sha256:
-            tried.append(f"cache: {path} is damaged (its sha256 is {found})")
-        elif wanted.sha256 is not None and found != wanted.sha256:
-            tried.append(f"cache: {path} is not the file that is pinned (its sha256 is {found})")
-        else:
-            return Found(form, path.name, data, found, "from the cache")
-    if not seen:
-        tried.append(f"cache: {folder / form} does not have it")
+def find(project: str, wanted: Wanted, forms: Iterable[Form], folder: Path, tried: list[str]) -> Found | None:
+    """A sound copy in the cache `folder`, in the first of these forms that has one, or None.
+
+    `tried` gets the reason why each other copy is not used.
+    """
+    for form in forms:
+        candidates = list(_candidates(project, wanted, form, folder))
+        if not candidates:
+            tried.append(f"cache: {folder / form} does not have it")
+        for path, stated in candidates:
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                tried.append(f"cache: {path} cannot be read ({error.strerror})")
+                continue
+            sha256 = hashlib.sha256(data).hexdigest()
+            if stated not in (None, sha256):
+                tried.append(f"cache: {path} is damaged (its sha256 is {sha256})")
+            elif wanted.sha256 not in (None, sha256):
+                tried.append(f"cache: {path} is not the file that is pinned (its sha256 is {sha256})")
+            else:
+                return Found(form, path.name, data, sha256, "from the cache")
     return None
 
 
@@ -94,7 +97,9 @@ def _candidates(project: str, wanted: Wanted, form: Form, folder: Path) -> Itera
 
 def _escaped(project: str) -> str:
     """The project's name as the file names of its archives begin."""
-    return re.sub(r"[-_.]+", "_", project).lower()
+    from packaging.utils import canonicalize_name
+
+    return canonicalize_name(project).replace("-", "_")
 
 
 def _sdist(path: Path, project: str) -> tuple[str, str | None] | None:

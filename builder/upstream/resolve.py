@@ -16,6 +16,9 @@ from builder.upstream.commits import CommitMatch
 from builder.upstream.model import Sources, Upstream
 from builder.upstream.spec import Wanted
 
+#: v1.2, v1.2.3 and v1.2.3.post1: neither candidates nor the tags of other parts
+_RELEASE = re.compile(r"v\d+(\.\d+)+(\.post\d+)?")
+
 
 def resolve(spec: str, where: Sources) -> Upstream:
     """The upstream that `spec` names; its tree is read, its blobs are not yet.
@@ -125,17 +128,12 @@ def _upstream(
     project: Project,
     repair: Callable[[], None] | None = None,
 ) -> Upstream:
-    commit = commits.read(git_dir, match.commit, project)
     via = f" ({commits.short_ref(match.ref)})" if match.ref else ""
-    return Upstream(
+    return replace(
+        commits.read(git_dir, match.commit, project),
         spec=wanted.spec,
-        commit=commit.id,
-        tree=commit.tree,
-        origin=f"commit {commit.id}{via} from {place}",
-        time=commit.time,
-        version=commit.version,
+        origin=f"commit {match.commit}{via} from {place}",
         blobs=git.GitBlobs(git_dir, repair),
-        version_origin=commit.version_origin,
     )
 
 
@@ -167,7 +165,7 @@ def _unavailable(wanted: Wanted, where: Sources, search: _Search) -> BuildError:
     releases = [pin for pin in where.pins.values() if pin.release is not None]
     if releases and not where.offline:
         hints.append(f"`make dist UPSTREAM={releases[0].name}` needs only pip")
-    if not where.offline and commits.is_release(wanted.value):
+    if not where.offline and _RELEASE.fullmatch(wanted.value):
         hints.append(f"`make dist UPSTREAM=pypi:{wanted.value[1:]}` needs only pip")
     message = f"{what}{named} is unavailable: {'; '.join(search.tried)}."
     return fail("U001", message, wanted.mark, hint="; ".join(hints) or "fetch it into the mirror")

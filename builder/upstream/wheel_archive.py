@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from builder.errors import BuildError, Problem, fail
 from builder.manifest.paths import path_fault
@@ -27,15 +28,16 @@ Buffer = bytes | memoryview
 MAX_UNPACKED = 16_000_000_000
 #: The largest member that is read whole (bytes): Python files and metadata.
 MAX_TEXT = 64_000_000
-_PIECE = 1 << 20
+#: What is unpacked at once (bytes); it becomes 66 MB at most, as deflate goes.
+_PIECE = 1 << 16
 _LISTED = 20
 #: signatures of RECORD: RECORD does not list them, and they do not fit a repacked wheel
 _SIGNATURES = ("RECORD.jws", "RECORD.p7s")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One file of the wheel: its packed stream, and what its data is (sizes in bytes)."""
+class Packed:
+    """One file of an archive: its packed stream, and what its data is (sizes in bytes)."""
 
     path: str
     executable: bool
@@ -61,7 +63,7 @@ class Member:
 class Archive:
     """A checked wheel: its members by path, and the name of its dist-info without the suffix."""
 
-    members: Mapping[str, Member]
+    members: Mapping[str, Packed]
     stem: str
 
     @property
@@ -86,7 +88,7 @@ def read(buffer: Buffer, workers: int = 2, limit: int = MAX_UNPACKED) -> Archive
     problems = [item for item in results if isinstance(item, Problem)]
     problems += _overlaps(infos)
     _stop(problems)
-    members = {item.path: item for item in results if isinstance(item, Member)}
+    members = {item.path: item for item in results if isinstance(item, Packed)}
     stem = _stem(members)
     info = f"{stem}.dist-info"
     _stop(list(_record(members, info)))
@@ -124,12 +126,6 @@ class _Reader(io.RawIOBase):
     def __init__(self, view: memoryview) -> None:
         self._view, self._at = view, 0
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
     def seek(self, offset: int, whence: int = 0) -> int:
         base = (0, self._at, len(self._view))[whence]
         if base + offset < 0:
@@ -137,14 +133,11 @@ class _Reader(io.RawIOBase):
         self._at = base + offset
         return self._at
 
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int | None = -1) -> bytes:
-        end = len(self._view) if size is None or size < 0 else self._at + size
-        piece = bytes(self._view[self._at : end])
+    def readinto(self, buffer: Any) -> int:
+        piece = self._view[self._at : self._at + len(buffer)]
+        buffer[: len(piece)] = piece
         self._at += len(piece)
-        return piece
+        return len(piece)
 
 
 def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
@@ -166,11 +159,8 @@ def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
 def _fault(info: zipfile.ZipInfo) -> str | None:
     if not info.filename.isascii() and not info.flag_bits & 0x800:
         return "has a name of no stated encoding"
-    if info.create_system == 3 and stat.S_IFMT(info.external_attr >> 16) not in (
-        0,
-        stat.S_IFREG,
-        stat.S_IFDIR,
-    ):
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if info.create_system == 3 and kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "is a link or a device"
     if info.is_dir() and info.file_size:
         return "is a folder with content"
@@ -179,7 +169,7 @@ def _fault(info: zipfile.ZipInfo) -> str | None:
     return None if info.compress_type in (0, 8) else f"is packed by method {info.compress_type}"
 
 
-def _member(view: memoryview, info: zipfile.ZipInfo) -> Member | Problem:
+def _member(view: memoryview, info: zipfile.ZipInfo) -> Packed | Problem:
     """The member with its digest; a problem when its stream contradicts the directory."""
     start = _start(view, info)
     if start is None or start + info.compress_size > len(view):
@@ -196,7 +186,7 @@ def _member(view: memoryview, info: zipfile.ZipInfo) -> Member | Problem:
     if (size, crc) != (info.file_size, info.CRC):
         return Problem("K002", f"The member '{info.filename}' of the wheel is damaged.")
     executable = bool(info.external_attr >> 16 & 0o111)
-    return Member(info.filename, executable, info.compress_type, stream, crc, size, digest.digest())
+    return Packed(info.filename, executable, info.compress_type, stream, crc, size, digest.digest())
 
 
 def _start(view: memoryview, info: zipfile.ZipInfo) -> int | None:
@@ -212,25 +202,20 @@ def _start(view: memoryview, info: zipfile.ZipInfo) -> int | None:
 
 
 def _unpack(method: int, stream: Buffer, size: int) -> Iterator[bytes]:
-    """The data in pieces, never more than one piece over `size` (bytes). Raises zlib.error."""
+    """The data in pieces; it ends soon after `size` (bytes). Raises zlib.error."""
     view = memoryview(stream)
+    pieces = (view[at : at + _PIECE] for at in range(0, len(view), _PIECE))
     if method == 0:
-        yield from (bytes(view[at : at + _PIECE]) for at in range(0, len(view), _PIECE))
+        yield from map(bytes, pieces)
         return
-    maker, got, at = zlib.decompressobj(-15), 0, 0
-    while not maker.eof and at < len(view):
-        piece: Buffer = view[at : at + _PIECE]
-        at += _PIECE
-        while True:
-            data = maker.decompress(piece, _PIECE)
-            piece = maker.unconsumed_tail
-            got += len(data)
-            yield data
-            if got > size or maker.eof or (not piece and len(data) < _PIECE):
-                break
-        if got > size:
+    maker, got = zlib.decompressobj(-15), 0
+    for piece in pieces:
+        data = maker.decompress(piece)
+        got += len(data)
+        yield data
+        if got > size or maker.unused_data:
             break
-    if not maker.eof or maker.unused_data or at < len(view):
+    if not maker.eof or maker.unused_data:
         raise zlib.error("the stream does not end where its member does")
 
 
@@ -243,7 +228,7 @@ def _overlaps(infos: list[zipfile.ZipInfo]) -> Iterator[Problem]:
         end, before = info.header_offset + 30 + len(info.orig_filename) + info.compress_size, info.filename
 
 
-def _stem(members: Mapping[str, Member]) -> str:
+def _stem(members: Mapping[str, Packed]) -> str:
     folders = {p.partition("/")[0] for p in members if p.partition("/")[0].endswith(".dist-info")}
     if len(folders) != 1:
         what = "no dist-info" if not folders else f"more than one dist-info: {', '.join(sorted(folders))}"
@@ -255,7 +240,7 @@ def _stem(members: Mapping[str, Member]) -> str:
     return folder.removesuffix(".dist-info")
 
 
-def _record(members: Mapping[str, Member], info: str) -> Iterator[Problem]:
+def _record(members: Mapping[str, Packed], info: str) -> Iterator[Problem]:
     """K002 for every contradiction between RECORD and the members."""
     own = f"{info}/RECORD"
     try:

@@ -18,10 +18,9 @@ from pathlib import Path
 import pytest
 from gate_worlds import with_modes as snapshot
 
-from builder.emit.about import About
 from builder.emit.archive import Member, pack
 from builder.emit.members import wheel_members
-from builder.emit.metadata import distribution_version, version_module
+from builder.emit.metadata import About, distribution_version, version_module
 from builder.emit.wheel import Wheel, build_wheel, content_digest, wheel_contents
 from builder.errors import BuildError
 from builder.manifest.model import Project

@@ -17,9 +17,10 @@ import pytest
 from filelock import FileLock
 from gate_worlds import with_modes as snapshot
 
-from builder.emit.checksums import NAME, sha256sums
 from builder.emit.marker import INDEX, MARKER, Index, Marker
-from builder.emit.swap import exchange
+from builder.emit.place import exchange
+from builder.emit.provenance import SUMS as NAME
+from builder.emit.provenance import sha256sums
 from builder.emit.write import STAGES, Output, answers, check, unchanged, write
 from builder.errors import BuildError
 from builder.tree import EXECUTABLE, FILE, GITLINK, SYMLINK, Entry, Snapshot, Tree, blob_id
@@ -517,7 +518,7 @@ import os, signal, sys
 sys.path[:0] = [{tests!r}, {root!r}]
 from pathlib import Path
 from builder.emit.write import write
-from builder.emit.swap import exchange
+from builder.emit.place import exchange
 from test_emit_write import no_swap, output
 stage, signal_number, can_swap, build, out = sys.argv[1:]
 def die(name):

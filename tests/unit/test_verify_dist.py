@@ -18,7 +18,7 @@ import pytest
 from small_files import FILES
 from small_world import ROOT, World, small_world
 
-from builder.emit.checksums import sha256sums
+from builder.emit.provenance import sha256sums
 
 SCRIPT = ROOT / "verification/dist.py"
 CRLF = b"* text=auto eol=crlf\n*.py ident working-tree-encoding=utf-16\n"

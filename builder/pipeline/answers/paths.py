@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from builder.emit.ledger import Reason
-from builder.emit.write import TREE
+from builder.emit.marker import TREE
 from builder.graph.names import module_of
 from builder.graph.reach import Step, why
 from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural

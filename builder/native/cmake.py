@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from builder.native.text import Comment, Scanned, blank
+from builder.native.text import Comment, Conditional, Scanned, blank, conditionals
 
 _LEXEME = re.compile(
     r"""(?P<comment>\#\[(?P<a>=*)\[.*?\](?P=a)\]|\#[^\n]*)
@@ -49,31 +49,15 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """if() ... endif(): the if, elseif and else commands, then the endif."""
-
-    heads: tuple[Command, ...]
-    last: Command
-
-
-@dataclass(frozen=True, slots=True)
 class Listing:
     """A CMake file: the text and its commands in order."""
 
     scanned: Scanned
     commands: tuple[Command, ...]
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[Conditional]:
         """Every complete if() block, inner ones included, ordered by their start."""
-        found, stack = [], list[list[Command]]()
-        for command in self.commands:
-            if command.name == "if":
-                stack.append([command])
-            elif command.name in ("elseif", "else") and stack:
-                stack[-1].append(command)
-            elif command.name == "endif" and stack:
-                found.append(Block(tuple(stack.pop()), command))
-        return sorted(found, key=lambda b: b.heads[0].start)
+        return conditionals((c.name, "", c.start, c.end) for c in self.commands)
 
     def within(self, start: int, end: int) -> Iterator[Command]:
         return (c for c in self.commands if start <= c.start and c.end <= end)

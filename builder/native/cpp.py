@@ -6,11 +6,10 @@ A grammar fails on most CUDA files (launch syntax, macros); brackets, strings an
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from builder.native.text import Comment, Scanned, blank
+from builder.native.text import Comment, Conditional, Scanned, blank, conditionals
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".hip", ".inl")
 
@@ -27,23 +26,6 @@ _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:\\\r?\n|[^\n])*)", re.MULTILINE
 _TOKEN = re.compile(r"\w+|\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\])*'?|[^\w\s]", re.ASCII | re.DOTALL)
 _LABEL = re.compile(r"(?:\b(?:public|private|protected|default)|\bcase\b[^;{}?]*)\s*:\Z", re.ASCII)
 _SPACE = r"\s*"
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """One arm of a conditional: its directive and its body, as offsets."""
-
-    keyword: str  # if, ifdef, ifndef, elif, else
-    condition: str
-    start: int  # of the directive's line
-    body: int  # start of the body
-    end: int  # of the body: start of the next directive's line
-
-
-@dataclass(frozen=True, slots=True)
-class Conditional:
-    arms: tuple[Arm, ...]
-    end: int  # after the #endif
 
 
 @lru_cache(maxsize=256)
@@ -74,7 +56,7 @@ def plain(text: str) -> str:
     conditional that open or close a brace of their own (the first arm stands for them)."""
     scanned = scan(text)
     code = blank(scanned.code, (m.span() for m in directives(scanned)))
-    for block in conditionals(scanned):
+    for block in blocks(scanned):
         for arm in block.arms[1:]:
             inside = code[arm.body : arm.end]
             if inside.count("{") != inside.count("}"):
@@ -82,23 +64,9 @@ def plain(text: str) -> str:
     return code
 
 
-def conditionals(scanned: Scanned) -> list[Conditional]:
+def blocks(scanned: Scanned) -> list[Conditional]:
     """Every complete #if ... #endif, inner ones included, ordered by their start."""
-    blocks: list[Conditional] = []
-    stack: list[list[tuple[str, str, int, int]]] = []
-    for match in directives(scanned):
-        keyword, rest = match[1], normal(match[2])
-        after = match.end() + 1
-        if keyword in ("if", "ifdef", "ifndef"):
-            stack.append([(keyword, rest, match.start(), after)])
-        elif keyword in ("elif", "else") and stack:
-            stack[-1].append((keyword, rest, match.start(), after))
-        elif keyword == "endif" and stack:
-            heads = stack.pop()
-            ends = [h[2] for h in heads[1:]] + [match.start()]
-            arms = tuple(Arm(*head, end) for head, end in zip(heads, ends, strict=True))
-            blocks.append(Conditional(arms, match.end()))
-    return sorted(blocks, key=lambda c: c.arms[0].start)
+    return conditionals((m[1], normal(m[2]), *m.span()) for m in directives(scanned))
 
 
 def normal(text: str) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from builder.memo import remembered
 from builder.native.cpp import plain, scan
-from builder.native.text import Scanned
+from builder.native.text import Scanned, closing
 
 _CALL = re.compile(r"(?:\b(?P<word>[A-Za-z_]\w*)|(?P<operator>\boperator\b[^\w\s(]*))\s*\(", re.ASCII)
 _NOT_NAMES = frozenset(
@@ -84,7 +84,7 @@ def symbols(text: str) -> Symbols:
         char, at = mark.group(), mark.start()
         after = at + 1
         if char in "([":
-            after = _close(code, at)
+            after = closing(code, at)
         elif char == ";":
             functions += _function(code, start, at, False)
             start = after
@@ -98,7 +98,7 @@ def symbols(text: str) -> Symbols:
             open_spaces.append((start + len(head) - len(head.lstrip()), after))
             start = after
         else:
-            after = _close(code, at)
+            after = closing(code, at)
             made = _function(code, start, at, True)
             if made or not _continues(code, after, code[start:at]):
                 functions += made
@@ -123,7 +123,7 @@ def _bindings(text: str) -> tuple[Binding, ...]:
     scanned, code = scan(text), plain(text)
     operators: list[Binding] = []
     for library in _LIBRARY.finditer(code):
-        end = _close(code, library.end() - 1)
+        end = closing(code, library.end() - 1)
         for match in _BINDING.finditer(code, library.end(), end):
             if match["library"] == library["variable"]:
                 operators.append(_binding(scanned, code, match, library["name"]))
@@ -131,7 +131,7 @@ def _bindings(text: str) -> tuple[Binding, ...]:
 
 
 def _binding(scanned: Scanned, code: str, match: re.Match[str], library: str) -> Binding:
-    end = _close(code, match.end() - 1)
+    end = closing(code, match.end() - 1)
     stop = code.find(";", end) + 1 or end
     inside = scanned.bare[match.end() : end - 1]
     first = _STRING.search(inside)
@@ -164,8 +164,8 @@ def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
         name = match["word"] or match["operator"]
         if name in _NOT_NAMES:
             continue
-        stop = _close(code, start + match.end() - 1)
-        last = _close(code, end) if body else end + 1
+        stop = closing(code, start + match.end() - 1)
+        last = closing(code, end) if body else end + 1
         if stop <= end:
             return [Function(name, start + lead, last, body)]
     return []
@@ -203,15 +203,3 @@ def _continues(code: str, end: int, head: str) -> bool:
     visible = re.compile(r"\S").search(code, end)
     rest = visible.group() if visible else ""
     return rest in tuple(";,=()[") or bool(re.match(r"\s*(?:typedef|struct|class|union|enum)\b", head))
-
-
-def _close(code: str, at: int) -> int:
-    """After the bracket that closes the one at an offset; the end of the text when none does."""
-    opener = code[at]
-    closer = {"(": ")", "[": "]", "{": "}"}[opener]
-    depth = 0
-    for match in re.compile(f"[{re.escape(opener + closer)}]").finditer(code, at):
-        depth += 1 if match.group() == opener else -1
-        if depth == 0:
-            return match.end()
-    return len(code)

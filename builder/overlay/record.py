@@ -1,11 +1,16 @@
-"""The record of an applied edit: where it applied, and the hashes before and after."""
+"""What became of the edits of one file: a record of each place that changed, a problem of each other edit."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-from builder.errors import Mark
+from builder.errors import Mark, Problem
+from builder.manifest.statements import AnchoredEdit, Edit, Patch, TomlEdit, WholeFile
+
+_SHOWN = 6  # places listed in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,76 @@ class Record:
     line: int  # in the file before the edit; 0: the whole file
     before: str | None
     after: str | None
+
+
+#: The new bytes of a file, what is wrong, and what was done.
+Edited = tuple[bytes, list[Problem], list[Record]]
+
+
+class Wrong(Exception):
+    """An edit that cannot be carried out, with the line that shows why (0: the whole file).
+
+    `absent`: only because what it names is not there, which an optional edit may do.
+    """
+
+    def __init__(
+        self, code: str, message: str, line: int = 0, hint: str | None = None, absent: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.code, self.line, self.hint, self.absent = code, line, hint, absent
+
+
+@dataclass(slots=True)
+class Journal:
+    """The problems and the records of the edits of one file."""
+
+    path: str
+    problems: list[Problem] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+
+    @contextmanager
+    def attempt(self, edit: Edit | TomlEdit | AnchoredEdit) -> Iterator[None]:
+        """Note what is wrong with an edit; it then has no effect."""
+        try:
+            yield
+        except Wrong as wrong:
+            if not (edit.optional and wrong.absent):
+                place = Mark(self.path, wrong.line)
+                self.problems.append(
+                    Problem(wrong.code, str(wrong), edit.mark, place, hint=wrong.hint, nothing=wrong.absent)
+                )
+
+    def note(
+        self,
+        edit: Edit | TomlEdit | AnchoredEdit | WholeFile | Patch,
+        kind: str,
+        line: int,
+        before: bytes | str | None,
+        after: bytes | str | None,
+    ) -> None:
+        """Record a place where an edit was carried out, by its text before and after."""
+        self.records.append(
+            Record(edit.mark, edit.batch, edit.why, kind, self.path, line, digest(before), digest(after))
+        )
+
+
+def require_count(
+    path: str,
+    edit: Edit | AnchoredEdit,
+    lines: Sequence[int],
+    shown: str,
+    hint: Callable[[], str | None],
+) -> None:
+    """Raise Wrong unless an edit matched as often as it states; `hint` is for one that matched nothing."""
+    if len(lines) == (edit.count or max(len(lines), 1)):
+        return
+    places = ", ".join(f"{path}:{line}" for line in lines[:_SHOWN])
+    where = f": {places}{', ...' if len(lines) > _SHOWN else ''}." if lines else "."
+    message = f"{shown} states {edit.count or 'all'} and matches {len(lines)}{where}"
+    if lines:
+        raise Wrong("R004", message, lines[0])
+    # an optional edit that does not match is not reported, and the search for what is similar is slow
+    raise Wrong("R004", message, hint=None if edit.optional else hint(), absent=True)
 
 
 def digest(data: bytes | str | None) -> str | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
 from builder.manifest.statements import Patch
-from builder.overlay.patchfile import Broken, FilePatch, Hunk, read
-from builder.overlay.record import Record, digest
+from builder.overlay.patchfile import Broken, FilePatch, Hunk, read, split
+from builder.overlay.record import Record, record
 from builder.spelling import nearest
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry
 
@@ -48,22 +47,19 @@ def apply(
             _admit(part, tree)
             before = None if part.new else files.get(part.path)
             _check_presence(part, files)
-            after = None if part.deleted else _hunks(part, before or b"")
-            if part.deleted and _hunks(part, before or b""):
+            after: bytes | None = _hunks(part, before or b"")
+            if part.deleted and after:
                 raise Broken("the patch deletes the file, but its hunks leave lines of it", part.line)
             mode = _mode(part, tree)
         except Broken as broken:
             problems.append(_problem(patch, broken, part.path))
             continue
+        after = None if part.deleted else after
         out[part.path] = after
         if mode:
             modes[part.path] = mode
-        records.append(
-            Record(
-                patch.mark, patch.batch, patch.why, "patch", part.path,
-                part.hunks[0].start if part.hunks else 0, digest(before), digest(after),
-            )
-        )  # fmt: skip
+        line = part.hunks[0].start if part.hunks else 0
+        records.append(record(patch, "patch", part.path, line, before, after))
     if problems:
         return Patched({}, {}, tuple(problems))
     return Patched(out, modes, (), tuple(records))
@@ -115,24 +111,16 @@ def _hunks(part: FilePatch, data: bytes) -> bytes:
             have = lines[start + index] if start + index < len(lines) else None
             if have != want.text:
                 raise _mismatch(part, hunk, lines, start + index, index)
-        end = start + len(hunk.old)
-        if hunk.written != len(out) + (1 if hunk.new else 0) and hunk.written != -1:
-            message = (
-                f"the header says new line {hunk.written}, and it is {len(out) + (1 if hunk.new else 0)}"
-            )
-            raise Broken(message, hunk.line)
+        written = len(out) + bool(hunk.new)
+        if hunk.written != written:
+            raise Broken(f"the header says new line {hunk.written}, and it is {written}", hunk.line)
         out += [line.text for line in hunk.new]
-        at = end
+        at = start + len(hunk.old)
     out += lines[at:]
     for index, line in enumerate(out[:-1]):
         if not line.endswith(b"\n"):
             raise Broken(f"new line {index + 1} has no end of line, and lines follow it", part.line)
     return b"".join(out)
-
-
-def split(data: bytes) -> list[bytes]:
-    """Lines with their ends; only a line feed ends a line."""
-    return re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
 
 
 def _mismatch(part: FilePatch, hunk: Hunk, lines: Sequence[bytes], at: int, index: int) -> Broken:

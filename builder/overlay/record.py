@@ -28,6 +28,29 @@ class Record:
     after: str | None
 
 
+Text = bytes | str | None
+
+
+def record(
+    edit: Edit | TomlEdit | AnchoredEdit | WholeFile | Patch,
+    kind: str,
+    file: str,
+    line: int,
+    before: Text,
+    after: Text,
+) -> Record:
+    """The record of an edit that replaced one text by another."""
+    return Record(edit.mark, edit.batch, edit.why, kind, file, line, _digest(before), _digest(after))
+
+
+def _digest(text: Text) -> str | None:
+    """sha256 in hex; None for None."""
+    if text is None:
+        return None
+    raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    return hashlib.sha256(raw).hexdigest()
+
+
 #: The new bytes of a file, what is wrong, and what was done.
 Edited = tuple[bytes, list[Problem], list[Record]]
 
@@ -66,17 +89,10 @@ class Journal:
                 )
 
     def note(
-        self,
-        edit: Edit | TomlEdit | AnchoredEdit | WholeFile | Patch,
-        kind: str,
-        line: int,
-        before: bytes | str | None,
-        after: bytes | str | None,
+        self, edit: Edit | TomlEdit | AnchoredEdit, kind: str, line: int, before: Text, after: Text
     ) -> None:
         """Record a place where an edit was carried out, by its text before and after."""
-        self.records.append(
-            Record(edit.mark, edit.batch, edit.why, kind, self.path, line, digest(before), digest(after))
-        )
+        self.records.append(record(edit, kind, self.path, line, before, after))
 
 
 def require_count(
@@ -96,11 +112,3 @@ def require_count(
         raise Wrong("R004", message, lines[0])
     # an optional edit that does not match is not reported, and the search for what is similar is slow
     raise Wrong("R004", message, hint=None if edit.optional else hint(), absent=True)
-
-
-def digest(data: bytes | str | None) -> str | None:
-    """sha256 in hex; None for None."""
-    if data is None:
-        return None
-    raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-    return hashlib.sha256(raw).hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from builder.native.text import Comment, Conditional, Scanned, blank, conditionals
 
@@ -63,6 +64,7 @@ class Listing:
         return (c for c in self.commands if start <= c.start and c.end <= end)
 
 
+@lru_cache(maxsize=64)
 def scan(text: str) -> Listing:
     """Read a CMake file. What is not a command is skipped, never an error."""
     comments, inner, tokens = [], [], []

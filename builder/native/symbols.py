@@ -30,6 +30,7 @@ _LIBRARY = re.compile(
 _POINTER = re.compile(r"&\s*((?:\w+\s*::\s*)*\w+)|\bTORCH_FN\s*\(\s*((?:\w+\s*::\s*)*\w+)", re.ASCII)
 _STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
 _MARK = re.compile(r"[][(){};]")
+_BRACKET = re.compile(r"[({]")
 _TEMPLATE = re.compile(r"\s*template\s*<")
 
 
@@ -62,6 +63,10 @@ class Binding:
     function: str | None  # the C++ function, without its namespace
     start: int
     end: int
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.library, self.operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,25 +178,14 @@ def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
 
 def _outer(head: str) -> str:
     """The head with blanks for template parameter lists and for what is inside brackets."""
-    out = list(head)
-    match = _TEMPLATE.match(head)
-    while match:
-        depth, at = 1, match.end()
-        while at < len(head) and depth:
-            depth += {"<": 1, ">": -1}.get(head[at], 0)
-            at += 1
-        out[match.start() : at] = " " * (at - match.start())
-        match = _TEMPLATE.match("".join(out))
-    depth, inner_start = 0, 0
-    for mark in re.finditer(r"[(){}]", "".join(out)):
-        if mark.group() in "({":
-            depth += 1
-            inner_start = mark.end() if depth == 1 else inner_start
-        elif depth:
-            depth -= 1
-            if depth == 0:
-                out[inner_start : mark.start()] = " " * (mark.start() - inner_start)
-    return "".join(out)
+    while match := _TEMPLATE.match(head):
+        end = closing(head, match.end() - 1)
+        head = " " * end + head[end:]
+    at = 0
+    while bracket := _BRACKET.search(head, at):
+        start, at = bracket.end(), closing(head, bracket.start())
+        head = head[:start] + " " * (at - 1 - start) + head[at - 1 :]
+    return head
 
 
 def _is_space(head: str) -> bool:

@@ -14,6 +14,7 @@ _VISIBLE = re.compile(r"[^\n]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _BRACKET = re.compile(r"[][(){}]")
+_PAIRS = {pair[0]: re.compile(f"[{re.escape(pair)}]") for pair in ("()", "[]", "{}", "<>")}
 _RUN = re.compile(rb"\x00+|\x01+")
 
 
@@ -119,11 +120,9 @@ def blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def closing(code: str, at: int) -> int:
     """After the bracket that closes the one at an offset; the end of the text when none does."""
-    opener = code[at]
-    closer = _CLOSE[_OPEN.index(opener)]
     depth = 0
-    for match in re.compile(f"[{re.escape(opener + closer)}]").finditer(code, at):
-        depth += 1 if match.group() == opener else -1
+    for match in _PAIRS[code[at]].finditer(code, at):
+        depth += 1 if match.group() == code[at] else -1
         if depth == 0:
             return match.end()
     return len(code)

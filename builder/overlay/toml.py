@@ -117,28 +117,34 @@ def _member_cuts(layout: Layout, spans: Sequence[tuple[int, int]], doomed: set[i
 
 
 def _is_item(value: object, wanted: object) -> bool:
-    if type(value) is type(wanted) and value == wanted:
+    """Whether an item equals another, or is a requirement of that name."""
+    if _equal(value, wanted):
         return True
-    if isinstance(value, str) and isinstance(wanted, str) and _NAME.fullmatch(wanted):
-        from packaging.utils import canonicalize_name
+    name = _requirement(value)
+    if not name or not isinstance(wanted, str) or not _NAME.fullmatch(wanted):
+        return False
+    from packaging.utils import canonicalize_name
 
-        name = _requirement(value)
-        return name is not None and canonicalize_name(name) == canonicalize_name(wanted)
-    return False
+    return canonicalize_name(name) == canonicalize_name(wanted)
 
 
-def _requirement(value: str) -> str | None:
+def _equal(value: object, other: object) -> bool:
+    return type(value) is type(other) and value == other
+
+
+def _requirement(value: object) -> str | None:
+    """The name that a requirement has as it is written; None for anything else."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
-        return Requirement(value).name
+        return Requirement(value).name if isinstance(value, str) else None
     except InvalidRequirement:
         return None
 
 
 def _add(layout: Layout, key: Path, item: TomlEdit, data: Any) -> list[TextEdit]:
     array = _array(data, key, item)
-    if any(type(v) is type(item.value) and v == item.value for v in array):
+    if any(_equal(value, item.value) for value in array):
         raise Wrong("R004", f"`{item.key}` already has the item `{item.value}`.")
     pair, text, bare = _pair(layout, key, item), layout.scanned.text, layout.scanned.bare
     spans, rendered = members(layout.scanned, pair), _render(item, item.value)

@@ -117,16 +117,13 @@ def _commands(tokens: list[Token]) -> Iterator[Command]:
     at = 0
     while at + 1 < len(tokens):
         name = tokens[at]
-        if not re.fullmatch(r"[A-Za-z_]\w*", name.text, re.ASCII) or tokens[at + 1].text != "(":
-            at += 1
+        at += 1
+        if not re.fullmatch(r"[A-Za-z_]\w*", name.text, re.ASCII) or tokens[at].text != "(":
             continue
-        depth, end = 0, at + 1
-        while end < len(tokens):
+        depth = 0
+        for end in range(at, len(tokens)):
             depth += {"(": 1, ")": -1}.get(tokens[end].text, 0)
             if depth == 0:
+                yield Command(name.text.lower(), name.start, tokens[end].end, tuple(tokens[at + 1 : end]))
                 break
-            end += 1
-        if end == len(tokens):
-            return
-        yield Command(name.text.lower(), name.start, tokens[end].end, tuple(tokens[at + 2 : end]))
         at = end + 1

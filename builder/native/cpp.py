@@ -25,7 +25,7 @@ _LEXEME = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _TOKEN = re.compile(r"\w+|\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\])*'?|[^\w\s]", re.ASCII | re.DOTALL)
 _LABEL = re.compile(r"(?:\b(?:public|private|protected|default)|\bcase\b[^;{}?]*)\s*:\Z", re.ASCII)
-_SPACE = r"\s*"
+_MARK = re.compile(r"[][(){};]")
 
 
 @lru_cache(maxsize=256)
@@ -82,7 +82,7 @@ def pattern(anchor: str) -> re.Pattern[str]:
     parts = [re.escape(tokens[0])]
     for left, right in pairwise(tokens):
         words = re.match(r"\w", left[-1]) and re.match(r"\w", right[0])
-        parts.append((r"\s+" if words else _SPACE) + re.escape(right))
+        parts.append((r"\s+" if words else r"\s*") + re.escape(right))
     before = r"\b" if re.match(r"\w", tokens[0], re.ASCII) else ""
     after = r"\b" if re.match(r"\w+\Z", tokens[-1], re.ASCII) else ""
     return re.compile(before + "".join(parts) + after, re.ASCII)
@@ -106,20 +106,20 @@ def statement(scanned: Scanned, start: int) -> tuple[int, int] | None:
 
 def statement_end(code: str, start: int) -> int | None:
     """After the `;` that ends a statement, or after the `}` of a definition; None if it never ends."""
-    depth, at = 0, start
-    while at < len(code):
-        char = code[at]
+    depth = 0
+    for mark in _MARK.finditer(code, start):
+        char = mark.group()
         if char in "([{":
             depth += 1
-        elif char in ")]}":
+        elif char == ";":
+            if depth == 0:
+                return mark.end()
+        else:
             depth -= 1
             if depth < 0:
                 return None
-            if depth == 0 and char == "}" and _ends_here(code, start, at):
-                return at + 1
-        elif char == ";" and depth == 0:
-            return at + 1
-        at += 1
+            if depth == 0 and char == "}" and _ends_here(code, start, mark.start()):
+                return mark.end()
     return None
 
 

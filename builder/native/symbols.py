@@ -27,10 +27,12 @@ _LIBRARY = re.compile(
     r"\bTORCH_LIBRARY(?P<kind>\w*)\s*\(\s*(?P<name>\w+)\s*,(?:[^()]*,)?\s*(?P<variable>\w+)\s*\)\s*\{",
     re.ASCII,
 )
-_POINTER = re.compile(r"&\s*((?:\w+\s*::\s*)*\w+)|\bTORCH_FN\s*\(\s*((?:\w+\s*::\s*)*\w+)", re.ASCII)
+_POINTER = re.compile(r"(?:&|\bTORCH_FN\s*\()\s*(?:\w+\s*::\s*)*(\w+)", re.ASCII)
 _STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
 _MARK = re.compile(r"[][(){};]")
 _BRACKET = re.compile(r"[({]")
+_MORE = re.compile(r"\s*[;,=()[]")
+_TYPE = re.compile(r"\s*(?:typedef|struct|class|union|enum)\b")
 _TEMPLATE = re.compile(r"\s*template\s*<")
 
 
@@ -137,20 +139,12 @@ def _bindings(text: str) -> tuple[Binding, ...]:
 
 def _binding(scanned: Scanned, code: str, match: re.Match[str], library: str) -> Binding:
     end = closing(code, match.end() - 1)
+    name = _STRING.search(scanned.bare, match.end(), end - 1)
+    operator = name[1].split("(")[0].split("::")[-1].strip() if name else ""
+    pointer = _POINTER.search(code, match.end(), end)
+    function = pointer[1] if pointer else None
     stop = code.find(";", end) + 1 or end
-    inside = scanned.bare[match.end() : end - 1]
-    first = _STRING.search(inside)
-    operator = first[1].split("(")[0].split("::")[-1].strip() if first else ""
-    pointer = _POINTER.search(code[match.end() : end])
-    function = next((g for g in pointer.groups() if g), None) if pointer else None
-    return Binding(
-        match["verb"],
-        library,
-        operator,
-        function.replace(" ", "").split("::")[-1] if function else None,
-        match.start(),
-        stop,
-    )
+    return Binding(match["verb"], library, operator, function, match.start(), stop)
 
 
 def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
@@ -194,6 +188,4 @@ def _is_space(head: str) -> bool:
 
 def _continues(code: str, end: int, head: str) -> bool:
     """Whether a statement goes on behind a closing brace (a type, an initializer)."""
-    visible = re.compile(r"\S").search(code, end)
-    rest = visible.group() if visible else ""
-    return rest in tuple(";,=()[") or bool(re.match(r"\s*(?:typedef|struct|class|union|enum)\b", head))
+    return bool(_MORE.match(code, end) or _TYPE.match(head))

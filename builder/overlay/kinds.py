@@ -51,9 +51,15 @@ def hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byte
     elif define:
         message = f"`{edit.target}` is a module; `{edit.kind}` needs a name inside it."
         raise Wrong("R005", message, hint=f"The file is {target.file}.")
-    search = _IN_SCOPES[edit.kind](module, edit, target)
-    # one scope may lie inside another
-    return list(dict.fromkeys(hit for scope in scopes for hit in _search(search, edit, scope)))
+    search = _IN_SCOPES[edit.kind]
+    walked = [matching.walk(scope) for scope in scopes]
+    first = 1 if edit.kind == "drop-statement" else 0  # a scope is no statement of itself
+    places = list(search(module, edit, target, [node for plain, _ in walked for node in plain[first:]]))
+    if edit.kind != "reword":
+        for hit in search(module, edit, target, [node for _, quoted in walked for node in quoted]):
+            message = "The match is inside an f-string, where it cannot be edited."
+            raise Wrong("R008", message, getattr(hit.node, "lineno", 0))
+    return places
 
 
 def _similar(name: str, scopes: Sequence[Scope]) -> str | None:
@@ -61,17 +67,6 @@ def _similar(name: str, scopes: Sequence[Scope]) -> str | None:
     if any(imports(scope, name) for scope in scopes):
         return "It is imported there: use `drop-import`, or edit it where it is defined."
     return nearest(name, {bound for scope in scopes for bound, _ in bindings(scope)}, most=3)
-
-
-def _search(search: Callable[[ast.AST], Iterable[Hit]], edit: Edit, scope: ast.AST) -> Iterator[Hit]:
-    for node, quoted in matching.walk(scope):
-        if (quoted and edit.kind == "reword") or (node is scope and edit.kind == "drop-statement"):
-            continue
-        for hit in search(node):
-            if quoted:
-                message = "The match is inside an f-string, where it cannot be edited."
-                raise Wrong("R008", message, getattr(node, "lineno", 0))
-            yield hit
 
 
 def _drop(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, bytes]) -> Hit:
@@ -159,11 +154,10 @@ def _default(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str
     raise Wrong("R005", message, node.lineno, nearest(name, known, most=3), absent=True)
 
 
-def _reword(module: Module, edit: Edit, target: Target) -> Callable[[ast.AST], Iterator[Hit]]:
+def _reword(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """String literals that hold a phrase once get another in its place."""
     phrase = edit.match or ""
-
-    def search(node: ast.AST) -> Iterator[Hit]:
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and phrase in node.value:
             by = reworded(module.text(node), phrase, edit.by or "")
             if by is None:
@@ -171,20 +165,17 @@ def _reword(module: Module, edit: Edit, target: Target) -> Callable[[ast.AST], I
                 raise Wrong("R008", message, node.lineno)
             yield _replaced(node, by)
 
-    return search
 
-
-def _drop_import(module: Module, edit: Edit, target: Target) -> Callable[[ast.AST], Iterator[Hit]]:
+def _drop_import(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """A name with dots is what is imported (a module, or one of its names); without, what is bound."""
     match, package = _needed(edit, edit.match), package_of(target.file, target.module)
-
-    def search(node: ast.AST) -> Iterator[Hit]:
+    for node in nodes:
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
-            return
+            continue
         home = imported_module(node, package) if isinstance(node, ast.ImportFrom) else None
-        if home == match:
+        if match == home:
             yield Hit(node, (Remove(node),))
-            return
+            continue
         for index, alias in enumerate(node.names):
             names = (alias.name, alias.asname)
             if home is not None:
@@ -192,31 +183,22 @@ def _drop_import(module: Module, edit: Edit, target: Target) -> Callable[[ast.AS
             if match in names:
                 yield Hit(node, (DropItem(node, "names", index),))
 
-    return search
 
-
-def _drop_entry(module: Module, edit: Edit, target: Target) -> Callable[[ast.AST], Iterator[Hit]]:
+def _drop_entry(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """Members of displays and calls, bases and decorators leave."""
     entry = _parsed(edit, matching.entry, _needed(edit, edit.match), "match", "an entry")
-
-    def search(node: ast.AST) -> Iterator[Hit]:
-        for op in matching.drops(node, entry):
-            yield Hit(getattr(node, op.field)[op.index], (op,))
-
-    return search
+    for op in (op for node in nodes for op in matching.drops(node, entry)):
+        yield Hit(getattr(op.node, op.field)[op.index], (op,))
 
 
-def _drop_statement(module: Module, edit: Edit, target: Target) -> Callable[[ast.AST], Iterator[Hit]]:
+def _drop_statement(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     wanted = _parsed(edit, matching.statement, _needed(edit, edit.match), "match", "a statement")
-
-    def search(node: ast.AST) -> Iterator[Hit]:
+    for node in nodes:
         if isinstance(node, ast.stmt) and matching.same(node, wanted):
             yield Hit(node, (Remove(node),))
 
-    return search
 
-
-def _replace(module: Module, edit: Edit, target: Target) -> Callable[[ast.AST], Iterator[Hit]]:
+def _replace(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """An expression becomes another; of an assignment only the value changes."""
     if pair := matching.assignments(_needed(edit, edit.match), edit.by):
         wanted: ast.AST = pair[0]
@@ -224,12 +206,9 @@ def _replace(module: Module, edit: Edit, target: Target) -> Callable[[ast.AST], 
     else:
         wanted = matching.expression(_source(edit, edit.match, "match"))
         by = _source(edit, edit.by, "by")
-
-    def search(node: ast.AST) -> Iterator[Hit]:
+    for node in nodes:
         if isinstance(node, (ast.expr, ast.Assign)) and matching.same(node, wanted):
             yield _replaced(node.value if isinstance(node, ast.Assign) else node, by)
-
-    return search
 
 
 _OF_DEFINITIONS = {"drop": _drop, "stub": _stub, "body": _body, "set": _set}

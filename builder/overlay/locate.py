@@ -57,17 +57,16 @@ def statements(scope: Scope | ast.stmt) -> Iterator[ast.stmt]:
 def bindings(scope: Scope) -> Iterator[tuple[str, Binding]]:
     """Every definition and assignment of a name directly in a scope, in source order."""
     for statement in statements(scope):
+        targets: list[ast.expr] = []
         if isinstance(statement, _DEFINITIONS):
             yield statement.name, Binding(statement)
-            continue
-        targets: list[ast.expr] = []
-        if isinstance(statement, ast.Assign):
-            targets = [name for target in statement.targets for name in _flat(target)]
+        elif isinstance(statement, ast.Assign):
+            targets = statement.targets
         elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
             targets = [statement.target]
-        for target in targets:
-            if isinstance(target, ast.Name):
-                yield target.id, Binding(statement, target)
+        for node in (node for target in targets for node in ast.walk(target)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id, Binding(statement, node)
 
 
 def find(tree: ast.Module, path: Iterable[str]) -> tuple[list[Binding], list[Scope]]:
@@ -94,13 +93,3 @@ def imports(scope: Scope, name: str) -> bool:
         if isinstance(statement, (ast.Import, ast.ImportFrom))
         for alias in statement.names
     )
-
-
-def _flat(target: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        for item in target.elts:
-            yield from _flat(item)
-    elif isinstance(target, ast.Starred):
-        yield from _flat(target.value)
-    else:
-        yield target

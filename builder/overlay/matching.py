@@ -84,14 +84,14 @@ def _parsed(source: str) -> ast.expr | None:
 
 
 @lru_cache(maxsize=8)  # many edits search the same scope
-def walk(scope: ast.AST) -> Sequence[tuple[ast.AST, bool]]:
-    """Every node below a scope in source order, with whether it stands inside an f-string
-    (where positions are not reliable before Python 3.12, so that no edit can reach it)."""
-    nodes: list[tuple[ast.AST, bool]] = []
-    stack: list[tuple[ast.AST, bool]] = [(scope, False)]
+def walk(scope: ast.AST) -> tuple[Sequence[ast.AST], Sequence[ast.AST]]:
+    """Every node of a scope in source order: those outside of f-strings, and those inside (where positions
+    are not reliable before Python 3.12, so that no edit can reach them)."""
+    nodes: tuple[list[ast.AST], list[ast.AST]] = [], []
+    stack = [(scope, False)]
     while stack:
         node, quoted = stack.pop()
-        nodes.append((node, quoted))
+        nodes[quoted].append(node)
         inner = quoted or isinstance(node, ast.JoinedStr)
         stack += [(child, inner) for child in reversed(inner_nodes(node))]
     return nodes

@@ -17,12 +17,7 @@ class Broken(Exception):
     """A patch that cannot be applied; `line` is its line, `upstream` that of the patched file."""
 
     def __init__(
-        self,
-        message: str,
-        line: int,
-        upstream: int = 0,
-        hint: str | None = None,
-        excerpt: str | None = None,
+        self, message: str, line: int, upstream: int = 0, hint: str | None = None, excerpt: str | None = None
     ) -> None:
         super().__init__(message)
         self.line, self.upstream, self.hint, self.excerpt = line, upstream, hint, excerpt

@@ -10,7 +10,7 @@ from typing import Any
 from builder.manifest.statements import TomlEdit
 from builder.native.text import TextEdit, apply, decode, encode
 from builder.overlay.record import Edited, Journal, Wrong
-from builder.overlay.tomlspans import Layout, Pair, Path, members, scan, split_key
+from builder.overlay.tomlspans import Layout, Part, Path, members, scan, split_key
 from builder.spelling import nearest
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
@@ -66,7 +66,7 @@ def _remove_key(layout: Layout, key: Path, item: TomlEdit, data: Any) -> list[Te
     return sorted(cuts)
 
 
-def _pair_cuts(layout: Layout, pair: Pair) -> list[TextEdit]:
+def _pair_cuts(layout: Layout, pair: Part) -> list[TextEdit]:
     """Removes a pair, from an inline table with the comma that belongs to it."""
     span = (pair.start, pair.end)
     for table in layout.pairs:
@@ -174,7 +174,7 @@ def _set(layout: Layout, key: Path, item: TomlEdit, data: Any) -> list[TextEdit]
     if known:
         pair = _pair(layout, key, item)
         return [TextEdit(pair.value, pair.end, rendered)]
-    homes = [t for t in layout.tables if t.path == key[:-1] and not t.array]
+    homes = [t for t in layout.tables if t.path == key[:-1]]
     if not homes:
         message = f"`{'.'.join(key[:-1])}` has no header of its own, so no key can be added."
         raise Wrong("R005", message)
@@ -239,7 +239,7 @@ def _array(data: Any, key: Path, item: TomlEdit) -> list[Any]:
     return array
 
 
-def _pair(layout: Layout, key: Path, item: TomlEdit) -> Pair:
+def _pair(layout: Layout, key: Path, item: TomlEdit) -> Part:
     for pair in layout.pairs:
         if pair.path == key:
             return pair

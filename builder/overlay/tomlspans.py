@@ -19,12 +19,16 @@ _STRING = re.compile(_STRINGS, re.DOTALL)
 _LEXEME = re.compile(rf"(?P<comment>#[^\n]*)|{_STRINGS}", re.DOTALL)
 _KEY = re.compile(r"""[ \t]*(?:([A-Za-z0-9_-]+)|"((?:\\.|[^"\\\n])*)"|'([^'\n]*)')[ \t]*""")
 _EQUALS = re.compile(r"=[ \t]*")
+_HEADER = re.compile(r"\[\[?")
 _VISIBLE = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """`key = value`, in a table or an inline table."""
+class Part:
+    """`key = value`, in a table or an inline table; or a `[header]` with the pairs below it.
+
+    The root table has an empty path. `value`: where the value begins; for a table, its start.
+    """
 
     path: Path
     start: int
@@ -33,20 +37,10 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A `[header]` with the pairs below it; the root table has an empty path."""
-
-    path: Path
-    start: int
-    end: int
-    array: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Layout:
     scanned: Scanned
-    tables: tuple[Table, ...]
-    pairs: tuple[Pair, ...]
+    tables: tuple[Part, ...]
+    pairs: tuple[Part, ...]
 
 
 def scan(text: str) -> Layout:
@@ -59,27 +53,24 @@ def scan(text: str) -> Layout:
             strings.append((match.start() + 1, match.end() - 1))
     bare = blank(text, ((c.start, c.end) for c in comments))
     scanned = Scanned(text, bare, blank(bare, strings), tuple(comments))
-    tables: list[Table] = [Table((), 0, 0)]
-    pairs: list[Pair] = []
+    tables: list[Part] = [Part((), 0, 0, 0)]
+    pairs: list[Part] = []
     at = 0
-    while start := _VISIBLE.search(bare, at):
-        at = start.start()
-        array = text.startswith("[[", at)
-        header = text[at] == "["
-        key = _key(text, at + header + array)
-        if header and key:
-            tables.append(Table(key[0], at, at, array))
-            at = _line_end(text, at)
-        elif key and (pair := list(_pairs(scanned, tables[-1].path, at))):
-            pairs += pair
-            at = pair[0].end
-        else:
-            at = _line_end(bare, at)
-        tables[-1] = replace(tables[-1], end=at)
+    while visible := _VISIBLE.search(bare, at):
+        at = visible.start()
+        end = _line_end(text, at)
+        if header := _HEADER.match(text, at):
+            path, _ = _key(text, header.end()) or ((), 0)
+            tables.append(Part(path, at, at, end))
+        elif more := list(_pairs(scanned, tables[-1].path, at)):
+            pairs += more
+            end = more[0].end
+        at = end
+        tables[-1] = replace(tables[-1], end=end)
     return Layout(scanned, tuple(tables), tuple(pairs))
 
 
-def members(scanned: Scanned, pair: Pair) -> list[tuple[int, int]]:
+def members(scanned: Scanned, pair: Part) -> list[tuple[int, int]]:
     """The spans of what the commas of an array or an inline table separate."""
     spans = []
     at = left = pair.value + 1
@@ -102,13 +93,13 @@ def split_key(key: str) -> Path | None:
     return read[0] if read and read[1] == len(key) and "\\" not in key else None
 
 
-def _pairs(scanned: Scanned, prefix: Path, start: int, end: int = 0) -> Iterator[Pair]:
+def _pairs(scanned: Scanned, prefix: Path, start: int, end: int = 0) -> Iterator[Part]:
     """The pair that begins at an offset, and those of the inline tables in its value."""
     key = _key(scanned.text, start)
     equals = _EQUALS.match(scanned.text, key[1]) if key else None
     if key and equals:
         value = equals.end()
-        pair = Pair(prefix + key[0], start, value, end or _value_end(scanned, value))
+        pair = Part(prefix + key[0], start, value, end or _value_end(scanned, value))
         yield pair
         if scanned.text[value] == "{":
             for member in members(scanned, pair):

@@ -36,16 +36,8 @@ class Followed:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Removal:
-    """A span of a kept file that leaves, with what the consequence says of it."""
-
-    path: str
-    start: int
-    end: int
-    what: str
-    name: str
-    batch: str
+#: A span of a kept file that leaves, and what it leaves as.
+_Removal = tuple[TextEdit, Consequence]
 
 
 def follow(
@@ -66,7 +58,7 @@ def follow(
     problems: list[Problem] = []
     for path in kept.cmakes:
         names = list(before.named(path, kept.text(path)))
-        removals += _named(path, names, removed)
+        removals += _named(kept, path, names, removed)
         problems += _emptied(path, kept.text(path), names, before, removed)
     lost = _lost(kept, upstream, removed)
     removals += _bindings(kept, lost)
@@ -74,28 +66,31 @@ def follow(
     declarations, still_used = _declarations(kept, remaining, before, lost)
     removals += declarations
     problems += [*still_used, *_includes(remaining, removed)]
-    consequences = []
-    for one in removals:
-        data = kept.files[one.path]
-        line = data.count(b"\n", 0, one.start) + 1
-        digest = hashlib.sha256(data[one.start : one.end]).hexdigest()
-        consequences.append(Consequence(one.what, one.name, one.path, line, one.batch, digest))
+    consequences = [consequence for _, consequence in removals]
     return Followed(
-        {path: _without(kept, path, removals) for path in sorted({one.path for one in removals})},
+        {path: _without(kept, path, removals) for path in sorted({one.file for one in consequences})},
         tuple(sorted(consequences, key=lambda c: (c.file, c.line, c.what, c.name))),
         tuple(problems),
     )
 
 
+def _removal(kept: Package, path: str, start: int, end: int, what: str, name: str, batch: str) -> _Removal:
+    data = kept.files[path]
+    line, digest = data.count(b"\n", 0, start) + 1, hashlib.sha256(data[start:end]).hexdigest()
+    return TextEdit(start, end), Consequence(what, name, path, line, batch, digest)
+
+
 def _without(kept: Package, path: str, removals: Iterable[_Removal]) -> bytes:
-    cuts = [TextEdit(one.start, one.end) for one in removals if one.path == path]
+    cuts = [cut for cut, consequence in removals if consequence.file == path]
     if not cuts:
         return kept.files[path]
     text = kept.text(path)
     return encode(apply(cmake.scan(text).scanned if cmake.is_cmake(path) else cpp.scan(text), cuts))
 
 
-def _named(path: str, names: Iterable[Named], removed: Mapping[str, str]) -> Iterator[_Removal]:
+def _named(
+    kept: Package, path: str, names: Iterable[Named], removed: Mapping[str, str]
+) -> Iterator[_Removal]:
     """The arguments of a CMake file that name removed files, and the includes of removed CMake files."""
     for one in names:
         name = one.command.name
@@ -103,7 +98,7 @@ def _named(path: str, names: Iterable[Named], removed: Mapping[str, str]) -> Ite
         if target in removed:
             include = name in ("include", "add_subdirectory")
             span, what = (one.command, "include") if include else (one.token, "source")
-            yield _Removal(path, span.start, span.end, what, target, removed[target])
+            yield _removal(kept, path, span.start, span.end, what, target, removed[target])
 
 
 def _emptied(
@@ -160,7 +155,8 @@ def _bindings(kept: Package, lost: Mapping[str, str]) -> Iterator[_Removal]:
             doomed.update({row: batch for row in rows if row not in doomed})
     for path, b in every:
         if (path, b) in doomed:
-            yield _Removal(path, b.start, b.end, "binding", f"{b.verb} {b.operator}", doomed[path, b])
+            name, batch = f"{b.verb} {b.operator}", doomed[path, b]
+            yield _removal(kept, path, b.start, b.end, "binding", name, batch)
 
 
 def _declarations(
@@ -187,10 +183,10 @@ def _declarations(
             elif name not in used and (name in lost or name in once):
                 span = (function.start, function.end)
                 spans.append(span)
-                removals.append(_Removal(path, *span, "declaration", name, lost.get(name, "")))
+                removals.append(_removal(kept, path, *span, "declaration", name, lost.get(name, "")))
         for start, end in _emptied_spaces(text, spans):
             name = " ".join(text[start:end].split()[:2])
-            removals.append(_Removal(path, start, end, "namespace", name, ""))
+            removals.append(_removal(kept, path, start, end, "namespace", name, ""))
     return removals, [problems[message] for message in sorted(problems)]
 
 

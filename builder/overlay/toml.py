@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from builder.manifest.statements import TomlEdit
-from builder.native.text import TextEdit, apply, decode, encode
+from builder.native.text import TextEdit, apply, decode, encode, wide
 from builder.overlay.record import Edited, Journal, Wrong
 from builder.overlay.tomlspans import Layout, Part, Path, members, scan, split_key
 from builder.spelling import nearest
@@ -207,7 +207,7 @@ def _render(item: TomlEdit, value: object) -> str:
         table = tomlkit.inline_table()
         table.update(value)
         rendered = table.as_string()
-    return rendered.encode("utf-8").decode("latin-1")
+    return wide(rendered)
 
 
 def _plain(data: bytes, item: TomlEdit) -> Any:

@@ -28,16 +28,13 @@ class Record:
     after: str | None
 
 
+#: An edit of one file that may match nothing, or several places.
+FileEdit = Edit | TomlEdit | AnchoredEdit
 Text = bytes | str | None
 
 
 def record(
-    edit: Edit | TomlEdit | AnchoredEdit | WholeFile | Patch,
-    kind: str,
-    file: str,
-    line: int,
-    before: Text,
-    after: Text,
+    edit: FileEdit | WholeFile | Patch, kind: str, file: str, line: int, before: Text, after: Text
 ) -> Record:
     """The record of an edit that replaced one text by another."""
     return Record(edit.mark, edit.batch, edit.why, kind, file, line, _digest(before), _digest(after))
@@ -77,7 +74,7 @@ class Journal:
     records: list[Record] = field(default_factory=list)
 
     @contextmanager
-    def attempt(self, edit: Edit | TomlEdit | AnchoredEdit) -> Iterator[None]:
+    def attempt(self, edit: FileEdit) -> Iterator[None]:
         """Note what is wrong with an edit; it then has no effect."""
         try:
             yield
@@ -88,19 +85,13 @@ class Journal:
                     Problem(wrong.code, str(wrong), edit.mark, place, hint=wrong.hint, nothing=wrong.absent)
                 )
 
-    def note(
-        self, edit: Edit | TomlEdit | AnchoredEdit, kind: str, line: int, before: Text, after: Text
-    ) -> None:
+    def note(self, edit: FileEdit, kind: str, line: int, before: Text, after: Text) -> None:
         """Record a place where an edit was carried out, by its text before and after."""
         self.records.append(record(edit, kind, self.path, line, before, after))
 
 
 def require_count(
-    path: str,
-    edit: Edit | AnchoredEdit,
-    lines: Sequence[int],
-    shown: str,
-    hint: Callable[[], str | None],
+    path: str, edit: Edit | AnchoredEdit, lines: Sequence[int], shown: str, hint: Callable[[], str | None]
 ) -> None:
     """Raise Wrong unless an edit matched as often as it states; `hint` is for one that matched nothing."""
     if len(lines) == (edit.count or max(len(lines), 1)):

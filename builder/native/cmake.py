@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
-from builder.native.text import Comment, Scanned, blank
+from builder.native.text import Comment, Conditional, Scanned, blank, conditionals
 
 _LEXEME = re.compile(
     r"""(?P<comment>\#\[(?P<a>=*)\[.*?\](?P=a)\]|\#[^\n]*)
@@ -49,36 +50,21 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """if() ... endif(): the if, elseif and else commands, then the endif."""
-
-    heads: tuple[Command, ...]
-    last: Command
-
-
-@dataclass(frozen=True, slots=True)
 class Listing:
     """A CMake file: the text and its commands in order."""
 
     scanned: Scanned
     commands: tuple[Command, ...]
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[Conditional]:
         """Every complete if() block, inner ones included, ordered by their start."""
-        found, stack = [], list[list[Command]]()
-        for command in self.commands:
-            if command.name == "if":
-                stack.append([command])
-            elif command.name in ("elseif", "else") and stack:
-                stack[-1].append(command)
-            elif command.name == "endif" and stack:
-                found.append(Block(tuple(stack.pop()), command))
-        return sorted(found, key=lambda b: b.heads[0].start)
+        return conditionals((c.name, "", c.start, c.end) for c in self.commands)
 
     def within(self, start: int, end: int) -> Iterator[Command]:
         return (c for c in self.commands if start <= c.start and c.end <= end)
 
 
+@lru_cache(maxsize=64)
 def scan(text: str) -> Listing:
     """Read a CMake file. What is not a command is skipped, never an error."""
     comments, inner, tokens = [], [], []
@@ -131,16 +117,13 @@ def _commands(tokens: list[Token]) -> Iterator[Command]:
     at = 0
     while at + 1 < len(tokens):
         name = tokens[at]
-        if not re.fullmatch(r"[A-Za-z_]\w*", name.text, re.ASCII) or tokens[at + 1].text != "(":
-            at += 1
+        at += 1
+        if not re.fullmatch(r"[A-Za-z_]\w*", name.text, re.ASCII) or tokens[at].text != "(":
             continue
-        depth, end = 0, at + 1
-        while end < len(tokens):
+        depth = 0
+        for end in range(at, len(tokens)):
             depth += {"(": 1, ")": -1}.get(tokens[end].text, 0)
             if depth == 0:
+                yield Command(name.text.lower(), name.start, tokens[end].end, tuple(tokens[at + 1 : end]))
                 break
-            end += 1
-        if end == len(tokens):
-            return
-        yield Command(name.text.lower(), name.start, tokens[end].end, tuple(tokens[at + 2 : end]))
         at = end + 1

@@ -6,11 +6,10 @@ A grammar fails on most CUDA files (launch syntax, macros); brackets, strings an
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from builder.native.text import Comment, Scanned, blank
+from builder.native.text import Comment, Conditional, Scanned, blank, conditionals
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".hip", ".inl")
 
@@ -26,24 +25,7 @@ _LEXEME = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _TOKEN = re.compile(r"\w+|\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\])*'?|[^\w\s]", re.ASCII | re.DOTALL)
 _LABEL = re.compile(r"(?:\b(?:public|private|protected|default)|\bcase\b[^;{}?]*)\s*:\Z", re.ASCII)
-_SPACE = r"\s*"
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """One arm of a conditional: its directive and its body, as offsets."""
-
-    keyword: str  # if, ifdef, ifndef, elif, else
-    condition: str
-    start: int  # of the directive's line
-    body: int  # start of the body
-    end: int  # of the body: start of the next directive's line
-
-
-@dataclass(frozen=True, slots=True)
-class Conditional:
-    arms: tuple[Arm, ...]
-    end: int  # after the #endif
+_MARK = re.compile(r"[][(){};]")
 
 
 @lru_cache(maxsize=256)
@@ -74,7 +56,7 @@ def plain(text: str) -> str:
     conditional that open or close a brace of their own (the first arm stands for them)."""
     scanned = scan(text)
     code = blank(scanned.code, (m.span() for m in directives(scanned)))
-    for block in conditionals(scanned):
+    for block in blocks(scanned):
         for arm in block.arms[1:]:
             inside = code[arm.body : arm.end]
             if inside.count("{") != inside.count("}"):
@@ -82,23 +64,9 @@ def plain(text: str) -> str:
     return code
 
 
-def conditionals(scanned: Scanned) -> list[Conditional]:
+def blocks(scanned: Scanned) -> list[Conditional]:
     """Every complete #if ... #endif, inner ones included, ordered by their start."""
-    blocks: list[Conditional] = []
-    stack: list[list[tuple[str, str, int, int]]] = []
-    for match in directives(scanned):
-        keyword, rest = match[1], normal(match[2])
-        after = match.end() + 1
-        if keyword in ("if", "ifdef", "ifndef"):
-            stack.append([(keyword, rest, match.start(), after)])
-        elif keyword in ("elif", "else") and stack:
-            stack[-1].append((keyword, rest, match.start(), after))
-        elif keyword == "endif" and stack:
-            heads = stack.pop()
-            ends = [h[2] for h in heads[1:]] + [match.start()]
-            arms = tuple(Arm(*head, end) for head, end in zip(heads, ends, strict=True))
-            blocks.append(Conditional(arms, match.end()))
-    return sorted(blocks, key=lambda c: c.arms[0].start)
+    return conditionals((m[1], normal(m[2]), *m.span()) for m in directives(scanned))
 
 
 def normal(text: str) -> str:
@@ -114,7 +82,7 @@ def pattern(anchor: str) -> re.Pattern[str]:
     parts = [re.escape(tokens[0])]
     for left, right in pairwise(tokens):
         words = re.match(r"\w", left[-1]) and re.match(r"\w", right[0])
-        parts.append((r"\s+" if words else _SPACE) + re.escape(right))
+        parts.append((r"\s+" if words else r"\s*") + re.escape(right))
     before = r"\b" if re.match(r"\w", tokens[0], re.ASCII) else ""
     after = r"\b" if re.match(r"\w+\Z", tokens[-1], re.ASCII) else ""
     return re.compile(before + "".join(parts) + after, re.ASCII)
@@ -138,20 +106,20 @@ def statement(scanned: Scanned, start: int) -> tuple[int, int] | None:
 
 def statement_end(code: str, start: int) -> int | None:
     """After the `;` that ends a statement, or after the `}` of a definition; None if it never ends."""
-    depth, at = 0, start
-    while at < len(code):
-        char = code[at]
+    depth = 0
+    for mark in _MARK.finditer(code, start):
+        char = mark.group()
         if char in "([{":
             depth += 1
-        elif char in ")]}":
+        elif char == ";":
+            if depth == 0:
+                return mark.end()
+        else:
             depth -= 1
             if depth < 0:
                 return None
-            if depth == 0 and char == "}" and _ends_here(code, start, at):
-                return at + 1
-        elif char == ";" and depth == 0:
-            return at + 1
-        at += 1
+            if depth == 0 and char == "}" and _ends_here(code, start, mark.start()):
+                return mark.end()
     return None
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from builder.memo import remembered
 from builder.native.cpp import plain, scan
-from builder.native.text import Scanned
+from builder.native.text import Scanned, closing
 
 _CALL = re.compile(r"(?:\b(?P<word>[A-Za-z_]\w*)|(?P<operator>\boperator\b[^\w\s(]*))\s*\(", re.ASCII)
 _NOT_NAMES = frozenset(
@@ -27,9 +27,12 @@ _LIBRARY = re.compile(
     r"\bTORCH_LIBRARY(?P<kind>\w*)\s*\(\s*(?P<name>\w+)\s*,(?:[^()]*,)?\s*(?P<variable>\w+)\s*\)\s*\{",
     re.ASCII,
 )
-_POINTER = re.compile(r"&\s*((?:\w+\s*::\s*)*\w+)|\bTORCH_FN\s*\(\s*((?:\w+\s*::\s*)*\w+)", re.ASCII)
+_POINTER = re.compile(r"(?:&|\bTORCH_FN\s*\()\s*(?:\w+\s*::\s*)*(\w+)", re.ASCII)
 _STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
 _MARK = re.compile(r"[][(){};]")
+_BRACKET = re.compile(r"[({]")
+_MORE = re.compile(r"\s*[;,=()[]")
+_TYPE = re.compile(r"\s*(?:typedef|struct|class|union|enum)\b")
 _TEMPLATE = re.compile(r"\s*template\s*<")
 
 
@@ -63,6 +66,10 @@ class Binding:
     start: int
     end: int
 
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.library, self.operator
+
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
@@ -84,7 +91,7 @@ def symbols(text: str) -> Symbols:
         char, at = mark.group(), mark.start()
         after = at + 1
         if char in "([":
-            after = _close(code, at)
+            after = closing(code, at)
         elif char == ";":
             functions += _function(code, start, at, False)
             start = after
@@ -98,7 +105,7 @@ def symbols(text: str) -> Symbols:
             open_spaces.append((start + len(head) - len(head.lstrip()), after))
             start = after
         else:
-            after = _close(code, at)
+            after = closing(code, at)
             made = _function(code, start, at, True)
             if made or not _continues(code, after, code[start:at]):
                 functions += made
@@ -123,7 +130,7 @@ def _bindings(text: str) -> tuple[Binding, ...]:
     scanned, code = scan(text), plain(text)
     operators: list[Binding] = []
     for library in _LIBRARY.finditer(code):
-        end = _close(code, library.end() - 1)
+        end = closing(code, library.end() - 1)
         for match in _BINDING.finditer(code, library.end(), end):
             if match["library"] == library["variable"]:
                 operators.append(_binding(scanned, code, match, library["name"]))
@@ -131,21 +138,13 @@ def _bindings(text: str) -> tuple[Binding, ...]:
 
 
 def _binding(scanned: Scanned, code: str, match: re.Match[str], library: str) -> Binding:
-    end = _close(code, match.end() - 1)
+    end = closing(code, match.end() - 1)
+    name = _STRING.search(scanned.bare, match.end(), end - 1)
+    operator = name[1].split("(")[0].split("::")[-1].strip() if name else ""
+    pointer = _POINTER.search(code, match.end(), end)
+    function = pointer[1] if pointer else None
     stop = code.find(";", end) + 1 or end
-    inside = scanned.bare[match.end() : end - 1]
-    first = _STRING.search(inside)
-    operator = first[1].split("(")[0].split("::")[-1].strip() if first else ""
-    pointer = _POINTER.search(code[match.end() : end])
-    function = next((g for g in pointer.groups() if g), None) if pointer else None
-    return Binding(
-        match["verb"],
-        library,
-        operator,
-        function.replace(" ", "").split("::")[-1] if function else None,
-        match.start(),
-        stop,
-    )
+    return Binding(match["verb"], library, operator, function, match.start(), stop)
 
 
 def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
@@ -164,8 +163,8 @@ def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
         name = match["word"] or match["operator"]
         if name in _NOT_NAMES:
             continue
-        stop = _close(code, start + match.end() - 1)
-        last = _close(code, end) if body else end + 1
+        stop = closing(code, start + match.end() - 1)
+        last = closing(code, end) if body else end + 1
         if stop <= end:
             return [Function(name, start + lead, last, body)]
     return []
@@ -173,25 +172,14 @@ def _function(code: str, start: int, end: int, body: bool) -> list[Function]:
 
 def _outer(head: str) -> str:
     """The head with blanks for template parameter lists and for what is inside brackets."""
-    out = list(head)
-    match = _TEMPLATE.match(head)
-    while match:
-        depth, at = 1, match.end()
-        while at < len(head) and depth:
-            depth += {"<": 1, ">": -1}.get(head[at], 0)
-            at += 1
-        out[match.start() : at] = " " * (at - match.start())
-        match = _TEMPLATE.match("".join(out))
-    depth, inner_start = 0, 0
-    for mark in re.finditer(r"[(){}]", "".join(out)):
-        if mark.group() in "({":
-            depth += 1
-            inner_start = mark.end() if depth == 1 else inner_start
-        elif depth:
-            depth -= 1
-            if depth == 0:
-                out[inner_start : mark.start()] = " " * (mark.start() - inner_start)
-    return "".join(out)
+    while match := _TEMPLATE.match(head):
+        end = closing(head, match.end() - 1)
+        head = " " * end + head[end:]
+    at = 0
+    while bracket := _BRACKET.search(head, at):
+        start, at = bracket.end(), closing(head, bracket.start())
+        head = head[:start] + " " * (at - 1 - start) + head[at - 1 :]
+    return head
 
 
 def _is_space(head: str) -> bool:
@@ -200,18 +188,4 @@ def _is_space(head: str) -> bool:
 
 def _continues(code: str, end: int, head: str) -> bool:
     """Whether a statement goes on behind a closing brace (a type, an initializer)."""
-    visible = re.compile(r"\S").search(code, end)
-    rest = visible.group() if visible else ""
-    return rest in tuple(";,=()[") or bool(re.match(r"\s*(?:typedef|struct|class|union|enum)\b", head))
-
-
-def _close(code: str, at: int) -> int:
-    """After the bracket that closes the one at an offset; the end of the text when none does."""
-    opener = code[at]
-    closer = {"(": ")", "[": "]", "{": "}"}[opener]
-    depth = 0
-    for match in re.compile(f"[{re.escape(opener + closer)}]").finditer(code, at):
-        depth += 1 if match.group() == opener else -1
-        if depth == 0:
-            return match.end()
-    return len(code)
+    return bool(_MORE.match(code, end) or _TYPE.match(head))

@@ -6,12 +6,16 @@ Texts are bytes decoded as latin-1, so that offsets are byte offsets and nothing
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _OPEN, _CLOSE = "([{", ")]}"
 _VISIBLE = re.compile(r"[^\n]")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_BRACKET = re.compile(r"[][(){}]")
+_PAIRS = {pair[0]: re.compile(f"[{re.escape(pair)}]") for pair in ("()", "[]", "{}", "<>")}
+_RUN = re.compile(rb"\x00+|\x01+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,6 +53,47 @@ class Scanned:
         return self.text.count("\n", 0, offset) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm of a conditional: its head from `start` to `body`, and its body from there to `end`."""
+
+    keyword: str
+    condition: str
+    start: int
+    body: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """#if to #endif, or if() to endif(); what closes it lies between `last` and `end`."""
+
+    arms: tuple[Arm, ...]
+    last: int
+    end: int
+
+
+def conditionals(directives: Iterable[tuple[str, str, int, int]]) -> list[Conditional]:
+    """Every complete conditional, inner ones included, ordered by their start.
+
+    `directives`: (keyword, condition, start, end) of each in order; other keywords are skipped.
+    """
+    blocks: list[Conditional] = []
+    stack: list[list[tuple[str, str, int, int]]] = []
+    for directive in directives:
+        keyword, _, start, end = directive
+        if keyword in ("if", "ifdef", "ifndef"):
+            stack.append([directive])
+        elif keyword in ("elif", "elseif", "else") and stack:
+            stack[-1].append(directive)
+        elif keyword == "endif" and stack:
+            heads = stack.pop()
+            ends = [*(head[2] for head in heads[1:]), start]
+            arms = tuple(Arm(*head, stop) for head, stop in zip(heads, ends, strict=True))
+            blocks.append(Conditional(arms, start, end))
+    return sorted(blocks, key=lambda block: block.arms[0].start)
+
+
 def decode(data: bytes) -> str:
     return data.decode("latin-1")
 
@@ -73,6 +118,16 @@ def blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join(parts)
 
 
+def closing(code: str, at: int) -> int:
+    """After the bracket that closes the one at an offset; the end of the text when none does."""
+    depth = 0
+    for match in _PAIRS[code[at]].finditer(code, at):
+        depth += 1 if match.group() == code[at] else -1
+        if depth == 0:
+            return match.end()
+    return len(code)
+
+
 def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
     """The text after all edits, tidied around those that only remove.
 
@@ -83,13 +138,29 @@ def apply(scanned: Scanned, cuts: Iterable[TextEdit]) -> str:
     text = scanned.text
     if not todo:
         return text
+    spans = [(cut.start, cut.end) for cut in todo if not cut.by]
+    left = blank(scanned.bare, spans)
     removed = bytearray(len(text))
-    for cut in todo:
-        if not cut.by:
-            removed[cut.start : cut.end] = b"\1" * (cut.end - cut.start)
-    for start, end in _orphans(scanned, removed):
+    for start, end in (*spans, *_orphans(scanned, left)):
         removed[start:end] = b"\1" * (end - start)
-    return _render(scanned, removed, [c for c in todo if c.by])
+    replacements = [cut for cut in todo if cut.by]
+    rows = [match.span() for match in _LINE.finditer(text)]
+    leaving = [
+        any(removed[start:end])
+        and not left[start:end].strip()
+        and not any(c.start < end <= c.end and not removed[c.start] for c in scanned.comments)
+        and not any(start <= at < end for c in replacements for at in (c.start, max(c.start, c.end - 1)))
+        for start, end in rows
+    ]
+    _tidy_blank_runs(scanned, rows, leaving)
+    out, at = "", 0
+    for cut in (*replacements, TextEdit(len(text), len(text))):
+        for (start, end), leaves in zip(rows, leaving, strict=True):
+            if start < cut.start and end > at and not leaves:
+                out += _survivors(text, removed, max(start, at), min(end, cut.start))
+        out += cut.by
+        at = cut.end
+    return out
 
 
 def _disjoint(cuts: Iterable[TextEdit]) -> list[TextEdit]:
@@ -104,26 +175,13 @@ def _disjoint(cuts: Iterable[TextEdit]) -> list[TextEdit]:
     return disjoint
 
 
-def _lines(text: str) -> list[int]:
-    starts = [0]
-    at = text.find("\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = text.find("\n", at + 1)
-    if starts[-1] != len(text):
-        starts.append(len(text))
-    return starts
-
-
-def _orphans(scanned: Scanned, removed: bytearray) -> list[tuple[int, int]]:
-    """Comments whose scope held code and holds none any more."""
+def _orphans(scanned: Scanned, left: str) -> list[tuple[int, int]]:
+    """Comments whose scope held code of which nothing is `left`."""
     units = _units(scanned)
-    starts = [u.start for u in units]
     orphans = []
     for index, unit in enumerate(units):
-        end = _scope_end(scanned, units, starts, index)
-        code = [at for at in range(unit.end, end) if not scanned.bare[at].isspace()]
-        if code and all(removed[at] for at in code):
+        span = slice(unit.end, _scope_end(scanned, unit, units[index + 1 :]))
+        if scanned.bare[span].strip() and not left[span].strip():
             orphans.append((unit.start, unit.end))
     return orphans
 
@@ -146,134 +204,59 @@ def _units(scanned: Scanned) -> list[Comment]:
     return units
 
 
-def _scope_end(scanned: Scanned, units: Sequence[Comment], starts: Sequence[int], index: int) -> int:
-    unit, code = units[index], scanned.code
-    limit = len(code)
-    for later in units[index + 1 :]:
-        if later.heading or not unit.heading:
-            limit = later.start
-            break
-    depth, at, blank_so_far = 0, unit.end, True
-    first = code.find("\n", at) + 1 or len(code)
-    while at < limit:
-        char = code[at]
-        if char in _OPEN:
-            depth += 1
-        elif char in _CLOSE:
-            depth -= 1
-            if depth < 0:
-                return at
-        elif char == "\n" and not unit.heading:
-            if at >= first and blank_so_far and not _inside_comment(scanned, at):
-                return at
-            blank_so_far = True
-            at += 1
-            continue
-        if not char.isspace():
-            blank_so_far = False
-        at += 1
-    return limit
-
-
-def _inside_comment(scanned: Scanned, at: int) -> bool:
-    """Whether the line that ends at this offset holds a comment (it is not a blank line)."""
-    start = scanned.text.rfind("\n", 0, at) + 1
-    return bool(scanned.text[start:at].strip())
-
-
-def _render(scanned: Scanned, removed: bytearray, replacements: list[TextEdit]) -> str:
-    text, starts = scanned.text, _lines(scanned.text)
-    replaced = {
-        bisect_right(starts, at) - 1 for c in replacements for at in (c.start, max(c.start, c.end - 1))
-    }
-    whole = _whole_lines(scanned, removed, starts, replaced)
-    _tidy_blank_runs(scanned, starts, whole)
-    out: list[str] = []
-    queue, at = list(reversed(replacements)), 0
-    while at < len(text):
-        if queue and queue[-1].start == at:
-            cut = queue.pop()
-            out.append(cut.by)
-            at = max(cut.end, at)
-            if cut.end > cut.start:
-                continue
-        row = bisect_right(starts, at) - 1
-        end = starts[row + 1] if row + 1 < len(starts) else len(text)
-        stop = min(end, queue[-1].start) if queue else end
-        if not whole[row]:
-            out.append(_survivors(text, removed, at, stop))
-        at = stop
-    out.extend(cut.by for cut in reversed(queue))
-    return "".join(out)
+def _scope_end(scanned: Scanned, unit: Comment, later: Sequence[Comment]) -> int:
+    """Where the code ends that a comment heads: at the next heading or the bracket around it, and for a
+    comment of a paragraph at the next comment or blank line."""
+    limits = [other.start for other in later if other.heading or not unit.heading]
+    end = limits[0] if limits else len(scanned.code)
+    if not unit.heading and (paragraph := _BLANK_LINE.search(scanned.text, unit.end, end)):
+        end = paragraph.start()
+    depth = 0
+    for bracket in _BRACKET.finditer(scanned.code, unit.end, end):
+        depth += 1 if bracket.group() in _OPEN else -1
+        if depth < 0:
+            return bracket.start()
+    return end
 
 
 def _survivors(text: str, removed: bytearray, start: int, stop: int) -> str:
     """What remains of part of a line; a blank before removed text is removed with it."""
-    out: list[str] = []
-    at = start
-    while at < stop:
-        if removed[at]:
-            while at < stop and removed[at]:
-                at += 1
-            if text[at : at + 1] in ("", " ", "\t", "\n", "\r", ")"):
-                while out and out[-1] in " \t" and "".join(out).strip():
-                    out.pop()
-            continue
-        out.append(text[at])
-        at += 1
-    return "".join(out)
+    out = ""
+    for run in _RUN.finditer(removed, start, stop):
+        if not run.group()[0]:
+            out += text[run.start() : run.end()]
+        elif out.strip() and text[run.end() : run.end() + 1] in ("", " ", "\t", "\n", "\r", ")"):
+            out = out.rstrip(" \t")
+    return out
 
 
-def _whole_lines(scanned: Scanned, removed: bytearray, starts: list[int], replaced: set[int]) -> list[bool]:
-    """For every line, whether it is removed whole: some of its text was removed, and no code remains."""
-    whole = []
-    for row, start in enumerate(starts[:-1] if starts[-1] == len(scanned.text) else starts):
-        end = starts[row + 1] if row + 1 < len(starts) else len(scanned.text)
-        touched = any(removed[start:end]) and row not in replaced
-        has_code = touched and any(
-            not removed[at] and not scanned.bare[at].isspace() for at in range(start, end)
-        )
-        spans = touched and any(
-            c.start < end <= c.end and not removed[c.start] for c in scanned.comments if c.end > end - 1
-        )
-        whole.append(touched and not has_code and not spans)
-    return [*whole, False]
-
-
-def _tidy_blank_runs(scanned: Scanned, starts: list[int], whole: list[bool]) -> None:
+def _tidy_blank_runs(scanned: Scanned, rows: Sequence[tuple[int, int]], leaving: list[bool]) -> None:
     """Mark the blank lines that a removal doubled, or left beside a bracket, a heading or an end."""
-    rows: list[int] = []
+    staying: list[int] = []
+
+    def drop_blanks() -> None:
+        while staying and not scanned.text[slice(*rows[staying[-1]])].strip():
+            leaving[staying.pop()] = True
+
     gap = False
-    for row in range(len(whole) - 1):
-        if whole[row]:
+    for row, (start, end) in enumerate(rows):
+        if leaving[row]:
             gap = True
             continue
-        line = _line(scanned, starts, row)
-        if gap and not line.strip():
-            if not rows or _opens(scanned, starts, rows[-1]):
-                whole[row] = True
-                continue
-        elif gap and line.strip()[0] in _CLOSE:
-            _drop_blanks(scanned, starts, whole, rows)
-        rows.append(row)
+        line = scanned.text[start:end].strip()
+        if gap and not line and (not staying or _opens(scanned, *rows[staying[-1]])):
+            leaving[row] = True
+            continue
+        if gap and line.startswith(tuple(_CLOSE)):
+            drop_blanks()
+        staying.append(row)
         gap = False
     if gap:
-        _drop_blanks(scanned, starts, whole, rows)
+        drop_blanks()
 
 
-def _opens(scanned: Scanned, starts: list[int], row: int) -> bool:
+def _opens(scanned: Scanned, start: int, end: int) -> bool:
     """Whether a blank line below this line is superfluous: it is blank, opens a bracket or is a heading."""
-    span = slice(starts[row], starts[row] + len(_line(scanned, starts, row)))
-    code = scanned.code[span]
+    code = scanned.code[start:end]
     opened = sum(map(code.count, _OPEN)) > sum(map(code.count, _CLOSE))
-    return opened or not scanned.bare[span].strip()
-
-
-def _drop_blanks(scanned: Scanned, starts: list[int], whole: list[bool], rows: list[int]) -> None:
-    while rows and not _line(scanned, starts, rows[-1]).strip():
-        whole[rows.pop()] = True
-
-
-def _line(scanned: Scanned, starts: list[int], row: int) -> str:
-    end = starts[row + 1] if row + 1 < len(starts) else len(scanned.text)
-    return scanned.text[starts[row] : end]
+    return opened or not scanned.bare[start:end].strip()

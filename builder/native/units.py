@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from builder.native import layout
-from builder.native.lockstep import ROOT
-from builder.native.text import decode
+from builder.native import cmake
+from builder.native.layout import ROOT, SOURCES, Package
 
 _WHOLE = re.compile(r"\$\{([\w.-]+)\}")
 _FETCHED = re.compile(r"\$\{([\w.-]+)_SOURCE_DIR\}/(.+)")
@@ -48,38 +47,34 @@ class Units:
 
 def units(files: Mapping[str, bytes], root: str = ROOT) -> Units:
     """The figures of a tree (path -> bytes) for a report, with every optional library built."""
-    every_library = libraries(files, root)
-    own = sum(len(library.own) for library in every_library)
-    every = sum(len(library.sources) for library in every_library)
-    return Units(
-        own, every - own, len(every_library), tuple(sorted({p for one in every_library for p in one.unknown}))
-    )
+    every = libraries(files, root)
+    own = sum(len(library.own) for library in every)
+    fetched = sum(len(library.sources) for library in every) - own
+    return Units(own, fetched, len(every), tuple(sorted({p for library in every for p in library.unknown})))
 
 
 def libraries(files: Mapping[str, bytes], root: str = ROOT) -> tuple[Library, ...]:
     """Every library of the project in the order of its files; both arms of a condition are read."""
     top = f"{root}/CMakeLists.txt"
-    return tuple(_read(top, files, root, {}, set())) if top in files else ()
+    return tuple(_read(top, Package(files, root), {}, set())) if top in files else ()
 
 
-def _read(
-    path: str, files: Mapping[str, bytes], root: str, variables: dict[str, list[str]], seen: set[str]
-) -> Iterator[Library]:
+def _read(path: str, package: Package, variables: dict[str, list[str]], seen: set[str]) -> Iterator[Library]:
     seen.add(path)
-    for command in layout.listing(decode(files[path])).commands:
-        words = [token.value for token in command.arguments]
-        if command.name == "set" and words:
+    for command in cmake.scan(package.text(path)).commands:
+        first, *words = [token.value for token in command.arguments] or [""]
+        if command.name == "set":
+            variables[first] = _expanded(words, variables)
+        elif command.name == "list" and len(words) > 1 and first.upper() == "APPEND":
+            variables[words[0]] = [*variables.get(words[0], []), *_expanded(words[1:], variables)]
+        elif command.name == "file" and len(words) > 1 and first.upper() in ("GLOB", "GLOB_RECURSE"):
             variables[words[0]] = _expanded(words[1:], variables)
-        elif command.name == "list" and len(words) > 2 and words[0].upper() == "APPEND":
-            variables[words[1]] = [*variables.get(words[1], []), *_expanded(words[2:], variables)]
-        elif command.name == "file" and len(words) > 2 and words[0].upper() in ("GLOB", "GLOB_RECURSE"):
-            variables[words[1]] = _expanded(words[2:], variables)
-        elif command.name == "include" and words:
-            for other in layout.resolve(path, words[0], files, root):
-                if other in files and other not in seen:
-                    yield from _read(other, files, root, variables, seen)
-        elif command.name.endswith("add_library") and words:
-            yield _library(words[0], _expanded(words[1:], variables), path, files, root)
+        elif command.name == "include":
+            other = package.resolve(path, first)
+            if other and other in package.files and other not in seen:
+                yield from _read(other, package, variables, seen)
+        elif command.name.endswith("add_library") and first:
+            yield _library(first, _expanded(words, variables), path, package)
 
 
 def _expanded(words: list[str], variables: Mapping[str, list[str]]) -> list[str]:
@@ -87,19 +82,18 @@ def _expanded(words: list[str], variables: Mapping[str, list[str]]) -> list[str]
     items: list[str] = []
     for word in words:
         match = _WHOLE.fullmatch(word)
-        items += variables[match[1]] if match and match[1] in variables else [word]
+        items += variables.get(match[1], [word]) if match else [word]
     return items
 
 
-def _library(name: str, words: list[str], path: str, files: Mapping[str, bytes], root: str) -> Library:
+def _library(name: str, words: list[str], path: str, package: Package) -> Library:
     sources: list[str] = []
     unknown: list[str] = []
     for word in words:
-        if not word.endswith(layout.SOURCES):
+        if not word.endswith(SOURCES):
             continue
-        fetched = _FETCHED.fullmatch(word)
-        if fetched:
+        if fetched := _FETCHED.fullmatch(word):
             (unknown if "*" in word else sources).append(f"{fetched[1]}:{fetched[2]}")
-        else:
-            sources += layout.resolve(path, word, files, root)
+        elif source := package.resolve(path, word):
+            sources.append(source)
     return Library(name, tuple(sources), tuple(unknown))

@@ -6,45 +6,35 @@ import ast
 import re
 from collections.abc import Sequence
 
-from builder.errors import Mark, Problem
 from builder.manifest.statements import Edit
 from builder.overlay.locate import Target, find
-from builder.overlay.record import Record, digest
+from builder.overlay.record import Edited, Journal, Wrong
 from builder.source.parse import Module
 
-Added = tuple[bytes, list[Problem], list[Record]]
 
-
-def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]]) -> Added:
+def add_imports(module: Module, data: bytes, edits: Sequence[tuple[Edit, Target]]) -> Edited:
     """`data`, the file after all other edits, with the imports that it uses; `module` is the same file before
     any edit, for what it binds already."""
-    problems: list[Problem] = []
-    records: list[Record] = []
+    journal = Journal(module.path)
     lines: list[str] = []
     bound = {a.asname or a.name for s in module.tree.body if isinstance(s, ast.ImportFrom) for a in s.names}
     for edit, target in edits:
         home, _, name = (edit.match or "").rpartition(".")
-        if target.path:
-            message = f"`{edit.target}` is not a module; imports can be added only to modules."
-            # a module of another version lies in a package that has no such name either
-            nothing = not find(module.tree, target.path)[0]
-            problems.append(Problem("R005", message, edit.mark, Mark(module.path), nothing=nothing))
-        elif name in bound:
-            message = f"{module.path} already imports `{name}`."
-            problems.append(Problem("R004", message, edit.mark, Mark(module.path), nothing=True))
-        elif not re.search(rb"\b" + re.escape(name.encode()) + rb"\b", data):
-            # what would use it is an edit that finds its place in another version only
-            message = f"Nothing in {module.path} uses `{name}`, so its import is not added."
-            problems.append(Problem("R004", message, edit.mark, Mark(module.path), nothing=True))
-        else:
+        with journal.attempt(edit):
+            if target.path:
+                message = f"`{edit.target}` is not a module; imports can be added only to modules."
+                # a module of another version lies in a package that has no such name either
+                raise Wrong("R005", message, absent=not find(module.tree, target.path)[0])
+            if name in bound:
+                raise Wrong("R004", f"{module.path} already imports `{name}`.", absent=True)
+            if not re.search(rb"\b" + re.escape(name.encode()) + rb"\b", data):
+                # what would use it is an edit that finds its place in another version only
+                message = f"Nothing in {module.path} uses `{name}`, so its import is not added."
+                raise Wrong("R004", message, absent=True)
             bound.add(name)
-            line = f"from {home} import {name}"
-            lines.append(line)
-            at = _head(module.tree)
-            records.append(
-                Record(edit.mark, edit.batch, edit.why, edit.kind, module.path, at, None, digest(line))
-            )
-    return (_inserted(data, lines) if lines else data), problems, records
+            lines.append(f"from {home} import {name}")
+            journal.note(edit, edit.kind, _head(module.tree), None, lines[-1])
+    return (_inserted(data, lines) if lines else data), journal.problems, journal.records
 
 
 def _head(tree: ast.Module) -> int:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from builder.errors import Mark, Problem
+from builder.errors import Problem
 from builder.manifest.statements import AnchoredEdit
 from builder.native import cmake, cpp
-from builder.native.text import Scanned, TextEdit, apply, decode, encode, wide
-from builder.overlay.record import Record, digest
+from builder.native.text import Arm, Conditional, Scanned, TextEdit, apply, decode, encode, wide
+from builder.overlay.record import Edited, Journal, require_count
 
-_SHOWN = 5  # places listed in a message
+_INDENTED = re.compile(r"^[ \t]*(?=\S)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,44 +25,40 @@ class _Match:
     cuts: tuple[TextEdit, ...]
 
 
-def edit(path: str, data: bytes, edits: Sequence[AnchoredEdit]) -> tuple[bytes, list[Problem], list[Record]]:
+def edit(path: str, data: bytes, edits: Sequence[AnchoredEdit]) -> Edited:
     """Carry out the edits of one file, in order; an edit with a problem changes nothing."""
-    problems: list[Problem] = []
-    records: list[Record] = []
+    journal = Journal(path)
     text = decode(data)
     for item in edits:
-        wrong = _misfit(path, item)
-        if wrong:
-            problems.append(wrong)
+        if message := _misfit(path, item):
+            journal.problems.append(Problem("M011", message, item.mark))
             continue
-        scanned, matches = _matches(path, text, item)
-        if len(matches) != (item.count or max(len(matches), 1)):
-            if matches or not item.optional:
-                problems.append(_miscounted(path, scanned, item, matches))
-            continue
-        for match in matches:
-            after = None if item.by is None else digest(item.by)
-            before = digest(encode(text[match.start : match.end]))
-            line = scanned.line(match.start)
-            records.append(Record(item.mark, item.batch, item.why, item.kind, path, line, before, after))
-        text = apply(scanned, [cut for match in matches for cut in match.cuts])
-    return encode(text), problems, records
+        with journal.attempt(item):
+            scanned, matches = _matches(path, text, item)
+            lines = [scanned.line(match.start) for match in matches]
+            shown = " ".join(item.anchor.split())
+            shown = f"`{item.kind}: {shown if len(shown) <= 60 else shown[:57] + '...'}`"
+            require_count(path, item, lines, shown, partial(_elsewhere, path, scanned, item))
+            for match, line in zip(matches, lines, strict=True):
+                journal.note(item, item.kind, line, encode(text[match.start : match.end]), item.by)
+            text = apply(scanned, [cut for match in matches for cut in match.cuts])
+    return encode(text), journal.problems, journal.records
 
 
-def _misfit(path: str, item: AnchoredEdit) -> Problem | None:
-    """The problem of an edit that is wrong for any content of the file."""
-    message = None
+def _misfit(path: str, item: AnchoredEdit) -> str | None:
+    """What is wrong with an edit for any content of the file."""
+    is_cpp, is_cmake = path.endswith(cpp.SUFFIXES), cmake.is_cmake(path)
     if not item.anchor.strip():
-        message = "The anchor is empty."
-    elif item.kind in ("command", "argument") and not cmake.is_cmake(path):
-        message = f"`{item.kind}` edits CMake, and {path} is not CMake."
-    elif item.kind == "statement" and not path.endswith(cpp.SUFFIXES):
-        message = f"`statement` edits C++, and {path} is not C++."
-    elif item.kind == "block" and not (cmake.is_cmake(path) or path.endswith(cpp.SUFFIXES)):
-        message = f"`block` edits CMake or C++, and {path} is neither."
-    elif (item.kind == "replace") != (item.by is not None):
-        message = "`replace` needs `by`, and no other kind takes it."
-    return Problem("M011", message, item.mark) if message else None
+        return "The anchor is empty."
+    if item.kind in ("command", "argument") and not is_cmake:
+        return f"`{item.kind}` edits CMake, and {path} is not CMake."
+    if item.kind == "statement" and not is_cpp:
+        return f"`statement` edits C++, and {path} is not C++."
+    if item.kind == "block" and not (is_cmake or is_cpp):
+        return f"`block` edits CMake or C++, and {path} is neither."
+    if (item.kind == "replace") != (item.by is not None):
+        return "`replace` needs `by`, and no other kind takes it."
+    return None
 
 
 def _matches(path: str, text: str, item: AnchoredEdit) -> tuple[Scanned, list[_Match]]:
@@ -74,7 +71,7 @@ def _matches(path: str, text: str, item: AnchoredEdit) -> tuple[Scanned, list[_M
         spans = (cpp.statement(scanned, start) for start, _ in cpp.find(scanned, anchor))
         return scanned, [_whole(span) for span in spans if span]
     if listing is None:
-        return scanned, _cpp_blocks(scanned, anchor)
+        return scanned, [*_cpp_blocks(scanned, anchor)]
     if item.kind == "command":
         wanted = cmake.tokens(anchor)
         commands = [(c.start, c.end) for c in listing.commands if cmake.begins(c.stream, wanted)]
@@ -83,7 +80,7 @@ def _matches(path: str, text: str, item: AnchoredEdit) -> tuple[Scanned, list[_M
         values = {anchor, anchor[1:-1] if re.fullmatch(r'"(?:\\.|[^"\\])*"', anchor, re.DOTALL) else anchor}
         tokens = [a for c in listing.commands for a in c.arguments if a.text == anchor or a.value in values]
         return scanned, [_whole((t.start, t.end)) for t in tokens if t.text not in "()"]
-    return scanned, _cmake_blocks(listing, anchor)
+    return scanned, [*_cmake_blocks(listing, anchor)]
 
 
 def _whole(span: tuple[int, int]) -> _Match:
@@ -98,102 +95,59 @@ def _replacements(text: str, anchor: str, by: str) -> list[_Match]:
     return [_Match(start, end, (TextEdit(start, end, by),)) for start, end in spans]
 
 
-def _cmake_blocks(listing: cmake.Listing, anchor: str) -> list[_Match]:
+def _cmake_blocks(listing: cmake.Listing, anchor: str) -> Iterator[_Match]:
     """An anchor that begins with `if(` is compared from there on into the body; any other with
     the whole condition of an if or elseif."""
     wanted = cmake.tokens(anchor)
     prefixed = len(wanted) > 1 and wanted[0][0].lower() in ("if", "elseif") and wanted[1][0] == "("
-    matches = []
     for block in listing.blocks():
-        ends = [*(h.start for h in block.heads[1:]), block.last.start]
-        for index, head in enumerate(block.heads):
-            if head.name == "else":
-                continue
+        for index, arm in enumerate(block.arms):
+            head, *_ = commands = [*listing.within(arm.start, arm.end)]
             if prefixed:
-                stream = list(head.stream)
-                for command in listing.within(head.end, ends[index]):
-                    stream.extend(command.stream)
-                hit = cmake.begins(tuple(stream), wanted)
+                same = cmake.begins(tuple(word for c in commands for word in c.stream), wanted)
             else:
-                hit = [a.value for a in head.arguments] == [value for value, _ in wanted]
-            if hit:
-                matches.append(_cmake_arm(listing.scanned, block, index))
-    return matches
+                same = [a.value for a in head.arguments] == [value for value, _ in wanted]
+            if same and arm.keyword != "else":
+                yield _arm(listing.scanned, block, index, dedent=True)
 
 
-def _cmake_arm(scanned: Scanned, block: cmake.Block, index: int) -> _Match:
-    """Removes an arm that is never taken; the following arms take its place."""
-    head, after = block.heads[index], block.heads[index + 1 : index + 2]
-    stop = after[0].start if after else block.last.start
-    if index > 0:
-        return _Match(head.start, stop, (TextEdit(head.start, stop),))
-    if not after:
-        return _whole((head.start, block.last.end))
-    if after[0].name == "elseif":
-        return _Match(head.start, stop, (TextEdit(head.start, stop + len("else")),))
-    other = after[0]
-    cuts = [TextEdit(head.start, other.end), TextEdit(block.last.start, block.last.end)]
-    cuts += _dedent(scanned, head.start, other.end, block.last.start)
-    return _Match(head.start, block.last.end, tuple(cuts))
-
-
-def _dedent(scanned: Scanned, head: int, start: int, end: int) -> list[TextEdit]:
-    """Cuts that move a body to the column of its if(); lines inside a string stay as they are."""
-    text = scanned.text
-    margin = len(text[text.rfind("\n", 0, head) + 1 : head])
-    lines, at = [], text.find("\n", start) + 1
-    while 0 < at < end:
-        content = re.compile(r"[ \t]*").match(text, at)
-        width = content.end() - at if content else 0
-        if text[at + width : at + width + 1] not in ("", "\n", "\r") and at + width < end:
-            lines.append((at, width))
-        at = text.find("\n", at) + 1
-    lines = [(at, width) for at, width in lines if scanned.code[:at].count('"') % 2 == 0]
-    step = max(0, min((width for _, width in lines), default=0) - margin)
-    return [TextEdit(at, at + step) for at, _ in lines if step]
-
-
-def _cpp_blocks(scanned: Scanned, anchor: str) -> list[_Match]:
+def _cpp_blocks(scanned: Scanned, anchor: str) -> Iterator[_Match]:
     wanted = cpp.normal(anchor)
-    cuts = []
-    for block in cpp.conditionals(scanned):
+    for block in cpp.blocks(scanned):
         for index, arm in enumerate(block.arms):
             line = f"{arm.keyword} {arm.condition}"
             same = wanted in (line, f"#{line}") or (arm.keyword != "ifndef" and wanted == arm.condition)
-            if arm.keyword == "else" or not same:
-                continue
-            cuts.append(_cpp_arm(scanned, block, index))
-    return cuts
+            if same and arm.keyword != "else":
+                yield _arm(scanned, block, index)
 
 
-def _cpp_arm(scanned: Scanned, block: cpp.Conditional, index: int) -> _Match:
+def _arm(scanned: Scanned, block: Conditional, index: int, dedent: bool = False) -> _Match:
+    """Removes an arm that is never taken; the following arms take its place."""
     arm, after = block.arms[index], block.arms[index + 1 : index + 2]
     if index > 0:
-        return _Match(arm.start, arm.end, (TextEdit(arm.start, arm.end),))
+        return _whole((arm.start, arm.end))
     if not after:
         return _whole((arm.start, block.end))
     other = after[0]
-    if other.keyword == "elif":
-        sharp = scanned.text.index("elif", other.start)
-        return _Match(
-            arm.start, other.start, (TextEdit(arm.start, other.start), TextEdit(sharp, sharp + len("el")))
-        )
-    last = scanned.text.rfind("#", other.body, block.end)
-    cuts = (TextEdit(arm.start, max(arm.start, other.body - 1)), TextEdit(last, block.end))
-    return _Match(arm.start, block.end, cuts)
+    if other.keyword != "else":  # it becomes an `if`
+        word = scanned.text.lower().index(other.keyword, other.start)
+        shorter = TextEdit(word, word + len(other.keyword) - len("if"))
+        return _Match(arm.start, other.start, (TextEdit(arm.start, other.start), shorter))
+    cuts = [TextEdit(arm.start, other.body), TextEdit(block.last, block.end)]
+    cuts += _dedented(scanned, arm.start, other) if dedent else ()
+    return _Match(arm.start, block.end, tuple(cuts))
 
 
-def _miscounted(path: str, scanned: Scanned, item: AnchoredEdit, matches: Sequence[_Match]) -> Problem:
-    places = [f"{path}:{scanned.line(m.start)}" for m in matches]
-    where = f": {', '.join(places[:_SHOWN])}{', ...' if len(places) > _SHOWN else ''}" if places else ""
-    shown = " ".join(item.anchor.split())
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    message = f"`{item.kind}: {shown}` states {item.count or 'all'} and matches {len(matches)}{where}."
-    hint = None
-    if not matches:
-        hint = _elsewhere(path, scanned, item)
-    line = scanned.line(matches[0].start) if matches else 0
-    return Problem("R004", message, item.mark, Mark(path, line), hint=hint, nothing=not matches)
+def _dedented(scanned: Scanned, head: int, arm: Arm) -> list[TextEdit]:
+    """Cuts that move a body to the column of its if(); lines inside a string stay as they are."""
+    margin = head - scanned.text.rfind("\n", 0, head) - 1
+    spaces = [
+        line.span()
+        for line in _INDENTED.finditer(scanned.text, arm.body, arm.end)
+        if scanned.code[: line.start()].count('"') % 2 == 0
+    ]
+    step = min((end - start for start, end in spaces), default=0) - margin
+    return [TextEdit(start, start + step) for start, _ in spaces if step > 0]
 
 
 def _elsewhere(path: str, scanned: Scanned, item: AnchoredEdit) -> str | None:

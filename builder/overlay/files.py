@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
 from builder.manifest.statements import WholeFile
-from builder.overlay.record import Record, digest
+from builder.overlay.record import Record, record
 from builder.source.parse import parse
 from builder.tree import Entry, blob_id
 
@@ -43,8 +43,7 @@ def place(
         first[item.path] = item
         out[item.path] = overlays[item.overlay]
         before = contents[item.path] if item.path in entries else None
-        after = digest(overlays[item.overlay])
-        records.append(Record(item.mark, item.batch, item.why, "file", item.path, 0, digest(before), after))
+        records.append(record(item, "file", item.path, 0, before, overlays[item.overlay]))
     return Placed({path: out[path] for path in sorted(out)}, tuple(problems), tuple(records))
 
 

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TypeVar
 
 from builder.graph.names import imported_module, package_of
 from builder.manifest.statements import Edit
 from builder.overlay import matching
-from builder.overlay.locate import Binding, Target
+from builder.overlay.locate import Binding, Scope, Target, bindings, find, imports
+from builder.overlay.record import Wrong
 from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
 from builder.spelling import nearest
 
+T = TypeVar("T")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-class Wrong(Exception):
-    """An edit that cannot be carried out; `absent`: only because its target is not there."""
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        node: ast.AST | None = None,
-        hint: str | None = None,
-        absent: bool = False,
-    ) -> None:
-        super().__init__(message)
-        self.code, self.node, self.hint, self.absent = code, node, hint, absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,40 +32,73 @@ class Hit:
     after: str | None = None
 
 
-def drop(definitions: Iterable[Binding]) -> list[Hit]:
-    """Definitions and assignments leave; a name among the targets of a tuple takes its value along."""
-    return [_drop(binding) for binding in definitions]
+def hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, bytes]) -> list[Hit]:
+    """The places of one edit in a file. Raises Wrong."""
+    if target.parameter and edit.kind != "set":
+        raise Wrong("R005", f"`{edit.target}` names a parameter, which only `set` can edit.")
+    define = _OF_DEFINITIONS.get(edit.kind)
+    scopes: Iterable[ast.AST] = [module.tree]
+    if target.path:
+        definitions, searched = find(module.tree, target.path)
+        if not definitions:
+            message = f"`{target.module}` has no `{'.'.join(target.path)}`."
+            # an optional edit that does not match is not reported, and the search for a similar name is slow
+            hint = None if edit.optional else _similar(target.path[-1], searched)
+            raise Wrong("R005", message, hint=hint, absent=True)
+        if define:
+            return [define(edit, target, binding, overlays) for binding in definitions]
+        scopes = dict.fromkeys(binding.statement for binding in definitions)
+    elif define:
+        message = f"`{edit.target}` is a module; `{edit.kind}` needs a name inside it."
+        raise Wrong("R005", message, hint=f"The file is {target.file}.")
+    search = _IN_SCOPES[edit.kind]
+    walked = [matching.walk(scope) for scope in scopes]
+    first = 1 if edit.kind == "drop-statement" else 0  # a scope is no statement of itself
+    places = list(search(module, edit, target, [node for plain, _ in walked for node in plain[first:]]))
+    if edit.kind != "reword":
+        for hit in search(module, edit, target, [node for _, quoted in walked for node in quoted]):
+            message = "The match is inside an f-string, where it cannot be edited."
+            raise Wrong("R008", message, getattr(hit.node, "lineno", 0))
+    return places
 
 
-def _drop(binding: Binding) -> Hit:
+def _similar(name: str, scopes: Sequence[Scope]) -> str | None:
+    """A hint for a name that none of the scopes defines."""
+    if any(imports(scope, name) for scope in scopes):
+        return "It is imported there: use `drop-import`, or edit it where it is defined."
+    return nearest(name, {bound for scope in scopes for bound, _ in bindings(scope)}, most=3)
+
+
+def _drop(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, bytes]) -> Hit:
+    """A definition or assignment leaves; a name among the targets of a tuple takes its value along."""
     statement, name = binding.statement, binding.name
     if not isinstance(statement, ast.Assign) or statement.targets == [name]:
         return Hit(statement, (Remove(statement),))
-    target, value = statement.targets[0], statement.value
+    names, value = statement.targets[0], statement.value
     if (
         len(statement.targets) == 1
-        and isinstance(target, (ast.Tuple, ast.List))
+        and isinstance(names, (ast.Tuple, ast.List))
         and isinstance(value, (ast.Tuple, ast.List))
-        and len(target.elts) == len(value.elts)
-        and name in target.elts
-        and not any(isinstance(e, ast.Starred) for e in (*target.elts, *value.elts))
+        and len(names.elts) == len(value.elts)
+        and name in names.elts
+        and not any(isinstance(e, ast.Starred) for e in (*names.elts, *value.elts))
     ):
-        at = target.elts.index(name)
-        return Hit(name, (DropItem(target, "elts", at), DropItem(value, "elts", at)))
+        at = names.elts.index(name)
+        return Hit(name, (DropItem(names, "elts", at), DropItem(value, "elts", at)))
     message = "One name of this assignment cannot be removed without the others."
-    hint = "Use `drop_statement` for the whole statement."
-    raise Wrong("R008", message, statement, hint)
+    raise Wrong("R008", message, statement.lineno, "Use `drop_statement` for the whole statement.")
 
 
-def stub(edit: Edit, target: Target, definitions: Iterable[Binding]) -> list[Hit]:
+def _stub(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, bytes]) -> Hit:
     """The body of a function becomes one `raise` that names the batch."""
-    short = ".".join(target.path[-2:])
-    text = f"{short} is not part of this distribution (manifest rule: {edit.batch})"
-    source = f"raise NotImplementedError({_quoted(text)})"
-    return [Hit(node, (Body(node, source),), source) for node in _functions(edit, definitions)]
+    text = f"{'.'.join(target.path[-2:])} is not part of this distribution (manifest rule: {edit.batch})"
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    source = f'raise NotImplementedError("{quoted}")'
+    node = _function(edit, binding)
+    return Hit(node, (Body(node, source),), source)
 
 
-def body(edit: Edit, definitions: Iterable[Binding], overlays: Mapping[str, bytes]) -> list[Hit]:
+def _body(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, bytes]) -> Hit:
     """The body of a function becomes the content of an overlay; the signature stays."""
     if edit.by is None or edit.by not in overlays:
         raise Wrong("M008", f"The overlay `{edit.by}` of `{edit.target}` does not exist.")
@@ -85,14 +106,7 @@ def body(edit: Edit, definitions: Iterable[Binding], overlays: Mapping[str, byte
         source = textwrap.dedent(overlays[edit.by].decode("utf-8").replace("\r\n", "\n")).strip("\n")
     except UnicodeDecodeError as error:
         raise Wrong("M008", f"The overlay `{edit.by}` is not UTF-8: {error.reason}.") from None
-    hits = []
-    for node in _functions(edit, definitions):
-        _check_body(edit, node, source)
-        hits.append(Hit(node, (Body(node, source),), source))
-    return hits
-
-
-def _check_body(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, source: str) -> None:
+    node = _function(edit, binding)
     keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
     try:
         statements = ast.parse(source).body
@@ -100,138 +114,111 @@ def _check_body(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, source
             raise SyntaxError("it holds no statement")
         shell = ast.parse(f"{keyword} {node.name}(): pass\n")
         function = shell.body[0]
-        assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        assert isinstance(function, _FUNCTIONS)
         # a nonlocal name belongs to a scope outside this source
         function.body = [s for s in statements if not isinstance(s, ast.Nonlocal)] or [ast.Pass()]
         compile(ast.fix_missing_locations(shell), edit.by or "", "exec", dont_inherit=True)
-    except SyntaxError as error:
-        raise Wrong("M008", f"The overlay `{edit.by}` is not the body of a function: {error.msg}.") from None
-    except ValueError as error:
-        raise Wrong("M008", f"The overlay `{edit.by}` is not the body of a function: {error}.") from None
+    except (SyntaxError, ValueError) as error:
+        reason = getattr(error, "msg", error)
+        raise Wrong("M008", f"The overlay `{edit.by}` is not the body of a function: {reason}.") from None
+    return Hit(node, (Body(node, source),), source)
 
 
-def assign(edit: Edit, target: Target, definitions: Iterable[Binding]) -> list[Hit]:
+def _set(edit: Edit, target: Target, binding: Binding, overlays: Mapping[str, bytes]) -> Hit:
     """The value of an assignment, or the default of a parameter, becomes `by`."""
-    by = _source(edit, edit.by, "by")
+    by, statement = _source(edit, edit.by, "by"), binding.statement
     if target.parameter:
-        return [
-            _replaced(_default(edit, node, target.parameter), by) for node in _functions(edit, definitions)
-        ]
-    hits = []
-    for binding in definitions:
-        statement = binding.statement
-        plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and (
-            not isinstance(statement, ast.Assign) or binding.name in statement.targets
-        )
-        value = statement.value if plain and isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
-        if value is None:
-            message = f"`{edit.target}` is not assigned a single value here."
-            raise Wrong("R005", message, statement, "A parameter is written `function:parameter`.")
-        hits.append(_replaced(value, by))
-    return hits
+        return _replaced(_default(edit, _function(edit, binding), target.parameter), by)
+    value = None
+    if isinstance(statement, ast.AnnAssign) or (
+        isinstance(statement, ast.Assign) and binding.name in statement.targets
+    ):
+        value = statement.value
+    if value is None:
+        message = f"`{edit.target}` is not assigned a single value here."
+        raise Wrong("R005", message, statement.lineno, "A parameter is written `function:parameter`.")
+    return _replaced(value, by)
 
 
 def _default(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr:
     arguments = node.args
     placed = [*arguments.posonlyargs, *arguments.args]
-    pairs: list[tuple[ast.arg, ast.expr | None]] = list(
-        zip(placed[len(placed) - len(arguments.defaults) :], arguments.defaults, strict=True)
-    )
-    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    for argument, default in pairs:
-        if argument.arg == name and default is not None:
-            return default
-    every = [a.arg for a in (*placed, *arguments.kwonlyargs)]
-    if name in every:
-        raise Wrong("R005", f"The parameter `{name}` of `{edit.target}` has no default.", node)
+    missing = [None] * (len(placed) - len(arguments.defaults))
+    defaults = [*missing, *arguments.defaults, *arguments.kw_defaults]
+    known = {a.arg: d for a, d in zip((*placed, *arguments.kwonlyargs), defaults, strict=True)}
+    if default := known.get(name):
+        return default
+    if name in known:
+        raise Wrong("R005", f"The parameter `{name}` of `{edit.target}` has no default.", node.lineno)
     message = f"`{edit.target.partition(':')[0]}` has no parameter `{name}`."
-    raise Wrong("R005", message, node, nearest(name, every, most=3), absent=True)
+    raise Wrong("R005", message, node.lineno, nearest(name, known, most=3), absent=True)
 
 
-def reword(module: Module, edit: Edit, scopes: Sequence[ast.AST]) -> list[Hit]:
+def _reword(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """String literals that hold a phrase once get another in its place."""
-    hits: dict[int, Hit] = {}
-    for scope in scopes:
-        for node, quoted in matching.walk(scope):
-            if quoted or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-                continue
-            if (edit.match or "") not in node.value:
-                continue
-            by = reworded(module.text(node), edit.match or "", edit.by or "")
+    phrase = edit.match or ""
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and phrase in node.value:
+            by = reworded(module.text(node), phrase, edit.by or "")
             if by is None:
-                raise Wrong("R008", "The phrase occurs here more than once, or not in plain literals.", node)
-            hits[id(node)] = Hit(node, (Replace(node, by),), by)
-    return list(hits.values())
+                message = "The phrase occurs here more than once, or not in plain literals."
+                raise Wrong("R008", message, node.lineno)
+            yield _replaced(node, by)
 
 
-def in_scope(edit: Edit, target: Target, scopes: Sequence[ast.AST]) -> list[Hit]:
-    """The edits that search a scope: imports, entries, statements, expressions."""
-    hits = [hit for scope in scopes for hit in _search(edit, target, scope)]
-    seen: set[tuple[int, str]] = set()
-    unique = []
-    for hit in hits:  # one scope may lie inside another
-        key = (id(hit.node), repr([getattr(op, "index", None) for op in hit.ops]))
-        if key not in seen:
-            seen.add(key)
-            unique.append(hit)
-    return unique
-
-
-def _search(edit: Edit, target: Target, scope: ast.AST) -> Iterator[Hit]:
-    if edit.match is None:
-        raise Wrong("M004", f"`{edit.kind}` of `{edit.target}` needs `match`.")
-    if edit.kind == "drop-import":
-        yield from _imports(edit.match, package_of(target.file, target.module), scope)
-    elif edit.kind == "drop-entry":
-        yield from _entries(edit, scope)
-    elif edit.kind == "drop-statement":
-        try:
-            wanted = matching.statement(edit.match)
-        except SyntaxError as error:
-            raise Wrong("M004", f"`match` of `{edit.target}` is not a statement: {error.msg}.") from None
-        for node, _ in matching.walk(scope):
-            if isinstance(node, ast.stmt) and node is not scope and matching.same(node, wanted):
-                yield Hit(node, (Remove(node),))
-    elif (pair := matching.assignments(edit.match, edit.by)) is not None:
-        for node, _ in matching.walk(scope):
-            if isinstance(node, ast.Assign) and matching.same(node, pair[0]):
-                yield _replaced(node.value, ast.unparse(pair[1].value))
-    else:
-        sought = matching.expression(_source(edit, edit.match, "match"))
-        by = _source(edit, edit.by, "by")
-        for node, quoted in matching.walk(scope):
-            if isinstance(node, ast.expr) and matching.same(node, sought):
-                _refuse_quoted(node, quoted)
-                yield _replaced(node, by)
-
-
-def _imports(match: str, package: str, scope: ast.AST) -> Iterator[Hit]:
+def _drop_import(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """A name with dots is what is imported (a module, or one of its names); without, what is bound."""
-    for node, _ in matching.walk(scope):
-        if isinstance(node, ast.Import):
-            for index, alias in enumerate(node.names):
-                if match in (alias.name, alias.asname):
-                    yield Hit(node, (DropItem(node, "names", index),))
-        elif isinstance(node, ast.ImportFrom):
-            module = imported_module(node, package)
-            if match == module:
-                yield Hit(node, (Remove(node),))
-                continue
-            for index, alias in enumerate(node.names):
-                if match in (f"{module}.{alias.name}", alias.asname or alias.name):
-                    yield Hit(node, (DropItem(node, "names", index),))
+    match, package = _needed(edit, edit.match), package_of(target.file, target.module)
+    for node in nodes:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        home = imported_module(node, package) if isinstance(node, ast.ImportFrom) else None
+        if match == home:
+            yield Hit(node, (Remove(node),))
+            continue
+        for index, alias in enumerate(node.names):
+            names = (alias.name, alias.asname)
+            if home is not None:
+                names = (f"{home}.{alias.name}", alias.asname or alias.name)
+            if match in names:
+                yield Hit(node, (DropItem(node, "names", index),))
 
 
-def _entries(edit: Edit, scope: ast.AST) -> Iterator[Hit]:
-    try:
-        entry = matching.Entry(edit.match or "")
-    except SyntaxError as error:
-        raise Wrong("M004", f"`match` of `{edit.target}` is not an entry: {error.msg}.") from None
-    for node, quoted in matching.walk(scope):
-        for op in entry.drops(node):
-            _refuse_quoted(node, quoted)
-            item = getattr(node, op.field)[op.index]
-            yield Hit(item, (op,))
+def _drop_entry(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
+    """Members of displays and calls, bases and decorators leave."""
+    entry = _parsed(edit, matching.entry, _needed(edit, edit.match), "match", "an entry")
+    for op in (op for node in nodes for op in matching.drops(node, entry)):
+        yield Hit(getattr(op.node, op.field)[op.index], (op,))
+
+
+def _drop_statement(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
+    wanted = _parsed(edit, matching.statement, _needed(edit, edit.match), "match", "a statement")
+    for node in nodes:
+        if isinstance(node, ast.stmt) and matching.same(node, wanted):
+            yield Hit(node, (Remove(node),))
+
+
+def _replace(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
+    """An expression becomes another; of an assignment only the value changes."""
+    if pair := matching.assignments(_needed(edit, edit.match), edit.by):
+        wanted: ast.AST = pair[0]
+        by = ast.unparse(pair[1].value)
+    else:
+        wanted = matching.expression(_source(edit, edit.match, "match"))
+        by = _source(edit, edit.by, "by")
+    for node in nodes:
+        if isinstance(node, (ast.expr, ast.Assign)) and matching.same(node, wanted):
+            yield _replaced(node.value if isinstance(node, ast.Assign) else node, by)
+
+
+_OF_DEFINITIONS = {"drop": _drop, "stub": _stub, "body": _body, "set": _set}
+_IN_SCOPES = {
+    "reword": _reword,
+    "drop-import": _drop_import,
+    "drop-entry": _drop_entry,
+    "drop-statement": _drop_statement,
+    "replace": _replace,
+}
 
 
 def near(module: Module, edit: Edit) -> str | None:
@@ -241,16 +228,12 @@ def near(module: Module, edit: Edit) -> str | None:
         return None
     if edit.kind in ("drop-statement", "replace", "drop-entry") and (hint := _nearest_code(module, edit)):
         return hint
-    literals = {
-        n.value for n in ast.walk(module.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
-    }
-    imported = {
-        a.name for n in ast.walk(module.tree) if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names
-    }
-    known = imported if edit.kind == "drop-import" else {repr(v) for v in literals if len(v) < 60}
-    return nearest(
-        edit.match.strip().rpartition(".")[2] if edit.kind == "drop-import" else edit.match, known, most=3
-    )
+    nodes = list(ast.walk(module.tree))
+    if edit.kind == "drop-import":
+        imported = {a.name for n in nodes if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+        return nearest(edit.match.strip().rpartition(".")[2], imported, most=3)
+    values = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return nearest(edit.match, {repr(value) for value in values if len(value) < 60}, most=3)
 
 
 def _nearest_code(module: Module, edit: Edit) -> str | None:
@@ -272,13 +255,10 @@ def _nearest_code(module: Module, edit: Edit) -> str | None:
     return f"the most similar is written `{key}: '{quoted}'` (line {lines[close[0]]})"
 
 
-def _functions(edit: Edit, definitions: Iterable[Binding]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    nodes = []
-    for binding in definitions:
-        if not isinstance(binding.statement, _FUNCTIONS):
-            raise Wrong("R005", f"`{edit.target}` is not a function here.", binding.statement)
-        nodes.append(binding.statement)
-    return nodes
+def _function(edit: Edit, binding: Binding) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    if not isinstance(binding.statement, _FUNCTIONS):
+        raise Wrong("R005", f"`{edit.target}` is not a function here.", binding.statement.lineno)
+    return binding.statement
 
 
 def _replaced(node: ast.expr, by: str) -> Hit:
@@ -286,19 +266,18 @@ def _replaced(node: ast.expr, by: str) -> Hit:
 
 
 def _source(edit: Edit, source: str | None, key: str) -> str:
+    _parsed(edit, matching.expression, _needed(edit, source, key), key, "an expression")
+    return _needed(edit, source, key).strip()
+
+
+def _needed(edit: Edit, source: str | None, key: str = "match") -> str:
     if source is None:
         raise Wrong("M004", f"`{edit.kind}` of `{edit.target}` needs `{key}`.")
+    return source
+
+
+def _parsed(edit: Edit, parse: Callable[[str], T], source: str, key: str, what: str) -> T:
     try:
-        matching.expression(source)
+        return parse(source)
     except SyntaxError as error:
-        raise Wrong("M004", f"`{key}` of `{edit.target}` is not an expression: {error.msg}.") from None
-    return source.strip()
-
-
-def _refuse_quoted(node: ast.AST, quoted: bool) -> None:
-    if quoted:
-        raise Wrong("R008", "The match is inside an f-string, where it cannot be edited.", node)
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        raise Wrong("M004", f"`{key}` of `{edit.target}` is not {what}: {error.msg}.") from None

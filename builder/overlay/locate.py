@@ -54,18 +54,19 @@ def statements(scope: Scope | ast.stmt) -> Iterator[ast.stmt]:
                 yield from statements(statement)
 
 
-def bindings(scope: Scope, name: str) -> list[Binding]:
+def bindings(scope: Scope) -> Iterator[tuple[str, Binding]]:
     """Every definition and assignment of a name directly in a scope, in source order."""
-    result = []
     for statement in statements(scope):
+        targets: list[ast.expr] = []
         if isinstance(statement, _DEFINITIONS):
-            if statement.name == name:
-                result.append(Binding(statement))
+            yield statement.name, Binding(statement)
         elif isinstance(statement, ast.Assign):
-            result += [Binding(statement, t) for t in statement.targets for t in _flat(t) if _named(t, name)]
-        elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)) and _named(statement.target, name):
-            result.append(Binding(statement, statement.target))
-    return result
+            targets = statement.targets
+        elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
+            targets = [statement.target]
+        for node in (node for target in targets for node in ast.walk(target)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id, Binding(statement, node)
 
 
 def find(tree: ast.Module, path: Iterable[str]) -> tuple[list[Binding], list[Scope]]:
@@ -78,25 +79,10 @@ def find(tree: ast.Module, path: Iterable[str]) -> tuple[list[Binding], list[Sco
             if not inner:
                 return [], scopes
             scopes = list(inner)
-        result = [binding for scope in scopes for binding in bindings(scope, name)]
+        result = [binding for scope in scopes for bound, binding in bindings(scope) if bound == name]
         if not result:
             return [], scopes
     return result, scopes
-
-
-def names(scope: Scope) -> list[str]:
-    """The names that a scope binds by definition or assignment, sorted."""
-    result = set()
-    for statement in statements(scope):
-        if isinstance(statement, _DEFINITIONS):
-            result.add(statement.name)
-        elif isinstance(statement, ast.Assign):
-            result.update(
-                t.id for target in statement.targets for t in _flat(target) if isinstance(t, ast.Name)
-            )
-        elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)) and isinstance(statement.target, ast.Name):
-            result.add(statement.target.id)
-    return sorted(result)
 
 
 def imports(scope: Scope, name: str) -> bool:
@@ -107,17 +93,3 @@ def imports(scope: Scope, name: str) -> bool:
         if isinstance(statement, (ast.Import, ast.ImportFrom))
         for alias in statement.names
     )
-
-
-def _flat(target: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        for item in target.elts:
-            yield from _flat(item)
-    elif isinstance(target, ast.Starred):
-        yield from _flat(target.value)
-    else:
-        yield target
-
-
-def _named(target: ast.expr, name: str) -> bool:
-    return isinstance(target, ast.Name) and target.id == name

@@ -7,8 +7,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from builder.source.fields import inner_fields
+from builder.source.fields import inner_nodes
 from builder.source.ops import DropItem
+
+#: The fields of nodes whose members are entries.
+_MEMBERS: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.List: ("elts",), ast.Set: ("elts",), ast.Tuple: ("elts",), ast.Dict: ("keys",),
+    ast.Call: ("args", "keywords"), ast.ClassDef: ("bases", "decorator_list"),
+    ast.FunctionDef: ("decorator_list",), ast.AsyncFunctionDef: ("decorator_list",),
+}  # fmt: skip
 
 
 def same(left: object, right: object) -> bool:
@@ -47,61 +54,26 @@ def assignments(match: str, by: str | None) -> tuple[ast.Assign, ast.Assign] | N
     return None
 
 
-class Entry:
-    """What `drop-entry` looks for: an expression, a keyword argument, or a key with its value."""
+def entry(source: str) -> list[ast.AST]:
+    """Parse an entry: [expression], [keyword argument] or [key, value]. Raises SyntaxError."""
+    call = _parsed(f"_(\n{source.strip()}\n)")
+    if isinstance(call, ast.Call) and len(call.args) + len(call.keywords) == 1:
+        return [*call.args, *call.keywords]
+    shown = _parsed(f"{{\n{source.strip()}\n}}")
+    if isinstance(shown, ast.Dict) and len(shown.keys) == 1 and shown.keys[0] is not None:
+        return [shown.keys[0], shown.values[0]]
+    raise SyntaxError("it is not one expression, one keyword argument or one key with its value")
 
-    def __init__(self, source: str) -> None:
-        """Raises SyntaxError when the source is none of them."""
-        self.keyword: ast.keyword | None = None
-        self.pair: tuple[ast.expr, ast.expr] | None = None
-        self.plain: ast.expr | None = None
-        call = _parsed(f"_(\n{source.strip()}\n)")
-        if isinstance(call, ast.Call) and len(call.args) + len(call.keywords) == 1:
-            if call.keywords:
-                self.keyword = call.keywords[0]
-            else:
-                self.plain = call.args[0]
-            return
-        shown = _parsed(f"{{\n{source.strip()}\n}}")
-        if isinstance(shown, ast.Dict) and len(shown.keys) == 1 and shown.keys[0] is not None:
-            self.pair = (shown.keys[0], shown.values[0])
-            return
-        raise SyntaxError("it is not one expression, one keyword argument or one key with its value")
 
-    def drops(self, node: ast.AST) -> Iterator[DropItem]:
-        """The members of one node that are such an entry."""
-        if isinstance(node, (ast.List, ast.Set)) or (isinstance(node, ast.Tuple) and _reads(node)):
-            yield from self._items(node, "elts", node.elts)
-        elif isinstance(node, ast.Dict):
-            for index, key in enumerate(node.keys):
-                if key is not None and self._is_pair(key, node.values[index]):
-                    yield DropItem(node, "keys", index)
-        elif isinstance(node, ast.Call):
-            yield from self._items(node, "args", node.args)
-            yield from self._keywords(node, node.keywords)
-        elif isinstance(node, ast.ClassDef):
-            yield from self._items(node, "bases", node.bases)
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield from self._items(node, "decorator_list", node.decorator_list)
-
-    def _items(self, node: ast.AST, field: str, items: list[ast.expr]) -> Iterator[DropItem]:
-        for index, item in enumerate(items):
-            if self.plain is not None and same(item, self.plain):
+def drops(node: ast.AST, entry: list[ast.AST]) -> Iterator[DropItem]:
+    """The members of one node that are such an entry."""
+    if isinstance(node, ast.Tuple) and not isinstance(node.ctx, ast.Load):
+        return
+    for field in _MEMBERS.get(node.__class__, ()):
+        for index, member in enumerate(getattr(node, field)):
+            whole = [member, node.values[index]] if isinstance(node, ast.Dict) else [member]
+            if same(whole[: len(entry)], entry):
                 yield DropItem(node, field, index)
-
-    def _keywords(self, node: ast.Call, items: list[ast.keyword]) -> Iterator[DropItem]:
-        for index, item in enumerate(items):
-            if self.keyword is not None and same(item, self.keyword):
-                yield DropItem(node, "keywords", index)
-
-    def _is_pair(self, key: ast.expr, value: ast.expr) -> bool:
-        if self.pair is not None:
-            return same(key, self.pair[0]) and same(value, self.pair[1])
-        return self.plain is not None and same(key, self.plain)
-
-
-def _reads(node: ast.Tuple) -> bool:
-    return isinstance(node.ctx, ast.Load)
 
 
 def _parsed(source: str) -> ast.expr | None:
@@ -112,21 +84,14 @@ def _parsed(source: str) -> ast.expr | None:
 
 
 @lru_cache(maxsize=8)  # many edits search the same scope
-def walk(scope: ast.AST) -> Sequence[tuple[ast.AST, bool]]:
-    """Every node below a scope in source order, with whether it stands inside an f-string
-    (where positions are not reliable before Python 3.12, so that no edit can reach it)."""
-    found: list[tuple[ast.AST, bool]] = []
-    stack: list[tuple[ast.AST, bool]] = [(scope, False)]
+def walk(scope: ast.AST) -> tuple[Sequence[ast.AST], Sequence[ast.AST]]:
+    """Every node of a scope in source order: those outside of f-strings, and those inside (where positions
+    are not reliable before Python 3.12, so that no edit can reach them)."""
+    nodes: tuple[list[ast.AST], list[ast.AST]] = [], []
+    stack = [(scope, False)]
     while stack:
         node, quoted = stack.pop()
-        found.append((node, quoted))
+        nodes[quoted].append(node)
         inner = quoted or isinstance(node, ast.JoinedStr)
-        children: list[tuple[ast.AST, bool]] = []
-        for name in inner_fields(node.__class__):
-            value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                children.append((value, inner))
-            elif isinstance(value, list):
-                children += [(item, inner) for item in value if isinstance(item, ast.AST)]
-        stack += reversed(children)
-    return found
+        stack += [(child, inner) for child in reversed(inner_nodes(node))]
+    return nodes

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
 from builder.manifest.statements import Patch
-from builder.overlay.patchfile import Broken, FilePatch, Hunk, read
-from builder.overlay.record import Record, digest
+from builder.overlay.patchfile import Broken, FilePatch, Hunk, read, split
+from builder.overlay.record import Record, record
 from builder.spelling import nearest
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry
 
@@ -45,57 +44,43 @@ def apply(
     records: list[Record] = []
     for part in parts:
         try:
-            _admit(part, tree)
-            before = None if part.new else files.get(part.path)
-            _check_presence(part, files)
-            after = None if part.deleted else _hunks(part, before or b"")
-            if part.deleted and _hunks(part, before or b""):
+            _admit(part, files, tree)
+            before = files.get(part.path)
+            after: bytes | None = _hunks(part, before or b"")
+            if part.deleted and after:
                 raise Broken("the patch deletes the file, but its hunks leave lines of it", part.line)
-            mode = _mode(part, tree)
+            mode = tree[part.path].mode if part.path in tree else None
+            if part.old_mode and mode and mode != part.old_mode:
+                message = f"the file has mode {mode}, but the patch expects {part.old_mode}"
+                raise Broken(message, part.line)
         except Broken as broken:
             problems.append(_problem(patch, broken, part.path))
             continue
+        after = None if part.deleted else after
         out[part.path] = after
-        if mode:
-            modes[part.path] = mode
-        records.append(
-            Record(
-                patch.mark, patch.batch, patch.why, "patch", part.path,
-                part.hunks[0].start if part.hunks else 0, digest(before), digest(after),
-            )
-        )  # fmt: skip
+        if part.new_mode:
+            modes[part.path] = part.new_mode
+        line = part.hunks[0].start if part.hunks else 0
+        records.append(record(patch, "patch", part.path, line, before, after))
     if problems:
         return Patched({}, {}, tuple(problems))
     return Patched(out, modes, (), tuple(records))
 
 
-def _admit(part: FilePatch, tree: Mapping[str, Entry]) -> None:
-    """Refuse a path that runs through, or names, a symlink or a gitlink."""
-    folders = part.path.split("/")
-    for count in range(1, len(folders) + 1):
-        entry = tree.get("/".join(folders[:count]))
-        if entry is None:
-            continue
-        if count < len(folders):
+def _admit(part: FilePatch, files: Mapping[str, bytes], tree: Mapping[str, Entry]) -> None:
+    """Refuse a path that runs through, or names, a symlink or a gitlink, and a file that is there or is not
+    there against what the patch says."""
+    path, folders = part.path, part.path.split("/")
+    for outer in ("/".join(folders[:count]) for count in range(1, len(folders))):
+        if entry := tree.get(outer):
             kind = "a symlink" if entry.mode == SYMLINK else "a file"
-            raise Broken(f"the path runs through {'/'.join(folders[:count])}, which is {kind}", part.line)
-        if entry.mode not in (FILE, EXECUTABLE):
-            raise Broken("the path is a symlink or a submodule; only plain files can be patched", part.line)
-
-
-def _check_presence(part: FilePatch, files: Mapping[str, bytes]) -> None:
-    if part.new:
-        if part.path in files or any(p.startswith(part.path + "/") for p in files):
-            raise Broken("the patch creates the file, but it exists", part.line)
-    elif part.path not in files:
-        raise Broken("the file does not exist, or was removed", part.line, hint=nearest(part.path, files))
-
-
-def _mode(part: FilePatch, tree: Mapping[str, Entry]) -> str | None:
-    entry = tree.get(part.path)
-    if part.old_mode and entry and entry.mode != part.old_mode:
-        raise Broken(f"the file has mode {entry.mode}, but the patch expects {part.old_mode}", part.line)
-    return part.new_mode
+            raise Broken(f"the path runs through {outer}, which is {kind}", part.line)
+    if path in tree and tree[path].mode not in (FILE, EXECUTABLE):
+        raise Broken("the path is a symlink or a submodule; only plain files can be patched", part.line)
+    if part.new and (path in files or any(other.startswith(path + "/") for other in files)):
+        raise Broken("the patch creates the file, but it exists", part.line)
+    if not part.new and path not in files:
+        raise Broken("the file does not exist, or was removed", part.line, hint=nearest(path, files))
 
 
 def _hunks(part: FilePatch, data: bytes) -> bytes:
@@ -112,17 +97,13 @@ def _hunks(part: FilePatch, data: bytes) -> bytes:
             )
         out += lines[at:start]
         for index, want in enumerate(hunk.old):
-            have = lines[start + index] if start + index < len(lines) else None
-            if have != want.text:
+            if lines[start + index : start + index + 1] != [want.text]:
                 raise _mismatch(part, hunk, lines, start + index, index)
-        end = start + len(hunk.old)
-        if hunk.written != len(out) + (1 if hunk.new else 0) and hunk.written != -1:
-            message = (
-                f"the header says new line {hunk.written}, and it is {len(out) + (1 if hunk.new else 0)}"
-            )
-            raise Broken(message, hunk.line)
+        written = len(out) + bool(hunk.new)
+        if hunk.written != written:
+            raise Broken(f"the header says new line {hunk.written}, and it is {written}", hunk.line)
         out += [line.text for line in hunk.new]
-        at = end
+        at = start + len(hunk.old)
     out += lines[at:]
     for index, line in enumerate(out[:-1]):
         if not line.endswith(b"\n"):
@@ -130,36 +111,25 @@ def _hunks(part: FilePatch, data: bytes) -> bytes:
     return b"".join(out)
 
 
-def split(data: bytes) -> list[bytes]:
-    """Lines with their ends; only a line feed ends a line."""
-    return re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
-
-
 def _mismatch(part: FilePatch, hunk: Hunk, lines: Sequence[bytes], at: int, index: int) -> Broken:
     want = hunk.old[index]
     have = _shown(lines[at]) if at < len(lines) else "the end of the file"
-    message = f"{part.path}:{at + 1} is {have}, and the patch expects {_shown(want.text)}"
     block = [line.text for line in hunk.old]
     places = [n + 1 for n in range(len(lines) - len(block) + 1) if list(lines[n : n + len(block)]) == block]
-    hint: str | None
+    texts = [line.decode("utf-8", "replace") for line in lines]
     if places:
         hint = f"The text of the hunk is at line {', '.join(map(str, places[:4]))}; offsets are not accepted."
     elif at < len(lines) and lines[at].rstrip(b"\r\n") == want.text.rstrip(b"\r\n"):
         hint = "Only the end of the line differs."
     else:
-        hint = _nearest(lines, want.text)
-    excerpt = "".join(
-        f"{n + 1:>6}  {lines[n].decode('utf-8', 'replace').rstrip()}\n"
-        for n in range(max(0, at - _NEAR), min(len(lines), at + _NEAR + 1))
-    )
-    return Broken(message, want.line, upstream=at + 1, hint=hint, excerpt=excerpt or None)
-
-
-def _nearest(lines: Sequence[bytes], want: bytes) -> str | None:
-    """The line of the file most like the one that is missing."""
-    texts = [line.decode("utf-8", "replace").strip() for line in lines]
-    near = difflib.get_close_matches(want.decode("utf-8", "replace").strip(), texts, n=1, cutoff=0.6)
-    return f"The nearest line is {texts.index(near[0]) + 1}: {near[0]}" if near else None
+        shown = [text.strip() for text in texts]
+        near = difflib.get_close_matches(want.text.decode("utf-8", "replace").strip(), shown, n=1, cutoff=0.6)
+        hint = f"The nearest line is {shown.index(near[0]) + 1}: {near[0]}" if near else ""
+    first = max(0, at - _NEAR)
+    numbered = enumerate(texts[first : at + _NEAR + 1], first + 1)
+    excerpt = "".join(f"{number:>6}  {text.rstrip()}\n" for number, text in numbered)
+    message = f"{part.path}:{at + 1} is {have}, and the patch expects {_shown(want.text)}"
+    return Broken(message, want.line, upstream=at + 1, hint=hint or None, excerpt=excerpt or None)
 
 
 def _shown(line: bytes) -> str:

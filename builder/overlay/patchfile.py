@@ -7,21 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: .*)?\Z")
-_MODES = {b"100644": "100644", b"100755": "100755"}
-_NO_NEWLINE = b"\\ "
+_MODE = re.compile(rb"(old mode|new mode|new file mode|deleted file mode) (.*)", re.DOTALL)
+_RENAME = re.compile(rb"(rename|copy|similarity|dissimilarity) ")
 _PREAMBLE = (b"diff --git ", b"--- ", b"+++ ", b"@@ ")
+_BODY = (b" ", b"+", b"-", b"\\")
 
 
 class Broken(Exception):
     """A patch that cannot be applied; `line` is its line, `upstream` that of the patched file."""
 
     def __init__(
-        self,
-        message: str,
-        line: int,
-        upstream: int = 0,
-        hint: str | None = None,
-        excerpt: str | None = None,
+        self, message: str, line: int, upstream: int = 0, hint: str | None = None, excerpt: str | None = None
     ) -> None:
         super().__init__(message)
         self.line, self.upstream, self.hint, self.excerpt = line, upstream, hint, excerpt
@@ -59,8 +55,7 @@ class FilePatch:
 
 def read(source: bytes) -> list[FilePatch]:
     """The files of a patch, in order. Raises Broken."""
-    reader = _Reader(source)
-    parts = list(reader.parts())
+    parts = list(_Reader(source).parts())
     if not parts:
         raise Broken("it holds no file", 1)
     lines: dict[str, int] = {}
@@ -71,20 +66,28 @@ def read(source: bytes) -> list[FilePatch]:
     return parts
 
 
+def split(data: bytes) -> list[bytes]:
+    """Lines with their ends; only a line feed ends a line."""
+    return re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
+
+
 class _Reader:
     def __init__(self, source: bytes) -> None:
-        self.lines = re.findall(rb"[^\n]*\n|[^\n]+\Z", source)
+        self.lines = split(source)
         self.at = 0
 
-    def peek(self) -> bytes | None:
-        return self.lines[self.at].rstrip(b"\n") if self.at < len(self.lines) else None
+    def peek(self, ahead: int = 0) -> bytes:
+        """A line without its end; empty behind the last."""
+        rest = self.lines[self.at + ahead : self.at + ahead + 1]
+        return rest[0].rstrip(b"\n") if rest else b""
 
     def parts(self) -> Iterator[FilePatch]:
-        while (line := self.peek()) is not None:
-            if line.startswith(b"diff --git "):
-                yield self._git()
-            elif line.startswith(b"--- ") and self._follows(b"+++ "):
-                yield self._file({}, self.at + 1)
+        while self.at < len(self.lines):
+            line = self.peek()
+            if line.startswith(b"diff --git ") or (
+                line.startswith(b"--- ") and self.peek(1).startswith(b"+++ ")
+            ):
+                yield self._part()
             elif line.startswith((b"@@ ", b"+++ ")):
                 raise Broken("a hunk without the name of its file", self.at + 1)
             elif re.match(rb"\d+(?:,\d+)?[acd]\d*\Z", line):
@@ -94,69 +97,69 @@ class _Reader:
             else:
                 self.at += 1  # prose before the first file
 
-    def _follows(self, prefix: bytes) -> bool:
-        return self.at + 1 < len(self.lines) and self.lines[self.at + 1].startswith(prefix)
-
-    def _git(self) -> FilePatch:
+    def _part(self) -> FilePatch:
         begin = self.at + 1
-        named = self._git_paths((self.peek() or b"")[len(b"diff --git ") :], begin)
-        self.at += 1
-        extended: dict[str, str] = {}
-        while (line := self.peek()) is not None and not line.startswith(_PREAMBLE):
-            for key in (b"old mode ", b"new mode ", b"new file mode ", b"deleted file mode "):
-                if line.startswith(key):
-                    mode = _MODES.get(line[len(key) :])
-                    if mode is None:
-                        raise Broken("only plain files (100644, 100755) are patched", self.at + 1)
-                    extended[key.decode().strip()] = mode
-            for key in (b"rename ", b"copy ", b"similarity index ", b"dissimilarity index "):
-                if line.startswith(key):
-                    what = key.split()[0].decode()
-                    raise Broken(f"`{what}` is not supported; write the patch with --no-renames", self.at + 1)
-            if line.startswith((b"GIT binary patch", b"Binary files ")):
-                raise Broken("binary patches are not supported; use a whole-file overlay", self.at + 1)
-            if not line.strip() or line.startswith(b"-- "):
-                break
-            self.at += 1
-        line = self.peek()
-        if line is not None and line.startswith(b"--- "):
-            part = self._file(extended, begin)
-            if part.path != named:
-                raise Broken(f"its header names {named}, its body {part.path}", begin)
-            return part
-        if not extended:
+        named, modes = self._git() if self.peek().startswith(b"diff --git ") else (None, {})
+        old = new = None
+        hunks: list[Hunk] = []
+        if headed := self.peek().startswith(b"--- "):
+            old, new = self._name(b"--- ", b"a/"), self._name(b"+++ ", b"b/")
+            if old is None and new is None:
+                raise Broken("both sides are /dev/null", begin)
+            if old and new and old != new:
+                raise Broken(f"{old} becomes {new}; renames are not supported", begin)
+            while self.peek().startswith(b"@@"):
+                hunks.append(self._hunk())
+            if not hunks:
+                raise Broken("no hunk follows", self.at + 1)
+        elif not modes:
             raise Broken(f"it has no changes for {named}", begin)
-        return _facts(named, begin, (), extended, None, None)
+        path = new or old or named or ""
+        created, deleted = modes.get("new file mode"), modes.get("deleted file mode")
+        if (created and (deleted or old)) or (deleted and new):
+            raise Broken(f"it contradicts itself on whether {path} exists", begin)
+        if named and path != named:
+            raise Broken(f"its header names {named}, its body {path}", begin)
+        return FilePatch(
+            path,
+            begin,
+            tuple(hunks),
+            new=bool(created) or (headed and old is None),
+            deleted=bool(deleted) or (headed and new is None),
+            old_mode=modes.get("old mode") or deleted,
+            new_mode=modes.get("new mode") or created,
+        )
 
-    def _git_paths(self, rest: bytes, line: int) -> str:
-        if rest.startswith(b'"'):
-            raise Broken("quoted paths are not supported", line)
-        half = len(rest) // 2
-        left, right = rest[:half], rest[half + 1 :]
-        if left[:2] != b"a/" or right[:2] != b"b/" or left[2:] != right[2:]:
-            raise Broken("the header names two different files; renames are not supported", line)
-        return _path(left[2:], line)
-
-    def _file(self, extended: dict[str, str], begin: int) -> FilePatch:
-        old = self._name(b"--- ", b"a/")
-        new = self._name(b"+++ ", b"b/")
-        if old is None and new is None:
-            raise Broken("both sides are /dev/null", begin)
-        if old is not None and new is not None and old != new:
-            raise Broken(f"{old} becomes {new}; renames are not supported", begin)
-        hunks = []
-        while (line := self.peek()) is not None and line.startswith(b"@@"):
-            hunks.append(self._hunk())
-        if not hunks:
-            raise Broken("no hunk follows", self.at + 1)
-        return _facts(new or old or "", begin, tuple(hunks), extended, old, new, headed=True)
+    def _git(self) -> tuple[str, dict[str, str]]:
+        """The path that a header of git names, and the modes that follow it, by their words."""
+        names = self.peek()[len(b"diff --git ") :]
+        if names.startswith(b'"'):
+            raise Broken("quoted paths are not supported", self.at + 1)
+        old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
+        if old[:2] != b"a/" or new[:2] != b"b/" or old[2:] != new[2:]:
+            raise Broken("the header names two different files; renames are not supported", self.at + 1)
+        named = _path(old[2:], self.at + 1)
+        self.at += 1
+        modes: dict[str, str] = {}
+        while (line := self.peek()).strip() and not line.startswith((*_PREAMBLE, b"-- ")):
+            if mode := _MODE.match(line):
+                if mode[2] not in (b"100644", b"100755"):
+                    raise Broken("only plain files (100644, 100755) are patched", self.at + 1)
+                modes[mode[1].decode()] = mode[2].decode()
+            elif rename := _RENAME.match(line):
+                what = rename[1].decode()
+                raise Broken(f"`{what}` is not supported; write the patch with --no-renames", self.at + 1)
+            elif line.startswith((b"GIT binary patch", b"Binary files ")):
+                raise Broken("binary patches are not supported; use a whole-file overlay", self.at + 1)
+            self.at += 1
+        return named, modes
 
     def _name(self, prefix: bytes, side: bytes) -> str | None:
         line = self.peek()
-        if line is None or not line.startswith(prefix):
-            raise Broken(f"`{prefix.decode().strip()}` is missing", self.at + 1)
-        name = line[len(prefix) :].rstrip(b"\r").split(b"\t")[0]
         self.at += 1
+        if not line.startswith(prefix):
+            raise Broken(f"`{prefix.decode().strip()}` is missing", self.at)
+        name = line[len(prefix) :].rstrip(b"\r").split(b"\t")[0]
         if name == b"/dev/null":
             return None
         if name.startswith(b'"'):
@@ -167,68 +170,37 @@ class _Reader:
 
     def _hunk(self) -> Hunk:
         begin = self.at + 1
-        header = _HEADER.match((self.peek() or b"").rstrip(b"\r"))
+        header = _HEADER.match(self.peek().rstrip(b"\r"))
         if header is None:
             raise Broken("the header of the hunk is not `@@ -a,b +c,d @@`", begin)
-        start, written = int(header[1]), int(header[3])
-        remaining = [1 if header[2] is None else int(header[2]), 1 if header[4] is None else int(header[4])]
-        self.at += 1
         old: list[Line] = []
         new: list[Line] = []
-        while remaining[0] or remaining[1]:
+        missing = {b"-": int(header[2] or 1), b"+": int(header[4] or 1)}
+        self.at += 1
+        while any(missing.values()):
             if self.at >= len(self.lines):
                 raise Broken("the patch ends inside a hunk", self.at)
             raw = self.lines[self.at]
-            mark, text = raw[:1], raw[1:]
-            if mark not in (b" ", b"-", b"+"):
-                raise Broken("the hunk has fewer lines than its header says", self.at + 1)
-            if not raw.endswith(b"\n"):
-                raise Broken("the patch ends inside a line", self.at + 1)
             self.at += 1
-            torn = self.at < len(self.lines) and self.lines[self.at].startswith(_NO_NEWLINE)
-            line = Line(text[:-1] if torn else text, self.at)
+            if raw[:1] not in (b" ", b"-", b"+"):
+                raise Broken("the hunk has fewer lines than its header says", self.at)
+            if not raw.endswith(b"\n"):
+                raise Broken("the patch ends inside a line", self.at)
+            torn = self.peek().startswith(b"\\ ")  # No newline at end of file
+            line = Line(raw[1:-1] if torn else raw[1:], self.at)
             self.at += torn
-            for index, (sign, side) in enumerate(((b"-", old), (b"+", new))):
-                if mark in (b" ", sign):
-                    if not remaining[index]:
+            for sign, side in ((b"-", old), (b"+", new)):
+                if raw[:1] in (b" ", sign):
+                    if not missing[sign]:
                         raise Broken("the hunk has more lines than its header says", line.line)
-                    remaining[index] -= 1
+                    missing[sign] -= 1
                     side.append(line)
         following = self.peek()
-        if (
-            following is not None
-            and following[:1] in (b" ", b"+", b"\\")
-            and not following.startswith(b"+++ ")
-        ):
-            raise Broken("the hunk has more lines than its header says", self.at + 1)
-        if following is not None and following[:1] == b"-" and not following.startswith((b"--- ", b"-- ")):
+        if following[:1] in _BODY and not following.startswith((b"+++ ", b"--- ", b"-- ")):
             raise Broken("the hunk has more lines than its header says", self.at + 1)
         if [line.text for line in old] == [line.text for line in new]:
             raise Broken("the hunk changes nothing", begin)
-        return Hunk(begin, start, written, tuple(old), tuple(new))
-
-
-def _facts(
-    path: str,
-    line: int,
-    hunks: tuple[Hunk, ...],
-    extended: dict[str, str],
-    old: str | None,
-    new: str | None,
-    headed: bool = False,
-) -> FilePatch:
-    created, deleted = extended.get("new file mode"), extended.get("deleted file mode")
-    if (created and deleted) or (headed and ((created and old) or (deleted and new))):
-        raise Broken(f"it contradicts itself on whether {path} exists", line)
-    return FilePatch(
-        path,
-        line,
-        hunks,
-        new=bool(created) or (headed and old is None),
-        deleted=bool(deleted) or (headed and new is None),
-        old_mode=extended.get("old mode") or deleted,
-        new_mode=extended.get("new mode") or created,
-    )
+        return Hunk(begin, int(header[1]), int(header[3]), tuple(old), tuple(new))
 
 
 def _path(raw: bytes, line: int) -> str:

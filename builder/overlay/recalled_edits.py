@@ -12,17 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from builder.errors import Mark, Problem
+from builder.errors import Mark
 from builder.manifest.statements import ALWAYS, AnchoredEdit, Edit, TomlEdit
 from builder.memo import recall
-from builder.overlay.record import Record
+from builder.overlay.record import Edited
 
-#: The new bytes of a file, what is wrong, and what was done.
-Edited = tuple[bytes, list[Problem], list[Record]]
 One = TypeVar("One", Edit, TomlEdit, AnchoredEdit)
 
 
-class _Wrong(Exception):
+class _Unrepeatable(Exception):
     """The edits have problems that are not remembered."""
 
 
@@ -33,34 +31,29 @@ def edit_or_recall(
 
     `kind` and `given` are all else that it depends on: see `memo.recall`.
     """
-    stated = {one.mark: one for one in edits}
-    marks = list(stated)
-    numbers = {mark: Mark("", number) for number, mark in enumerate(marks)}
+    stated = list({one.mark: one for one in edits}.values())
+    numbers = {one.mark: Mark("", number) for number, one in enumerate(stated)}
     numbered = [
-        replace(one, mark=numbers[one.mark], why="", span=ALWAYS, optional=_may_miss(one)) for one in edits
+        replace(
+            one,
+            mark=numbers[one.mark],
+            why="",
+            span=ALWAYS,
+            optional="it may match nothing" if one.optional else None,
+        )
+        for one in edits
     ]
 
     def make() -> Edited:
         data, problems, records = edit(numbered)
         if not all(problem.nothing and problem.mark in numbers.values() for problem in problems):
-            raise _Wrong
+            raise _Unrepeatable
         return data, problems, records
 
     try:
         data, problems, records = recall(kind, (*given, numbered), make)
-    except _Wrong:
+    except _Unrepeatable:
         return edit(edits)
-    return (
-        data,
-        [replace(one, mark=marks[one.mark.line]) for one in problems if one.mark is not None],
-        [_told(one, stated[marks[one.mark.line]]) for one in records],
-    )
-
-
-def _may_miss(edit: One) -> str | None:
-    return "it may match nothing" if edit.optional else None
-
-
-def _told(record: Record, edit: One) -> Record:
-    """The record of an edit as the manifest states it."""
-    return replace(record, mark=edit.mark, why=edit.why)
+    problems = [replace(p, mark=stated[p.mark.line].mark) for p in problems if p.mark]
+    records = [replace(r, mark=stated[r.mark.line].mark, why=stated[r.mark.line].why) for r in records]
+    return data, problems, records

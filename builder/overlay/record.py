@@ -1,11 +1,16 @@
-"""The record of an applied edit: where it applied, and the hashes before and after."""
+"""What became of the edits of one file: a record of each place that changed, a problem of each other edit."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-from builder.errors import Mark
+from builder.errors import Mark, Problem
+from builder.manifest.statements import AnchoredEdit, Edit, Patch, TomlEdit, WholeFile
+
+_SHOWN = 6  # places listed in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +28,78 @@ class Record:
     after: str | None
 
 
-def digest(data: bytes | str | None) -> str | None:
+#: An edit of one file that may match nothing, or several places.
+FileEdit = Edit | TomlEdit | AnchoredEdit
+Text = bytes | str | None
+
+
+def record(
+    edit: FileEdit | WholeFile | Patch, kind: str, file: str, line: int, before: Text, after: Text
+) -> Record:
+    """The record of an edit that replaced one text by another."""
+    return Record(edit.mark, edit.batch, edit.why, kind, file, line, _digest(before), _digest(after))
+
+
+def _digest(text: Text) -> str | None:
     """sha256 in hex; None for None."""
-    if data is None:
+    if text is None:
         return None
-    raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     return hashlib.sha256(raw).hexdigest()
+
+
+#: The new bytes of a file, what is wrong, and what was done.
+Edited = tuple[bytes, list[Problem], list[Record]]
+
+
+class Wrong(Exception):
+    """An edit that cannot be carried out, with the line that shows why (0: the whole file).
+
+    `absent`: only because what it names is not there, which an optional edit may do.
+    """
+
+    def __init__(
+        self, code: str, message: str, line: int = 0, hint: str | None = None, absent: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.code, self.line, self.hint, self.absent = code, line, hint, absent
+
+
+@dataclass(slots=True)
+class Journal:
+    """The problems and the records of the edits of one file."""
+
+    path: str
+    problems: list[Problem] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+
+    @contextmanager
+    def attempt(self, edit: FileEdit) -> Iterator[None]:
+        """Note what is wrong with an edit; it then has no effect."""
+        try:
+            yield
+        except Wrong as wrong:
+            if not (edit.optional and wrong.absent):
+                place = Mark(self.path, wrong.line)
+                self.problems.append(
+                    Problem(wrong.code, str(wrong), edit.mark, place, hint=wrong.hint, nothing=wrong.absent)
+                )
+
+    def note(self, edit: FileEdit, kind: str, line: int, before: Text, after: Text) -> None:
+        """Record a place where an edit was carried out, by its text before and after."""
+        self.records.append(record(edit, kind, self.path, line, before, after))
+
+
+def require_count(
+    path: str, edit: Edit | AnchoredEdit, lines: Sequence[int], shown: str, hint: Callable[[], str | None]
+) -> None:
+    """Raise Wrong unless an edit matched as often as it states; `hint` is for one that matched nothing."""
+    if len(lines) == (edit.count or max(len(lines), 1)):
+        return
+    places = ", ".join(f"{path}:{line}" for line in lines[:_SHOWN])
+    where = f": {places}{', ...' if len(lines) > _SHOWN else ''}." if lines else "."
+    message = f"{shown} states {edit.count or 'all'} and matches {len(lines)}{where}"
+    if lines:
+        raise Wrong("R004", message, lines[0])
+    # an optional edit that does not match is not reported, and the search for what is similar is slow
+    raise Wrong("R004", message, hint=None if edit.optional else hint(), absent=True)

@@ -12,40 +12,31 @@ from builder.overlay import patchfile
 from builder.source.parse import parse
 
 
-def problems(manifest: Manifest) -> list[Problem]:
+def problems(manifest: Manifest) -> Iterator[Problem]:
     """At most one for a file: G001 for Python that does not parse, R007 for a patch that cannot be read."""
-    return [*_files(manifest), *_bodies(manifest), *_patches(manifest)]
-
-
-def _files(manifest: Manifest) -> Iterator[Problem]:
+    sources = manifest.overlays
     for file in (file for batch in manifest.batches for file in batch.files):
-        if file.path.endswith(".py"):
-            try:
-                parse(manifest.overlays.get(file.overlay, b""), file.overlay)
-            except (SyntaxError, ValueError) as error:
-                yield _unparsed(file.overlay, file.mark, error, 0)
-
-
-def _bodies(manifest: Manifest) -> Iterator[Problem]:
+        try:
+            if file.path.endswith(".py"):
+                parse(sources.get(file.overlay, b""), file.overlay)
+        except (SyntaxError, ValueError) as error:
+            yield _unparsed(file.overlay, file.mark, error, 0)
     for edit in (edit for batch in manifest.batches for edit in batch.edits if edit.kind == "body"):
-        text = manifest.overlays.get(edit.by or "", b"").decode("utf-8", "replace")
+        text = sources.get(edit.by or "", b"").decode("utf-8", "replace")
         try:
             ast.parse(f"async def body():\n{textwrap.indent(text, '    ')}\n    return")
         except (SyntaxError, ValueError) as error:
             yield _unparsed(edit.by or "", edit.mark, error, 1)
-
-
-def _unparsed(overlay: str, mark: Mark, error: Exception, lines_before: int) -> Problem:
-    line = max((getattr(error, "lineno", None) or 0) - lines_before, 0)
-    said = getattr(error, "msg", None) or str(error)
-    return Problem("G001", f"{overlay} does not parse: {said}.", mark, overlay=Mark(overlay, line))
-
-
-def _patches(manifest: Manifest) -> Iterator[Problem]:
     for patch in (patch for batch in manifest.batches for patch in batch.patches):
         try:
-            patchfile.read(manifest.overlays.get(patch.overlay, b""))
+            patchfile.read(sources.get(patch.overlay, b""))
         except patchfile.Broken as error:
             message = f"{patch.overlay} cannot be read: {error}."
             hint = error.hint or f"The manifest names the patch at {patch.mark}."
             yield Problem("R007", message, Mark(patch.overlay, error.line), hint=hint)
+
+
+def _unparsed(overlay: str, mark: Mark, error: Exception, lines_before: int) -> Problem:
+    line = max((getattr(error, "lineno", None) or 0) - lines_before, 0)
+    reason = getattr(error, "msg", None) or str(error)
+    return Problem("G001", f"{overlay} does not parse: {reason}.", mark, overlay=Mark(overlay, line))

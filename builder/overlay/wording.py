@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+from contextlib import suppress
 from dataclasses import dataclass
 
 
@@ -22,27 +23,22 @@ def reworded(source: str, old: str, new: str) -> str | None:
     """The source of a string literal with `new` in the place of `old`; None if its value does not hold
     `old` exactly once, or it is more than plain literals."""
     pieces = _pieces(source)
-    whole = "".join(p.value for p in pieces)
+    whole = "".join(piece.value for piece in pieces)
     if whole.count(old) != 1:
         return None
     low = whole.index(old)
-    high, at, out, last = low + len(old), 0, "", 0
-    kept: list[str] = []
+    high = low + len(old)
+    out, last, end = "", 0, 0
     for piece in pieces:
-        begin, stop = at, at + len(piece.value)
-        at = stop
+        begin, end = end, end + len(piece.value)
         text = piece.source
-        if begin < high and stop > low:
-            cut = (max(low, begin) - begin, min(high, stop) - begin)
-            put = new if begin <= low < stop else ""
-            value = piece.value[: cut[0]] + put + piece.value[cut[1] :]
-            if not value and len(pieces) > 1:
-                last = piece.end
-                continue
-            text = _written(piece, piece.value[cut[0] : cut[1]], put, value)
-        between = source[last : piece.start] if kept else ""
-        kept.append(text)
-        out += between + text
+        if begin < high and end > low:
+            phrase = slice(max(low - begin, 0), high - begin)
+            by = new if begin <= low else ""
+            value = piece.value[: phrase.start] + by + piece.value[phrase.stop :]
+            text = _written(piece, piece.value[phrase], by, value) if value or len(pieces) == 1 else ""
+        if text:
+            out += (source[last : piece.start] if out else "") + text
         last = piece.end
     return out
 
@@ -50,22 +46,22 @@ def reworded(source: str, old: str, new: str) -> str | None:
 def _pieces(source: str) -> list[_Piece]:
     """The literals of an implicit concatenation; empty for anything else."""
     lines = source.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
+
+    def offset(position: tuple[int, int]) -> int:
+        row, column = position
+        return sum(map(len, lines[: row - 2])) + column
+
     pieces: list[_Piece] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(f"(\n{source}\n)").readline):
+            if token.type in (tokenize.NAME, tokenize.NUMBER):
+                return []
             if token.type == tokenize.STRING:
-                begin = starts[token.start[0] - 2] + token.start[1]
-                end = starts[token.end[0] - 2] + token.end[1]
                 value = ast.literal_eval(token.string)
                 if not isinstance(value, str):
                     return []
-                pieces.append(_Piece(begin, end, token.string, value))
-            elif token.type in (tokenize.NAME, tokenize.NUMBER):
-                return []
-    except (tokenize.TokenError, SyntaxError, ValueError, IndexError):
+                pieces.append(_Piece(offset(token.start), offset(token.end), token.string, value))
+    except (tokenize.TokenError, SyntaxError, ValueError):
         return []
     return pieces
 
@@ -74,11 +70,9 @@ def _written(piece: _Piece, old: str, new: str, value: str) -> str:
     """The source of a piece with another value: with the same spelling if the phrase is spelt as it reads."""
     if piece.source.count(old) == 1:
         text = piece.source.replace(old, new)
-        try:
+        with suppress(SyntaxError, ValueError):
             if ast.literal_eval(text) == value:
                 return text
-        except (SyntaxError, ValueError):
-            pass
     quote = piece.source[-1]
     body = value.encode("unicode_escape").decode("ascii").replace(quote, "\\" + quote)
     return f"{quote}{body}{quote}"

@@ -8,14 +8,15 @@ import pytest
 
 from builder.errors import Mark
 from builder.manifest.statements import Edit
-from builder.overlay.added import Added, add_imports
+from builder.overlay.added import add_imports
 from builder.overlay.locate import Target
+from builder.overlay.record import Edited
 from builder.source.parse import parse
 
 HERE = Mark("manifest.yaml", 3)
 
 
-def add(source: bytes, *names: str, path: tuple[str, ...] = ()) -> Added:
+def add(source: bytes, *names: str, path: tuple[str, ...] = ()) -> Edited:
     target = Target("a.py", "pkg.a", path)
     edits = [(Edit("add-import", "pkg.a", HERE, "b", "because", name), target) for name in names]
     return add_imports(parse(source, "a.py"), source, edits)

@@ -16,7 +16,8 @@ from builder.errors import Mark
 from builder.gates import names
 from builder.manifest.statements import AnchoredEdit, Span
 from builder.overlay.anchored import edit
-from builder.overlay.recalled_edits import Edited, edit_or_recall
+from builder.overlay.recalled_edits import edit_or_recall
+from builder.overlay.record import Edited
 from builder.pipeline.unused_facts import _unused
 from builder.surface.extract import surface
 from builder.surface.model import Surface

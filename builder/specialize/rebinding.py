@@ -109,6 +109,14 @@ def is_class(world: SpecializerWorld, qualified: str) -> bool:
 
 
 @question
+def cache_inspected(world: SpecializerWorld, qualified: str) -> bool:
+    """May a file ask how often a cached function was called?"""
+    name = qualified.rpartition(".")[2].encode()
+    inspecting = world.words.holding([b"cache_info", b"cache_clear", b"cache_parameters"])
+    return any(name in world.words.of(path) for path in inspecting)
+
+
+@question
 def has_setter(world: SpecializerWorld, name: str) -> bool:
     """Does a class of the program run a method where an attribute of this name is set?"""
     setter = re.compile(rb"@\s*" + re.escape(name.encode()) + rb"\s*\.\s*setter\b")

@@ -153,7 +153,11 @@ class Evaluator:
         module, _, last = name.rpartition(".")
         if self.world.paths.get(module) != self.unit.path:
             return self.world.constant(name) or self.world.elsewhere(name, lambda w: constant_of(w, name))
-        return self.world.constant(name) or self.global_constant(last)
+        known = self.world.constant(name) or self.global_constant(last)
+        if known is None or not _NAME_ERROR.search(self.unit.module.data):
+            return known
+        # the program asks whether a name is bound
+        return known if bound_before(self.unit.module, node, last, self.unit.scopes.root) else None
 
     def global_constant(self, name: str) -> KnownValue | None:
         """The derived value of a constant of this module, if nothing can bind the name to another one."""

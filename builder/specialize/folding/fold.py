@@ -340,7 +340,8 @@ class _Folder:
         decorators = [self.evaluator.qualified(_applied(d), scope) for d in stmt.decorator_list]
         if not is_predicate(stmt, scope, decorators) or self.unit.module.parents.get(stmt) is not scope.node:
             return  # one that a branch defines may not be there
-        if known is not None and not self.evaluator.rebound(stmt.name):
+        inspected = bool(decorators) and self.evaluator.hinders("cache_inspected", name)
+        if known is not None and not inspected and not self.evaluator.rebound(stmt.name):
             self.out.functions[name] = known
 
     def _ClassDef(self, stmt: ast.ClassDef, scope: Scope) -> bool:

@@ -15,7 +15,6 @@ from builder.errors import fail
 from builder.lift import folder as folders
 from builder.lift import report
 from builder.lift.history import between, distances
-from builder.lift.page import page, terminal
 from builder.lift.survey import Decision, Survey, survey
 from builder.manifest.load import read_schema
 from builder.pipeline.ranges import about
@@ -107,7 +106,7 @@ def _lift(
     elif output.form() == "github":
         output.show(result.problems)
     else:
-        click.echo(terminal(result), nl=False)
+        click.echo(report.terminal(result), nl=False)
         output.note(f"all of it: {folder.relative_to(request.root) / folders.REPORT}")
     status = report.exit_status(result)
     if status:
@@ -117,7 +116,7 @@ def _lift(
 def _write(folder: Path, result: Survey, decisions: list[Decision]) -> None:
     files = {
         folders.REPORT: report.markdown(result).encode(),
-        folders.PAGE: page(result).encode(),
+        folders.PAGE: report.page(result).encode(),
         folders.DATA: folders.as_json({"schema_version": output.SCHEMA_VERSION, **report.record(result)}),
         folders.PATCH: folders.proposal(result.manifest, result.proposed.files) if result.proposed else b"",
     }

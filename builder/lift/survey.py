@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import partial
 
 from builder.errors import BuildError, Mark, Problem
 from builder.graph.modules import known_of, summaries
@@ -85,9 +84,9 @@ class Survey:
     overlays: tuple[Changed, ...]
     surface: tuple[Difference, ...]
     dependencies: tuple[Dependency, ...]
-    questions: tuple[Question, ...]
-    decided: tuple[tuple[Question, Decision], ...]
-    proposed: Proposed | None
+    questions: tuple[Question, ...] = ()
+    decided: tuple[tuple[Question, Decision], ...] = ()
+    proposed: Proposed | None = None
     causes: Mapping[Problem, Commit] = field(default_factory=dict)  # the commit that caused a gate's problem
     returned: Mapping[str, str] | None = None  # what left at the old upstream and stays now; None: not known
 
@@ -111,70 +110,57 @@ def survey(
     `gone`: the definitions that left at the old upstream, if they are known.
     """
     between = versions.step(old[0], new[0], manifest)
-    known = versions.known(new[0], manifest, between)
     recall = Recalled()  # the trial of the proposals differs little from the first
-    found = _compare(old[1], new[1], manifest, history, about(old[0], manifest), known, recall, gone)
-    asked = [*_questions(found.arrivals, found.facts, found.dependencies, found.overlays)]
-    decided = [(q, d) for q in asked if (d := _decision(q, decisions)) is not None]
-    questions = tuple(q for q in asked if _decision(q, decisions) is None)
-    return Survey(
-        old[0], new[0], manifest, history, found.problems, found.lost, found.arrivals, found.facts,
-        found.overlays, found.surface, found.dependencies, questions, tuple(decided),
-        _proposed(manifest, new, between, schema, found, questions, recall), found.causes, found.returned,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """What trying the manifest on the new upstream shows, without the cut itself."""
-
-    problems: tuple[Problem, ...]
-    lost: tuple[Lost, ...]
-    arrivals: Arrivals
-    facts: tuple[NewFact, ...]
-    overlays: tuple[Changed, ...]
-    surface: tuple[Difference, ...]
-    dependencies: tuple[Dependency, ...]
-    causes: Mapping[Problem, Commit]
-    returned: Mapping[str, str] | None
+    compared = _compare(old, new, manifest, history, versions.known(new[0], manifest, between), recall, gone)
+    by_decision = [(question, _decision(question, decisions)) for question in _questions(compared)]
+    compared = replace(
+        compared,
+        questions=tuple(question for question, decision in by_decision if decision is None),
+        decided=tuple((question, decision) for question, decision in by_decision if decision is not None),
+    )
+    return replace(compared, proposed=_proposed(compared, new[1], between, schema, recall))
 
 
 def _compare(
-    old: Snapshot,
-    new: Snapshot,
+    old: tuple[Upstream, Snapshot],
+    new: tuple[Upstream, Snapshot],
     manifest: Manifest,
     history: History,
-    then: About,
     known: About,
     recall: Recalled,
     gone: Collection[str] | None,
-) -> _Comparison:
-    """Compare two upstreams; `then` and `known` are what is known of the old one and of the new one."""
-    before, edited = _old_side(old, manifest, then, recall)
-    done = trial(new, manifest, recall, known)
-    output = done.cut.output if done.cut else new.restrict(())
+) -> Survey:
+    """What trying the manifest on the new upstream shows; `known` is what is known of that upstream."""
+    (old_upstream, old_files), (new_upstream, new_files) = old, new
+    then = about(old_upstream, manifest)
+    before, edited = _old_side(old_files, manifest, then, recall)
+    done = trial(new_files, manifest, recall, known)
+    output = done.cut.output if done.cut else new_files.restrict(())
+    within = partial_paths(new_files, manifest.upstream.project.folder, known.kind)
     sides = Sides(
-        manifest, old, new, matched(before.selection), matched(done.selection), edited,
+        manifest, old_files, new_files, matched(before.selection), matched(done.selection), edited,
         frozenset(r.mark for r in done.cut.records) if done.cut else frozenset(), history, _definitions(done),
-        elsewhere(manifest, known, partial_paths(new, manifest.upstream.project.folder, known.kind)),
+        elsewhere(manifest, known, within),
     )  # fmt: skip
     lost = losing.lost(sides, done.problems)
     markers = learn(manifest, before.removed, before.kept)
-    arrived = came.arrivals(old.tree, new, manifest, before, done, markers, history)
-    facts = predicates.predicates(old, new, output, manifest, markers, history)
-    facts += predicates.platform_methods(old, new, output)
+    facts = predicates.predicates(old_files, new_files, output, manifest, markers, history)
+    facts += predicates.platform_methods(old_files, new_files, output)
     differences: list[Difference] = []
     if done.cut is not None:
-        offered = offers(surface_files(old, before.selection, manifest), manifest.packages)
+        offered = offers(surface_files(old_files, before.selection, manifest), manifest.packages)
         now, left = done.cut.surfaces.before, done.cut.surfaces.after
         differences = surface.differences(offered, now, left, frozenset(before.kept))
         facts += predicates.choices(offered, now, manifest, left)
-    over = overlays.changed(old, new, in_force(manifest, then, known), history)
-    return _Comparison(
-        done.problems, lost, arrived, tuple(facts), tuple(over),
-        tuple(differences), tuple(surface.dependencies(old, new, output, manifest)),
-        _causes(done, lost, new, history),
-        returned(gone, done.after) if gone is not None and done.after else None,
+    return Survey(
+        old_upstream, new_upstream, manifest, history, done.problems, lost,
+        came.arrivals(old_files.tree, new_files, manifest, before, done, markers, history),
+        tuple(facts),
+        tuple(overlays.changed(old_files, new_files, in_force(manifest, then, known), history)),
+        tuple(differences),
+        tuple(surface.dependencies(old_files, new_files, output, manifest)),
+        causes=_causes(done, lost, new_files, history),
+        returned=returned(gone, done.after) if gone is not None and done.after else None,
     )  # fmt: skip
 
 
@@ -200,95 +186,77 @@ def _causes(done: Trial, lost: Sequence[Lost], new: Snapshot, history: History) 
         place = problem.upstream
         if place is None or problem in explained or place.file not in new:
             continue
+        commit = None
         if problem.code == "R003":
             arrival = history.arrival(place.file)
             commit = arrival.commit if arrival else None
-        else:
-            line = _line(problem, new, done)
-            commit = culprit.wrote(place.file, partial(_holds, line), history) if line else None
+        elif line := _line(problem, place, new, done):
+            commit = culprit.wrote(place.file, line.__contains__, history)
         if commit is not None:
             causes[problem] = commit
     return causes
 
 
-def _line(problem: Problem, new: Snapshot, done: Trial) -> bytes | None:
+def _line(problem: Problem, place: Mark, new: Snapshot, done: Trial) -> bytes | None:
     """The text that a problem is about: its excerpt, or its line in the output or upstream."""
-    place = problem.upstream
-    assert place is not None
     excerpt = (problem.excerpt or "").strip().encode("utf-8", "surrogateescape")
     if excerpt and b"\n" not in excerpt and excerpt in new[place.file]:
         return excerpt
-    output = done.cut.output if done.cut else new
-    for side in (output, new):
+    for side in (done.cut.output, new) if done.cut else (new,):
         rows = side[place.file].splitlines() if place.file in side else []
         if 0 < place.line <= len(rows) and (row := rows[place.line - 1].strip()) in new[place.file]:
             return row if len(row) > 4 else None
     return None
 
 
-def _holds(line: bytes, data: bytes) -> bool:
-    return line in data
-
-
 def _definitions(done: Trial) -> Mapping[str, tuple[str, ...]]:
-    if done.cut is None:
-        return {}
-    by_name: dict[str, list[str]] = {}
-    for summary in done.cut.before.summaries.values():
+    """The qualified names of all definitions, by their last name and by their last two."""
+    by_name: dict[str, set[str]] = {}
+    for summary in done.cut.before.summaries.values() if done.cut else ():
         for name in summary.definitions if summary.module else ():
             full = f"{summary.module}.{name}"
-            by_name.setdefault(".".join(full.split(".")[-2:]), []).append(full)
-            by_name.setdefault(name.rpartition(".")[2], []).append(full)
-    return {key: tuple(sorted(set(names))) for key, names in by_name.items()}
+            for key in (".".join(full.split(".")[-2:]), name.rpartition(".")[2]):
+                by_name.setdefault(key, set()).add(full)
+    return {key: tuple(sorted(names)) for key, names in by_name.items()}
 
 
-def _questions(
-    arrived: Arrivals, facts: Iterable[NewFact], needed: Iterable[Dependency], replaced: Iterable[Changed]
-) -> Iterable[Question]:
-    for group in arrived.groups:
-        if group.undecided:
-            continue  # R003 stops the build itself
-        name = f"path:{group.pattern}"
-        where = "at the top" if group.batch == "base" else f"in batch {group.batch}"
-        rule = f"`{group.verdict}: {group.pattern}` {where}" if group.proposal else "a fact or an edit for it"
-        yield Question(
-            name,
-            Problem(
-                "L001",
-                f"It came and stays: {group.sentence}",
-                upstream=Mark(group.paths[0]),
-                hint=f"{rule}, or `--decide '{name}'`",
-            ),
-            tuple(f"path:{path}" for path in group.paths),
-        )
-    for fact in facts:
+def _questions(survey: Survey) -> Iterator[Question]:
+    for group in survey.arrivals.groups:
+        if not group.undecided:  # R003 stops the build itself
+            rule = group.rule if group.proposal else "a fact or an edit for it"
+            parts = tuple(f"path:{path}" for path in group.paths)
+            text = f"It came and stays: {group.sentence}"
+            yield _question("L001", f"path:{group.pattern}", text, rule, Mark(group.paths[0]), parts)
+    for fact in survey.facts:
         if fact.open:
-            yield Question(
-                f"{fact.kind}:{fact.name}",
-                Problem(
-                    "L002",
-                    f"`{fact.name}` came and has {uses(fact)} in the output: {fact.evidence}.",
-                    upstream=Mark(fact.path, fact.line),
-                    hint=f"state it under `facts`, or `--decide '{fact.kind}:{fact.name}'`",
-                ),
-            )
-    yield from _new_dependencies(needed)
-    for item in replaced:
+            text = f"`{fact.name}` came and has {fact.used} in the output: {fact.evidence}."
+            yield _question("L002", fact.id, text, "state it under `facts`", Mark(fact.path, fact.line))
+    yield from _new_dependencies(survey.dependencies)
+    for item in survey.overlays:
         if item.conflicts is None:
-            yield Question(
-                f"body:{item.overlay}:{item.path}",
-                Problem(
-                    "L004",
-                    f"{item.what}, and upstream changed what it replaces"
-                    + (f" ({', '.join(f'`{c}`' for c in item.commits[-3:])})." if item.commits else "."),
-                    Mark(item.overlay),
-                    Mark(item.path),
-                    hint=f"carry the change over, or `--decide 'body:{item.overlay}:{item.path}'`",
-                ),
+            commits = ", ".join(f"`{commit}`" for commit in item.commits[-3:])
+            text = f"{item.what}, and upstream changed what it replaces{commits and f' ({commits})'}."
+            name = f"body:{item.overlay}:{item.path}"
+            yield _question(
+                "L004", name, text, "carry the change over", Mark(item.path), (), Mark(item.overlay)
             )
 
 
-def _new_dependencies(needed: Iterable[Dependency]) -> Iterable[Question]:
+def _question(
+    code: str,
+    name: str,
+    text: str,
+    remedy: str,
+    upstream: Mark,
+    parts: tuple[str, ...] = (),
+    mark: Mark | None = None,
+) -> Question:
+    return Question(
+        name, Problem(code, text, mark, upstream, hint=f"{remedy}, or `--decide '{name}'`"), parts
+    )
+
+
+def _new_dependencies(needed: Iterable[Dependency]) -> Iterator[Question]:
     """A question for each new requirement, and one for all that an extra brings."""
     groups: dict[tuple[str, str], list[Dependency]] = {}
     for row in needed:
@@ -297,24 +265,10 @@ def _new_dependencies(needed: Iterable[Dependency]) -> Iterable[Question]:
     for (project, extra), rows in groups.items():
         single = len(rows) == 1
         name = f"dependency:{rows[0].name}" if single else f"dependency:extra {extra}"
-        wanted = ", ".join(repr(row.after) for row in rows)
-        remove = "remove it by a TOML edit" if single else "remove them by TOML edits"
-        yield Question(
-            name,
-            Problem(
-                "L003",
-                f"{project} asks for {wanted}, which it did not before.",
-                upstream=Mark(project),
-                hint=f"{remove}, or `--decide '{name}'`",
-            ),
-            tuple(f"dependency:{row.name}" for row in rows),
-        )
-
-
-def uses(fact: NewFact) -> str:
-    """How often the output uses a new fact's name, in words."""
-    word = "place" if fact.kind == "choice" else "use"
-    return f"{fact.uses:,} {word}" if fact.uses == 1 else f"{fact.uses:,} {word}s"
+        text = f"{project} asks for {', '.join(repr(row.after) for row in rows)}, which it did not before."
+        remedy = "remove it by a TOML edit" if single else "remove them by TOML edits"
+        parts = tuple(f"dependency:{row.name}" for row in rows)
+        yield _question("L003", name, text, remedy, Mark(project), parts)
 
 
 def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | None:
@@ -326,48 +280,32 @@ def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | N
 
 
 def _proposed(
-    manifest: Manifest,
-    new: tuple[Upstream, Snapshot],
-    between: Span,
-    schema: Mapping[str, object],
-    found: _Comparison,
-    questions: Sequence[Question],
-    recall: Recalled,
+    survey: Survey, new: Snapshot, between: Span, schema: Mapping[str, object], recall: Recalled
 ) -> Proposed | None:
     """The manifest with the proposals, tried. None when nothing is proposed."""
-    question_ids = {q.id for q in questions}
-    wanted = [p for item in found.lost for p in item.proposals]
-    wanted += [
-        g.proposal
-        for g in found.arrivals.groups
-        if g.proposal is not None and (g.undecided or f"path:{g.pattern}" in question_ids)
-    ]
-    wanted += [
-        f.proposal for f in found.facts if f.proposal is not None and f"{f.kind}:{f.name}" in question_ids
-    ]
-    files = dict(manifest.overlays)
-    for item in found.overlays:
-        wanted += item.proposals
-        if item.merged is not None:
-            files[item.overlay] = item.merged
-    pin = versions.pin_of(new[0], manifest)
+    manifest = survey.manifest
+    open_ids = {question.id for question in survey.questions}
+    wanted = [proposal for item in survey.lost for proposal in item.proposals]
+    for group in survey.arrivals.groups:
+        if group.proposal is not None and (group.undecided or f"path:{group.pattern}" in open_ids):
+            wanted.append(group.proposal)
+    wanted += [f.proposal for f in survey.facts if f.proposal is not None and f.id in open_ids]
+    wanted += [proposal for item in survey.overlays for proposal in item.proposals]
+    merged = {item.overlay: item.merged for item in survey.overlays if item.merged is not None}
+    pin = versions.pin_of(survey.new, manifest)
     if pin is not None and any(p.kind in insert.RANGED for p in wanted):
         name, what = pin
         wanted.append(Proposal("pin", BASE, key=what, text=name))
     texts, _ = insert.apply_all(manifest.texts, manifest.file, wanted, between)
-    merged = {path: data for path, data in files.items() if data != manifest.overlays[path]}
     if texts == manifest.texts and not merged:
         return None
     written = {path: text.encode() for path, text in texts.items()}
-    parts = {path: data for path, data in written.items() if is_part(path)}
+    files = {**manifest.overlays, **merged, **{p: data for p, data in written.items() if is_part(p)}}
     try:
-        whole = parse(
-            written[manifest.file], manifest.file, {**files, **parts}, schema, scope=written.get(SCOPE)
-        )
+        whole = parse(written[manifest.file], manifest.file, files, schema, scope=written.get(SCOPE))
         after = choose(whole, manifest.scope_name)
-        problems = trial(new[1], after, recall, versions.known(new[0], after, between)).problems
+        problems = trial(new, after, recall, versions.known(survey.new, after, between)).problems
     except BuildError as error:
         problems = error.problems
-    kept = {path for path, text in manifest.texts.items() if texts[path] == text} - {manifest.file}
-    changed = {path: data for path, data in written.items() if path not in kept}
+    changed = {p: data for p, data in written.items() if p == manifest.file or texts[p] != manifest.texts[p]}
     return Proposed({**changed, **merged}, tuple(wanted), problems)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from builder.errors import Mark, Problem
 from builder.graph.names import module_of
@@ -17,7 +16,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import structural
 from builder.overlay.locate import Definition, Target, resolve
-from builder.source.parse import Module, parse
+from builder.source.parse import parse
 from builder.tree import Snapshot
 
 
@@ -55,15 +54,18 @@ class Sides:
     elsewhere: frozenset[Mark] = frozenset()
 
 
+#: What a single statement can be wrong about; other problems are about the output.
+_CODES = ("R001", "R004", "R005", "R006", "R007", "R009")
+
+
 def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
     """Every statement that no longer matches, with its problem if any, in the manifest's order."""
     by_mark = {p.mark: p for p in problems if p.mark is not None and p.code in _CODES}
     items = []
     for statement in _once(sides):
         problem = by_mark.get(statement.mark)
-        if problem is None and (statement.mark in sides.elsewhere or not _vanished(statement, sides)):
-            continue
-        items.append(_of(statement, problem, sides))
+        if problem is not None or (statement.mark not in sides.elsewhere and _vanished(statement, sides)):
+            items.append(_lost(statement, problem, sides))
     return tuple(sorted(items, key=lambda item: item.statement.mark))
 
 
@@ -78,12 +80,6 @@ def _once(sides: Sides) -> Iterator[Statement]:
         yield next(iter(there), same[0])
 
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-#: What a single statement can be wrong about; other problems are about the output.
-_CODES = ("R001", "R004", "R005", "R006", "R007", "R009")
-
-
 def _vanished(statement: Statement, sides: Sides) -> bool:
     stated = statement.stated
     if isinstance(stated, Rule):
@@ -93,36 +89,43 @@ def _vanished(statement: Statement, sides: Sides) -> bool:
     return False
 
 
-def _of(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
-    stated = statement.stated
-    if isinstance(stated, Rule):
-        return _rule(statement, stated, problem, sides)
-    path = file_of(stated, sides.manifest.packages, sides.old)
-    if path is None or path not in sides.old:
-        return Lost(statement, problem, None, (), _tolerated(statement, problem, None, sides))
-    matches = culprit.matcher(stated, path, sides.manifest.packages, sides.manifest.overlays)
-    if matches is None:
-        _, deletion = sides.history.fate(path)
-        return Lost(statement, problem, deletion, (), _tolerated(statement, problem, deletion, sides))
-    commit, now = culprit.lost(path, matches, sides.history)
+def _lost(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
+    """The statement with the commit to blame, the new places of its object, and the proposals."""
+    stated, history = statement.stated, sides.history
+    commit: Commit | None = None
     moved: tuple[str, ...] = ()
-    if isinstance(stated, Edit):
-        moved = tuple(_elsewhere(stated, path, now, commit, sides))
-    copies = tuple(
-        Proposal("moved", statement.batch, _moved_by(commit), statement.mark, text=scope)
-        for scope in (moved if len(moved) == 1 else ())
-    )
-    return Lost(statement, problem, commit, moved, (*_tolerated(statement, problem, commit, sides), *copies))
+    proposals: list[Proposal] = []
+    if isinstance(stated, Rule):
+        before = sides.old_paths.get(stated, ())
+        commit = culprit.emptied(before, history)
+        # a renamed path keeps its verdict; `arrivals` finds out whether a rule already decides the new name
+        now = {renames[-1][1] for path in before if (renames := history.fate(path)[0])}
+        moved = _folded(sorted(path for path in now if path in sides.new), sides.new)
+    elif (path := file_of(stated, sides.manifest.packages, sides.old)) in sides.old and path:
+        matches = culprit.matcher(stated, path, sides.manifest.packages, sides.manifest.overlays)
+        if matches is None:
+            commit = history.fate(path)[1]
+        else:
+            commit, left = culprit.lost(path, matches, history)
+            if isinstance(stated, Edit):
+                moved = tuple(_elsewhere(stated, path, left, commit, sides))
+    if _is_over(statement, problem, commit, history):
+        why = f"gone since {commit}" if commit else "gone in the new release"
+        proposals.append(Proposal("until", statement.batch, why, statement.mark))
+    if isinstance(stated, Edit) and len(moved) == 1:
+        why = f"moved here by {commit}" if commit else "moved here after the pin"
+        proposals.append(Proposal("moved", statement.batch, why, statement.mark, text=moved[0]))
+    return Lost(statement, problem, commit, moved, tuple(proposals))
 
 
-def _rule(statement: Statement, rule: Rule, problem: Problem | None, sides: Sides) -> Lost:
-    before = sides.old_paths.get(rule, ())
-    commit = culprit.emptied(before, sides.history)
-    now = {sides.history.fate(path)[0][-1][1] for path in before if sides.history.fate(path)[0]}
-    moved = tuple(sorted(path for path in now if path in sides.new))
-    proposals = list(_tolerated(statement, problem, commit, sides))
-    # a renamed path keeps its verdict; `arrivals` finds out whether a rule already decides the new name
-    return Lost(statement, problem, commit, _folded(moved, sides.new), tuple(proposals))
+def _is_over(statement: Statement, problem: Problem | None, commit: Commit | None, history: History) -> bool:
+    """Whether the version range of a statement has to end: because of the commit, or between releases, whose
+    history nobody has, because the newer one lacks what it names."""
+    if problem is None or statement.optional or (commit is None and history.known):
+        return False
+    if problem.code == "R006" and problem.upstream is not None:
+        return False  # upstream still has the file: `overlays` proposes what to do with it
+    return problem.code != "R004" or problem.nothing  # else it matches, but not as many places as it states
 
 
 def _folded(paths: Sequence[str], tree: Iterable[str]) -> tuple[str, ...]:
@@ -135,25 +138,6 @@ def _folded(paths: Sequence[str], tree: Iterable[str]) -> tuple[str, ...]:
         whole = folder and len(inside) > 1 and set(inside) == {p for p in tree if p.startswith(f"{folder}/")}
         result += [f"{folder}/"] if whole else inside
     return tuple(result)
-
-
-def _tolerated(
-    statement: Statement, problem: Problem | None, commit: Commit | None, sides: Sides
-) -> tuple[Proposal, ...]:
-    """The proposal that ends the statement's version range, because of the commit; between releases, whose
-    history nobody has, because the newer one lacks what it names."""
-    if problem is None or statement.optional or (commit is None and sides.history.known):
-        return ()
-    if problem.code == "R006" and problem.upstream is not None:
-        return ()  # upstream still has the file: `overlays` proposes what to do with it
-    if problem.code == "R004" and not problem.nothing:
-        return ()  # it matches, but not as many places as it states
-    why = f"gone since {commit}" if commit else "gone in the new release"
-    return (Proposal("until", statement.batch, why, statement.mark),)
-
-
-def _moved_by(commit: Commit | None) -> str:
-    return f"moved here by {commit}" if commit else "moved here after the pin"
 
 
 def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, sides: Sides) -> Iterator[str]:
@@ -172,12 +156,9 @@ def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, si
     if edit.kind == "add-import":
         return
     changed = {c.path for c in commit.changes if c.status != "D"} if commit else set()
-    candidates = [p for p in dict.fromkeys((now, path, *sorted(changed))) if p in sides.new]
-    existing = {
-        (e.kind, e.match, e.target) for b in sides.manifest.batches for e in b.edits if e.match is not None
-    }
-    for candidate in candidates:
-        module = module_of(candidate, packages) if candidate else None
+    existing = {(e.kind, e.match, e.target) for b in sides.manifest.batches for e in b.edits if e.match}
+    for candidate in dict.fromkeys((now, path, *sorted(changed))):
+        module = module_of(candidate, packages) if candidate and candidate in sides.new else None
         if candidate and module:
             scope = _scope(edit, candidate, module, sides.new[candidate])
             if scope and scope != edit.target and (edit.kind, edit.match, scope) not in existing:
@@ -193,35 +174,28 @@ def _written_by(commit: Commit | None, names: Sequence[str], packages: Mapping[s
 
 def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:
     """The innermost definition of a file that holds all places of an edit, if they are as many as stated."""
-    parsed = _parsed(path, data)
-    if parsed is None:
+    try:
+        parsed = parse(data, path)
+    except SyntaxError:
         return None
     plan = structural.plan(parsed, [(replace(edit, target=module), Target(path, module, ()))])
     if not plan.records or plan.problems:
         return None
     lines = [record.line for record in plan.records]
-    names: list[str] = []
-    node: ast.AST = parsed.tree
-    while inner := _around(node, lines):
-        names.append(inner.name)
-        node = inner
-    return ".".join([module, *names])
+    scope = module
+    inner = _around(parsed.tree, lines)
+    while inner is not None:
+        scope = f"{scope}.{inner.name}"
+        inner = _around(inner, lines)
+    return scope
 
 
 def _around(node: ast.AST, lines: Sequence[int]) -> Definition | None:
     """The definition directly in a node, or in a statement of it, that all the lines lie in."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, DEFINITIONS):
+        if isinstance(child, Definition):
             if child.lineno <= min(lines) and max(lines) <= (child.end_lineno or 0):
                 return child
         elif isinstance(child, ast.stmt) and (inner := _around(child, lines)):
             return inner
     return None
-
-
-@lru_cache(maxsize=32)
-def _parsed(path: str, data: bytes) -> Module | None:
-    try:
-        return parse(data, path)
-    except (SyntaxError, ValueError, RecursionError):
-        return None

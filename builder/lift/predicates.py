@@ -176,7 +176,7 @@ def _functions(snapshot: Snapshot, path: str) -> Mapping[str, tuple[int, str]]:
     """Top-level functions without parameters: line, and the body on one line."""
     try:
         body = parse(snapshot[path], path).tree.body if path in snapshot else []
-    except (SyntaxError, ValueError, RecursionError):
+    except SyntaxError:
         return {}
     functions = {}
     for node in body:

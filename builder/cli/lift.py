@@ -121,7 +121,7 @@ def _write(folder: Path, result: Survey, decisions: list[Decision]) -> None:
         folders.PATCH: folders.proposal(result.manifest, result.proposed.files) if result.proposed else b"",
     }
     if decisions:
-        files[folders.DECISIONS] = folders.decisions_bytes(decisions)
+        files[folders.DECISIONS] = folders.as_json([{"id": d.pattern, "why": d.why} for d in decisions])
     folders.write(folder, files)
 
 

@@ -41,7 +41,7 @@ class Markers:
     def of(self, path: str) -> Marker | None:
         """The strongest marker of a path: a word that a fact names, else the one that most paths have."""
         markers = [self.paths[word] for word in words(path) if word in self.paths]
-        return max(markers, key=lambda m: (m.stated, m.paths, len(m.word)), default=None)
+        return max(markers, key=lambda m: (m.stated, m.paths, len(m.word), m.word), default=None)
 
     def in_text(self, data: bytes) -> tuple[str, int] | None:
         """(the word of a fact that most lines of code hold, how many do); None when none does."""

@@ -191,10 +191,14 @@ def _causes(done: Trial, lost: Sequence[Lost], new: Snapshot, history: History) 
             arrival = history.arrival(place.file)
             commit = arrival.commit if arrival else None
         elif line := _line(problem, place, new, done):
-            commit = culprit.wrote(place.file, line.__contains__, history)
+            commit = _wrote(place.file, line, history)
         if commit is not None:
             causes[problem] = commit
     return causes
+
+
+def _wrote(path: str, line: bytes, history: History) -> Commit | None:
+    return culprit.wrote(path, lambda data: line in data, history)
 
 
 def _line(problem: Problem, place: Mark, new: Snapshot, done: Trial) -> bytes | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builder import __version__
-from builder.errors import BuildError, Problem, fail
+from builder.errors import Mark, Problem, fail
 from builder.lift.history import Commit
 from builder.lift.statements import statements
 from builder.manifest.model import Manifest
@@ -93,6 +92,12 @@ class Summary:
     def survived(self) -> int:
         return sum(t.passes for t in self.tried)
 
+    @property
+    def cpu_s(self) -> tuple[float, float] | None:
+        """The median of the processor times, and their sum."""
+        times = sorted(t.cpu_s for t in self.tried)
+        return (times[len(times) // 2], sum(times)) if times else None
+
 
 def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
     """A digest of all that decides a result: manifest, batches that are off, builder, tools."""
@@ -114,14 +119,13 @@ def attempt(job: Job, commit: Commit, recall: Recalled | None = None) -> Tried:
     gc.disable()
     try:
         when, files, known = _read(job, commit)
-        done = trial(files, job.manifest, recall, known)
+        problems = trial(files, job.manifest, recall, known).problems
     finally:
         gc.enable()
-    problems = tuple(_wrong(p, job.manifest) for p in done.problems)
-    del done, files
+    del files
     gc.collect()
     return Tried(
-        job.key, commit.id, commit.subject, commit.number, when, problems,
+        job.key, commit.id, commit.subject, commit.number, when, _wrong(problems, job.manifest),
         round(_cpu() - spent, 2), round(time.monotonic() - started, 2),
     )  # fmt: skip
 
@@ -135,7 +139,7 @@ def _read(job: Job, commit: Commit) -> tuple[int, Snapshot, About]:
     from builder.upstream.resolve import resolve
 
     if job.releases is not None:
-        release = resolve(f"pypi:{commit.id}", job.releases)
+        release = resolve(f"{INDEX}{commit.id}", job.releases)
         return release.time, snapshot(release), about(release, job.manifest)
     assert job.git_dir is not None
     read = commits.read(job.git_dir, commit.id, job.manifest.upstream.project)
@@ -179,19 +183,19 @@ def _cpu() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def _wrong(problem: Problem, manifest: Manifest) -> Wrong:
-    words = {s.mark: f"{s.batch}: {s.words}" for s in statements(manifest)}
-    rule = words.get(problem.mark) if problem.mark else None
-    if rule is None and problem.code == "G007" and problem.mark:
-        rule = next(
-            (f"guarantee {g.pattern}" for g in manifest.guarantees.absent_text if g.mark == problem.mark),
-            None,
-        )
-    if rule is None and problem.upstream is not None:
-        rule = problem.upstream.file
-    if rule is None:
-        rule = problem.message.partition(":")[0]
-    return Wrong(problem.code, rule, problem.message)
+def _wrong(problems: Iterable[Problem], manifest: Manifest) -> tuple[Wrong, ...]:
+    """The problems, each with the statement that it is about, or else its file or the start of its text."""
+    rules: dict[Mark | None, str] = {s.mark: f"{s.batch}: {s.words}" for s in statements(manifest)}
+    texts = {g.mark: f"guarantee {g.pattern}" for g in manifest.guarantees.absent_text}
+    wrong = []
+    for problem in problems:
+        rule = rules.get(problem.mark)
+        if rule is None and problem.code == "G007" and problem.mark:
+            rule = texts.get(problem.mark)
+        if rule is None:
+            rule = problem.upstream.file if problem.upstream else problem.message.partition(":")[0]
+        wrong.append(Wrong(problem.code, rule, problem.message))
+    return tuple(wrong)
 
 
 def chosen(commits: Sequence[Commit], every: int) -> list[Commit]:
@@ -202,15 +206,10 @@ def chosen(commits: Sequence[Commit], every: int) -> list[Commit]:
 def read(path: Path, key: str) -> dict[str, Tried]:
     """The earlier results with this key, by commit; unreadable lines are skipped."""
     tried_by_commit: dict[str, Tried] = {}
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        return tried_by_commit
-    for line in lines:
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
         try:
             row = json.loads(line)
-            row["problems"] = tuple(Wrong(**p) for p in row["problems"])
-            tried = Tried(**row)
+            tried = Tried(**{**row, "problems": tuple(Wrong(**p) for p in row["problems"])})
         except (ValueError, TypeError, KeyError, RecursionError):
             continue  # the end of a run that was killed
         if tried.key == key:
@@ -253,31 +252,25 @@ def _backend(name: str) -> Iterator[None]:
 
             register_ray()
     except ImportError:
-        hint = f"pip install '{_NEEDS[name]}'"
-        raise BuildError([Problem("E003", f"The backend {name} is not installed.", hint=hint)]) from None
+        package = "dask[distributed]" if name == "dask" else name
+        hint = f"pip install '{package}'"
+        raise fail("E003", f"The backend {name} is not installed.", hint=hint) from None
     yield
-
-
-_NEEDS = {"ray": "ray", "dask": "dask[distributed]"}
 
 
 def summarise(total: int, order: Sequence[Commit], tried: Mapping[str, Tried]) -> Summary:
     """The figures over the commits that were tried, in the order of history."""
     rows = tuple(tried[c.id] for c in order if c.id in tried)
-    first: dict[tuple[str, str], Tried] = {}
-    counts: Counter[tuple[str, str]] = Counter()
+    failures: dict[tuple[str, str], list[Tried]] = {}
     for row in rows:
-        for key in {(p.code, p.rule): None for p in row.problems}:
-            first.setdefault(key, row)
-            counts[key] += 1
-    place = {row.commit: number for number, row in enumerate(rows)}
-    listed = sorted(first, key=lambda key: (place[first[key].commit], key))
-    return Summary(total, rows, tuple((*key, first[key], counts[key]) for key in listed))
+        for code, rule in sorted({(p.code, p.rule) for p in row.problems}):
+            failures.setdefault((code, rule), []).append(row)
+    return Summary(total, rows, tuple((*key, failed[0], len(failed)) for key, failed in failures.items()))
 
 
 def record(summary: Summary, key: str, spec: str, every: int, digest: str) -> dict[str, Any]:
     """The summary as JSON data."""
-    cpu = sorted(t.cpu_s for t in summary.tried)
+    cpu = summary.cpu_s
     return {
         "range": spec,
         "every": every,
@@ -286,7 +279,7 @@ def record(summary: Summary, key: str, spec: str, every: int, digest: str) -> di
         "commits": summary.total,
         "tried": len(summary.tried),
         "survived": summary.survived,
-        "cpu_s": {"median": cpu[len(cpu) // 2], "total": round(sum(cpu), 1)} if cpu else None,
+        "cpu_s": {"median": cpu[0], "total": round(cpu[1], 1)} if cpu else None,
         "first_failures": [
             {"code": code, "rule": rule, "commit": t.commit, "number": t.number, "commits": count}
             for code, rule, t, count in summary.first

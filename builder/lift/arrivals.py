@@ -255,11 +255,10 @@ def _group(pattern: str, items: Sequence[New], undecided: set[str], paths: Seque
     commits = list(dict.fromkeys(str(item.commit) for item in items if item.commit))
     came = ", ".join(commits[:3]) + (f" and {len(commits) - 3} more" if len(commits) > 3 else "")
     rooted = pattern if "/" in pattern.rstrip("/") else f"/{pattern}"
-    why = f"came with {came}" if came else "came after the pin"
     unknown = any(item.path in undecided for item in items)
     proposal = None
     if unknown or first.verdict != "keep":
-        proposal = Proposal("rule", first.batch, why, key=first.verdict, text=rooted)
+        proposal = Proposal("rule", first.batch, key=first.verdict, text=rooted)
     return Group(
         rooted, tuple(paths), first.verdict, first.batch, tuple(evidence[:4]), came, unknown, proposal
     )

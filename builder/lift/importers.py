@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from builder.graph.names import is_test as is_package_test
 from builder.graph.names import module_of
 from builder.graph.reach import graph
+from builder.lift.statements import most_common
 from builder.lift.trial import Trial
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule
@@ -55,7 +56,7 @@ class Importers:
         leaving, is_used = self._users(module)
         if is_used or not leaving:
             return Standing(f"nothing {'that a root reaches ' if is_used else ''}imports it")
-        batch = _most_common(self._removed[p] for p in leaving)
+        batch = most_common(self._removed[p].batch for p in leaving)
         evidence = f"only what batch {batch} removes uses it: {few(leaving)}"
         return Standing(evidence, "prune", batch) if batch in self._prunes else Standing(evidence)
 
@@ -92,14 +93,8 @@ class Importers:
         if not pruned or not users or any(lists[source] < 2 for source in users):
             return None
         evidence = "nothing that stays imports it but what imports its pruned neighbours too"
-        batch = _most_common(pruned.values())
+        batch = most_common(rule.batch for rule in pruned.values())
         return Standing(f"{evidence}: {few(list(users.values()))}", "prune", batch)
-
-
-def _most_common(rules: Iterable[Rule]) -> str:
-    """The batch of most of some rules, the first by name of equals."""
-    batches = Counter(rule.batch for rule in rules)
-    return min(batches, key=lambda name: (-batches[name], name))
 
 
 def is_test(path: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -26,7 +26,7 @@ _SCOPES = ("in", "name", "set", "body", "file")
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One change of the manifest's text, and why.
+    """One change of the manifest's text.
 
     kind      at                 what
     until     `mark`: an item    it matches up to the old upstream's version
@@ -41,7 +41,6 @@ class Proposal:
 
     kind: Literal["until", "rule", "fact", "moved", "preimage", "pin"]
     batch: str
-    why: str = ""
     mark: Mark | None = None
     key: str = ""
     text: str = ""
@@ -113,17 +112,6 @@ def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str,
 _Cut = tuple[int, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
-    """A node, the list or mapping that it is in, and what that is in; `key`: the nearest key above it."""
-
-    node: Any
-    parent: Any
-    above: Any
-    key: str
-    value: Any = None  # of a key
-
-
 class _Layout:
     """Where everything of a YAML text stands, and how the versions are written into it."""
 
@@ -137,13 +125,21 @@ class _Layout:
         self.starts = [0, *itertools.accumulate(len(line) + 1 for line in self.lines)]
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self.root: Any = yaml.compose(text, Loader=loader)
-        self.spots: dict[tuple[int, int], list[_Spot]] = {}
-        for spot in _spots(self.root, None, None, ""):
-            place = spot.node.start_mark
-            self.spots.setdefault((place.line + 1, place.column + 1), []).append(spot)
+        #: By place: an item of a list, which also its own values stand for, with the list and its key.
+        self.items: dict[tuple[int, int], tuple[Any, Any, str]] = {}
+        self.values: dict[tuple[int, int], Any] = {}  # by the place of its key
+        self._find(self.root, "")
 
-    def at(self, mark: Mark | None) -> list[_Spot]:
-        return self.spots.get((mark.line, mark.column), []) if mark else []
+    def _find(self, node: Any, key: str) -> None:
+        if node.id == "mapping":
+            for name, value in node.value:
+                self.values[_place(name)] = value
+                self._find(value, name.value)
+        elif node.id == "sequence":
+            for item in node.value:
+                for part in (item, *(_children(item) if item.id == "mapping" else ())):
+                    self.items.setdefault(_place(part), (item, node, key))
+                self._find(item, key)
 
     def span(self, node: Any) -> tuple[int, int]:
         start, end = node.start_mark, node.end_mark
@@ -178,21 +174,12 @@ class _Layout:
             return f"{{path: {scalar(proposal.text)}, {self.since}}}"
         return f"{scalar(proposal.text)}: {{value: false, {self.since}}}"
 
-    def item(self, mark: Mark | None) -> tuple[Any, Any, str] | None:
-        """The item of a list that stands at a mark, or has its name there; the list, and its key."""
-        for spot in self.at(mark):
-            if _is_list(spot.parent) and not _is_list(spot.node):
-                return spot.node, spot.parent, spot.key
-            if spot.value is None and _is_list(spot.above):
-                return spot.parent, spot.above, spot.key
-        return None
-
     def behind(self, items: Any, item: Any, text: str) -> _Cut:
         """One more item of a list, or entry of a mapping, behind one of them."""
         if items.flow_style:
             end = self.span(item)[1]
             return end, end, f", {text}"
-        at, dash = self.line_after(item), "- " if _is_list(items) else ""
+        at, dash = self.line_after(item), "- " if items.id == "sequence" else ""
         return at, at, f"{' ' * items.start_mark.column}{dash}{text}\n"
 
     def with_entry(self, mapping: Any, entry: str) -> _Cut | None:
@@ -209,19 +196,13 @@ class _Layout:
         return at, at, f"{entry}\n{' ' * mapping.start_mark.column}"
 
 
-def _spots(node: Any, parent: Any, above: Any, key: str) -> Iterator[_Spot]:
-    yield _Spot(node, parent, above, key)
-    if node.id == "mapping":
-        for name, value in node.value:
-            yield _Spot(name, node, parent, key, value)
-            yield from _spots(value, node, parent, name.value)
-    elif _is_list(node):
-        for item in node.value:
-            yield from _spots(item, node, parent, key)
+def _place(at: Any) -> tuple[int, int]:
+    """The line and column of a node, as marks count them."""
+    return at.start_mark.line + 1, at.start_mark.column + 1
 
 
-def _is_list(node: Any) -> bool:
-    return node is not None and node.id == "sequence"
+def _at(proposal: Proposal) -> tuple[int, int]:
+    return (proposal.mark.line, proposal.mark.column) if proposal.mark else (0, 0)
 
 
 def _children(node: Any) -> list[Any]:
@@ -237,15 +218,16 @@ def _value(node: Any, key: str) -> Any:
 
 
 def _until(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    place = layout.item(proposal.mark)
-    if place is not None and place[0].id == "mapping":
-        return layout.with_entry(place[0], layout.until)
-    name, node = "value", next((spot.value for spot in layout.at(proposal.mark) if spot.value), None)
-    if place is not None:
-        node, _, key = place
+    place = _at(proposal)
+    if place in layout.items:
+        node, _, key = layout.items[place]
         name = "path" if key in _RULES else "name"
-    if node is None or node.id == "mapping":
-        return layout.with_entry(node, layout.until) if node is not None else None
+    elif place in layout.values:
+        node, name = layout.values[place], "value"
+    else:
+        return None
+    if node.id == "mapping":
+        return layout.with_entry(node, layout.until)
     start, end = layout.span(node)
     return start, end, f"{{{name}: {layout.text[start:end]}, {layout.until}}}"
 
@@ -291,10 +273,9 @@ def _new_list(layout: _Layout, proposals: Sequence[Proposal]) -> _Cut | None:
 
 def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
     """A copy of an edit behind it, for another scope, since the new version."""
-    place = layout.item(proposal.mark)
-    if place is None:
+    if _at(proposal) not in layout.items:
         return None
-    item, items, _ = place
+    item, items, _ = layout.items[_at(proposal)]
     scope = next((_value(item, key) for key in _SCOPES if _value(item, key) is not None), None)
     if item.id == "scalar" or (items.flow_style and scope is not None and scope is _value(item, "name")):
         return layout.behind(items, item, f"{{name: {scalar(proposal.text)}, {layout.since}}}")
@@ -313,9 +294,9 @@ def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
 
 
 def _preimage(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    node = next((spot.node for spot in layout.at(proposal.mark) if spot.node.id == "mapping"), None)
-    blobs = _value(node, "preimage")
-    if not _is_list(blobs) or not blobs.value:
+    item = layout.items.get(_at(proposal), (None,))[0]
+    blobs = _value(item, "preimage")
+    if blobs is None or not blobs.value:
         return None
     return layout.behind(blobs, blobs.value[-1], scalar(proposal.text))
 

@@ -15,7 +15,8 @@ from builder.lift.statements import Statement, file_of, statements
 from builder.manifest.model import Manifest
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import structural
-from builder.overlay.locate import Definition, Target, resolve
+from builder.overlay.locate import Definition, Scope, Target, resolve
+from builder.overlay.locate import statements as within
 from builder.source.parse import parse
 from builder.tree import Snapshot
 
@@ -110,11 +111,9 @@ def _lost(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
             if isinstance(stated, Edit):
                 moved = tuple(_elsewhere(stated, path, left, commit, sides))
     if _is_over(statement, problem, commit, history):
-        why = f"gone since {commit}" if commit else "gone in the new release"
-        proposals.append(Proposal("until", statement.batch, why, statement.mark))
+        proposals.append(Proposal("until", statement.batch, statement.mark))
     if isinstance(stated, Edit) and len(moved) == 1:
-        why = f"moved here by {commit}" if commit else "moved here after the pin"
-        proposals.append(Proposal("moved", statement.batch, why, statement.mark, text=moved[0]))
+        proposals.append(Proposal("moved", statement.batch, statement.mark, text=moved[0]))
     return Lost(statement, problem, commit, moved, tuple(proposals))
 
 
@@ -182,20 +181,16 @@ def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:
     if not plan.records or plan.problems:
         return None
     lines = [record.line for record in plan.records]
-    scope = module
-    inner = _around(parsed.tree, lines)
-    while inner is not None:
-        scope = f"{scope}.{inner.name}"
-        inner = _around(inner, lines)
-    return scope
+    names = [module]
+    node: Scope = parsed.tree
+    while inner := next((each for each in within(node) if _holds(each, lines)), None):
+        assert isinstance(inner, Definition)
+        names.append(inner.name)
+        node = inner
+    return ".".join(names)
 
 
-def _around(node: ast.AST, lines: Sequence[int]) -> Definition | None:
-    """The definition directly in a node, or in a statement of it, that all the lines lie in."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, Definition):
-            if child.lineno <= min(lines) and max(lines) <= (child.end_lineno or 0):
-                return child
-        elif isinstance(child, ast.stmt) and (inner := _around(child, lines)):
-            return inner
-    return None
+def _holds(statement: ast.stmt, lines: Sequence[int]) -> bool:
+    """Whether a statement is a definition that all the lines lie in."""
+    last = statement.end_lineno or 0
+    return isinstance(statement, Definition) and statement.lineno <= min(lines) and max(lines) <= last

@@ -67,7 +67,7 @@ def _file(
     )
     if conflicts:
         return replace(change, shown=merged.decode("utf-8", "replace"))
-    admitted = Proposal("preimage", file.batch, "", file.mark, text=new.tree[file.path].blob)
+    admitted = Proposal("preimage", file.batch, file.mark, text=new.tree[file.path].blob)
     proposals = (admitted,) if file.preimage else ()
     return replace(change, merged=merged if merged != ours else None, proposals=proposals)
 

@@ -13,6 +13,7 @@ from builder.lift import culprit
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
+from builder.lift.statements import most_common
 from builder.manifest.model import Manifest
 from builder.source.parse import parse
 from builder.surface.model import Item, Surface
@@ -62,15 +63,11 @@ def predicates(
     """New functions without parameters in the modules that define the manifest's predicates."""
     facts = [fact for batch in manifest.batches for fact in batch.facts if fact.kind == "predicate"]
     stated = {fact.name for fact in facts}
-    batches: dict[str, Counter[str]] = {}  # those whose predicates a module defines
+    batches: dict[str, list[str]] = {}  # of the predicates that a module defines
     for fact in facts:
-        batches.setdefault(fact.name.rpartition(".")[0], Counter())[fact.batch] += 1
-    words = Counter(
-        word
-        for path in output
-        if path.endswith(".py")
-        for word in _USED.findall(output[path].decode("utf-8", "replace"))
-    )
+        batches.setdefault(fact.name.rpartition(".")[0], []).append(fact.batch)
+    texts = (output[path].decode("utf-8", "replace") for path in output if path.endswith(".py"))
+    uses = Counter(word for text in texts for word in _USED.findall(text))
     new_facts: list[NewFact] = []
     for module in sorted(batches):
         for path in path_of(module, manifest.packages) or ():
@@ -79,30 +76,29 @@ def predicates(
                 full = f"{module}.{name}"
                 if name in before or full in stated or not _NAMED.fullmatch(name):
                     continue
-                commit = _arrival(path, name, history)
-                mine = markers.facts.get(name.removeprefix("is_").removeprefix("use_"))
-                ours = _OURS.search(body) if mine is None else None
+                batch = markers.facts.get(name.removeprefix("is_").removeprefix("use_"))
+                evidence, is_open = _judged(body, bool(uses[name]), batch is not None)
                 proposal = None
-                if not words[name]:
-                    evidence = "the facts decide it: the output has no such function any more"
-                elif ours is not None:
-                    evidence = f"it reads `{ours[0]}`, so it is about a platform that stays"
-                else:
-                    evidence = (
-                        "it stands beside the platform predicates and reads nothing of the kept platform: "
-                        f"`{body}`"
-                    )
-                    # `false` is proposed only for what certainly asks for another platform
-                    if mine is not None or _THEIRS.search(body) is not None:
-                        batch = mine or min(batches[module], key=lambda b: (-batches[module][b], b))
-                        why = f"came with {commit}" if commit else "came after the pin"
-                        proposal = Proposal("fact", batch, why, key="predicates", text=full)
-                undecided = bool(words[name]) and ours is None
-                uses = max(0, words[name] - 1)
+                # `false` is proposed only for what certainly asks for another platform
+                if is_open and (batch is not None or _THEIRS.search(body)):
+                    batch = batch or most_common(batches[module])
+                    proposal = Proposal("fact", batch, key="predicates", text=full)
+                others, commit = max(0, uses[name] - 1), _arrival(path, name, history)
                 new_facts.append(
-                    NewFact("predicate", full, path, line, uses, evidence, undecided, commit, proposal)
+                    NewFact("predicate", full, path, line, others, evidence, is_open, commit, proposal)
                 )
     return new_facts
+
+
+def _judged(body: str, in_output: bool, has_batch: bool) -> tuple[str, bool]:
+    """(what there is to say about a new predicate, whether a person has to state its value)."""
+    if not in_output:
+        return "the facts decide it: the output has no such function any more", False
+    ours = None if has_batch else _OURS.search(body)
+    if ours is not None:
+        return f"it reads `{ours[0]}`, so it is about a platform that stays", False
+    beside = "it stands beside the platform predicates and reads nothing of the kept platform"
+    return f"{beside}: `{body}`", True
 
 
 def platform_methods(old: Snapshot, new: Snapshot, output: Snapshot) -> list[NewFact]:

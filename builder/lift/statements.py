@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.errors import Mark
@@ -78,6 +79,11 @@ def file_of(stated: Stated, packages: Mapping[str, str], files: Mapping[str, obj
         target = resolve(name_of(stated), packages, files)
         return target.file if target else None
     return None
+
+
+def most_common(batches: Iterable[str]) -> str:
+    """The batch that occurs most, the first by name of equals."""
+    return min(Counter(batches).items(), key=lambda item: (-item[1], item[0]))[0]
 
 
 def _line(text: str) -> str:

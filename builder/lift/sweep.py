@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
+import resource
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from builder import __version__
 from builder.errors import Mark, Problem, fail
 from builder.lift.history import Commit
 from builder.lift.statements import statements
+from builder.lift.trial import trial
 from builder.manifest.model import Manifest
 from builder.parallel import submit
+from builder.pipeline.ranges import UNKNOWN, About, about
 from builder.pipeline.request_key import own_digest
-
-if TYPE_CHECKING:
-    from builder.pipeline.ranges import About
-    from builder.pipeline.run import Recalled
-    from builder.tree import Snapshot
-    from builder.upstream.model import Sources
+from builder.pipeline.run import Recalled
+from builder.tree import GITLINK, Snapshot
+from builder.upstream import git
+from builder.upstream.commits import read as read_commit
+from builder.upstream.model import Sources, snapshot
+from builder.upstream.resolve import resolve
 
 BACKENDS = ("loky", "dask", "ray")
 #: Both ends of a range begin with it where they are releases of the package index.
@@ -106,15 +109,16 @@ def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) ->
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def attempt(job: Job, commit: Commit, recall: Recalled | None = None) -> Tried:
-    """Try the manifest on one commit; nothing is written. `recall`: what the commits before it told.
+def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
+    """Try neighbouring commits in a process of their own, so that what they leave in memory ends with it.
 
-    Raises BuildError when the commit cannot be read.
+    Nothing is written. Raises BuildError when a commit cannot be read.
     """
-    import gc
+    recall = Recalled()
+    return submit(lambda: [_attempt(job, commit, recall) for commit in commits]).result()
 
-    from builder.lift.trial import trial
 
+def _attempt(job: Job, commit: Commit, recall: Recalled) -> Tried:
     started, spent = time.monotonic(), _cpu()
     gc.disable()
     try:
@@ -132,19 +136,18 @@ def attempt(job: Job, commit: Commit, recall: Recalled | None = None) -> Tried:
 
 def _read(job: Job, commit: Commit) -> tuple[int, Snapshot, About]:
     """When it was committed, its files, and what is known of it."""
-    from builder.pipeline.ranges import UNKNOWN, about
-    from builder.tree import GITLINK, Snapshot
-    from builder.upstream import commits, git
-    from builder.upstream.model import snapshot
-    from builder.upstream.resolve import resolve
-
     if job.releases is not None:
         release = resolve(f"{INDEX}{commit.id}", job.releases)
         return release.time, snapshot(release), about(release, job.manifest)
     assert job.git_dir is not None
-    read = commits.read(job.git_dir, commit.id, job.manifest.upstream.project)
+    read = read_commit(job.git_dir, commit.id, job.manifest.upstream.project)
     blobs = git.read_blobs(job.git_dir, [e.blob for e in read.tree.values() if e.mode != GITLINK])
     return read.time, Snapshot(read.tree, blobs), UNKNOWN
+
+
+def _cpu() -> float:
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def releases_between(versions: Iterable[str], start: str, end: str) -> list[Commit]:
@@ -162,25 +165,6 @@ def releases_between(versions: Iterable[str], start: str, end: str) -> list[Comm
     if not wanted:
         raise fail("U002", f"The package index has no release after {start} up to {end}.")
     return [Commit(str(version), f"release {version}") for version in wanted]
-
-
-def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
-    """Neighbouring commits in a process of their own, so that what they leave in memory ends with it."""
-    return submit(partial(_together, job, commits)).result()
-
-
-def _together(job: Job, commits: Sequence[Commit]) -> list[Tried]:
-    from builder.pipeline.run import Recalled
-
-    recall = Recalled()
-    return [attempt(job, commit, recall) for commit in commits]
-
-
-def _cpu() -> float:
-    import resource
-
-    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _wrong(problems: Iterable[Problem], manifest: Manifest) -> tuple[Wrong, ...]:

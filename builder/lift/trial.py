@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import glob
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -82,7 +83,7 @@ def matched(selection: Selection) -> Mapping[Rule, tuple[str, ...]]:
 
 def _keeping(manifest: Manifest, paths: Iterable[str]) -> Manifest:
     """The manifest with these paths kept, so that later stages see what would come with them."""
-    rules = tuple(Rule(_literal(path), "keep", BASE, manifest.mark("keep")) for path in paths)
+    rules = tuple(Rule(f"/{glob.escape(path)}", "keep", BASE, manifest.mark("keep")) for path in paths)
     if not rules:
         return manifest
     base, *others = manifest.batches
@@ -111,9 +112,3 @@ def _replaced(manifest: Manifest, upstream: Snapshot, within: Sequence[str]) -> 
     contents = {f.path: upstream[f.path] for f in items if f.path in upstream}
     problems = place(items, manifest.overlays, upstream.tree, contents).problems
     return tuple(p for p in problems if p.code == "R006" and p.upstream is not None)
-
-
-def _literal(path: str) -> str:
-    """A pattern that matches this path alone."""
-    escaped = "".join(f"[{c}]" if c in "*?[" else c for c in path)
-    return f"/{escaped}"

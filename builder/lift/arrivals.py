@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from builder.analysis.projects import RUNTIME_SUFFIXES
-from builder.lift.history import Arrival, Commit, History, same_content
+from builder.lift.history import Commit, History, same_content
 from builder.lift.importers import Importers
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
@@ -31,16 +31,13 @@ class New:
     """
 
     path: str
-    arrival: Arrival | None
+    commit: Commit | None  # with which it came
     evidence: tuple[str, ...]
     verdict: str
     batch: str
     open: bool  # a person has to decide
     follows: bool = False
-
-    @property
-    def commit(self) -> Commit | None:
-        return self.arrival.commit if self.arrival else None
+    undecided: bool = False  # no rule knows it
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,7 @@ def arrivals(
     history: History,
 ) -> Arrivals:
     """The paths that are new between two upstreams. `before`: the decisions on the old one."""
-    known, every = frozenset(old), frozenset(new)
+    known = frozenset(old)
     undecided = {path for group in trial.selection.unclassified for path in group.paths}
     covered: Counter[str] = Counter()
     items: list[New] = []
@@ -101,7 +98,8 @@ def arrivals(
         else:
             items.append(look.at(path, path in undecided))
     kept = tuple(item for item in items if not item.open)
-    groups = _groups([item for item in items if item.open], known, every, undecided, kept)
+    follow = {item.path for item in kept if item.follows}
+    groups = _groups([item for item in items if item.open], follow, known, frozenset(new))
     return Arrivals(
         {b.id: covered[b.id] for b in manifest.batches if covered[b.id]},
         kept,
@@ -139,12 +137,13 @@ class _Look:
 
     def at(self, path: str, undecided: bool) -> New:
         arrival = self.history.arrival(path)
-        source = (arrival.source if arrival else None) or self.same.get(path)
+        commit, source = (arrival.commit, arrival.source) if arrival else (None, None)
+        source = source or self.same.get(path)
         rule = self.before.removed.get(source) if source else None
         if rule is not None:
             verdict = "prune" if rule.verdict == "prune" else "remove"
             moved = f"moved from {source}, which batch {rule.batch} removes"
-            return New(path, arrival, (moved,), verdict, rule.batch, open=True)
+            return New(path, commit, (moved,), verdict, rule.batch, True, undecided=undecided)
         evidence = [f"moved from {source}, which stays"] if source else []
         standing = self.importers.standing(path)
         marker = self.markers.of(path) if source is None else None
@@ -152,7 +151,7 @@ class _Look:
             others = f"{marker.paths} removed paths and no kept one" if marker.paths else "no kept path has"
             stated = f", and batch {marker.batch} states it" if marker.stated else f" (batch {marker.batch})"
             named = f"its name has `{marker.word}`, as {others}{stated}"
-            return New(path, arrival, (named,), "remove", marker.batch, open=True)
+            return New(path, commit, (named,), "remove", marker.batch, True, undecided=undecided)
         if standing is not None:
             evidence.append(standing.evidence)
         text = self.cut.output[path] if self.cut and path in self.cut.output else b""
@@ -164,13 +163,14 @@ class _Look:
         doubt = in_text is not None or (standing is not None and standing.open)
         return New(
             path,
-            arrival,
+            commit,
             tuple(evidence) or ("nothing speaks against it",),
             standing.verdict if standing else "keep",
             standing.batch if standing else BASE,
             undecided or doubt,
             # a file that programs read at run time belongs to the code that names it, not to its folder
             follows=standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES),
+            undecided=undecided,
         )
 
 
@@ -179,29 +179,25 @@ _SOURCES = (".py", ".cu", ".cuh", ".cc", ".h")
 
 
 def _groups(
-    items: Sequence[New],
-    known: frozenset[str],
-    new: frozenset[str],
-    undecided: set[str],
-    kept: Sequence[New],
+    items: Sequence[New], follow: Collection[str], known: frozenset[str], new: frozenset[str]
 ) -> Iterator[Group]:
-    """Groups for decisions: a new folder whose paths are all open, and paths of one folder that are alike in
-    name and evidence. Every other path is a group of its own."""
+    """Groups for decisions: a new folder whose paths are all open, but for those that follow, and paths of
+    one folder that are alike in name and evidence. Every other path is a group of its own."""
     old_folders = {folder for path in known for folder in _folders(path)}
-    follow = {item.path for item in kept if item.follows}
     by_folder: dict[str, list[New]] = {}
     for item in items:
         fresh = [f for f in _folders(item.path) if f not in old_folders]
         by_folder.setdefault(f"{fresh[-1]}/" if fresh else item.path, []).append(item)
     alone: list[New] = []
     for pattern, inside in sorted(by_folder.items()):
-        here = {path for path in new if path.startswith(pattern)} if pattern.endswith("/") else set()
-        if here and here - follow == {item.path for item in inside} and _agreed(inside) is not None:
-            yield _group(pattern, inside, undecided, sorted(here))
+        here = sorted(path for path in new if path.startswith(pattern)) if pattern.endswith("/") else []
+        whole = {path for path in here if path not in follow} == {item.path for item in inside}
+        if here and whole and _agreed(inside) is not None:
+            yield _group(pattern, inside, here)
         else:
             alone += inside
     for pattern, alike in _alike(alone, known | new):
-        yield _group(pattern, alike, undecided, [item.path for item in alike])
+        yield _group(pattern, alike, [item.path for item in alike])
 
 
 def _alike(items: Iterable[New], every: Collection[str]) -> Iterator[tuple[str, list[New]]]:
@@ -245,7 +241,7 @@ def _agreed(items: Sequence[New]) -> New | None:
     return next(item for item in items if (item.verdict, item.batch) == (verdict, batch))
 
 
-def _group(pattern: str, items: Sequence[New], undecided: set[str], paths: Sequence[str]) -> Group:
+def _group(pattern: str, items: Sequence[New], paths: Sequence[str]) -> Group:
     first = _agreed(items) or items[0]
     clauses = Counter(clause for item in items for clause in item.evidence)
     evidence = [
@@ -255,7 +251,7 @@ def _group(pattern: str, items: Sequence[New], undecided: set[str], paths: Seque
     commits = list(dict.fromkeys(str(item.commit) for item in items if item.commit))
     came = ", ".join(commits[:3]) + (f" and {len(commits) - 3} more" if len(commits) > 3 else "")
     rooted = pattern if "/" in pattern.rstrip("/") else f"/{pattern}"
-    unknown = any(item.path in undecided for item in items)
+    unknown = any(item.undecided for item in items)
     proposal = None
     if unknown or first.verdict != "keep":
         proposal = Proposal("rule", first.batch, key=first.verdict, text=rooted)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.errors import Mark, Problem
+from builder.graph.modules import Summary
 from builder.graph.names import module_of
 from builder.lift import culprit
 from builder.lift.history import Commit, History
@@ -51,7 +52,7 @@ class Sides:
     old_edits: frozenset[Mark]
     new_edits: frozenset[Mark]
     history: History
-    definitions: Mapping[str, tuple[str, ...]]  # last two names of a definition -> its qualified names
+    summaries: Collection[Summary]  # of the new upstream's Python
     elsewhere: frozenset[Mark] = frozenset()
 
 
@@ -147,8 +148,8 @@ def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, si
         return
     if not edit.match:  # a definition, stubbed, dropped or set
         dotted = edit.target.partition(":")[0]
-        same = sides.definitions.get(".".join(dotted.split(".")[-2:]), ())
-        same = same or _written_by(commit, sides.definitions.get(target.path[-1], ()), packages)
+        same = _defined(".".join(dotted.split(".")[-2:]), sides)
+        same = same or _written_by(commit, _defined(target.path[-1], sides), packages)
         own = {dotted, *(e.target for b in sides.manifest.batches for e in b.edits if e.kind == edit.kind)}
         yield from (name + edit.target[len(dotted) :] for name in same if name not in own)
         return
@@ -164,11 +165,17 @@ def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, si
                 yield scope
 
 
-def _written_by(commit: Commit | None, names: Sequence[str], packages: Mapping[str, str]) -> tuple[str, ...]:
+def _defined(last: str, sides: Sides) -> list[str]:
+    """The qualified names of the new upstream's definitions that end with these names."""
+    names = (f".{s.module}.{name}" for s in sides.summaries if s.module for name in s.definitions)
+    return sorted({name[1:] for name in names if name.endswith(f".{last}")})
+
+
+def _written_by(commit: Commit | None, names: Sequence[str], packages: Mapping[str, str]) -> list[str]:
     """Those of some qualified names that stand in a file that a commit made, whatever their class is now."""
     new_paths = {c.path for c in commit.changes if c.status in ("A", "R")} if commit else set()
     modules = {module for path in new_paths if (module := module_of(path, packages))}
-    return tuple(name for name in names if any(name.startswith(f"{module}.") for module in modules))
+    return [name for name in names if any(name.startswith(f"{module}.") for module in modules)]
 
 
 def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:

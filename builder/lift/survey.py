@@ -139,7 +139,8 @@ def _compare(
     within = partial_paths(new_files, manifest.upstream.project.folder, known.kind)
     sides = Sides(
         manifest, old_files, new_files, matched(before.selection), matched(done.selection), edited,
-        frozenset(r.mark for r in done.cut.records) if done.cut else frozenset(), history, _definitions(done),
+        frozenset(r.mark for r in done.cut.records) if done.cut else frozenset(), history,
+        done.cut.before.summaries.values() if done.cut else (),
         elsewhere(manifest, known, within),
     )  # fmt: skip
     lost = losing.lost(sides, done.problems)
@@ -211,17 +212,6 @@ def _line(problem: Problem, place: Mark, new: Snapshot, done: Trial) -> bytes | 
         if 0 < place.line <= len(rows) and (row := rows[place.line - 1].strip()) in new[place.file]:
             return row if len(row) > 4 else None
     return None
-
-
-def _definitions(done: Trial) -> Mapping[str, tuple[str, ...]]:
-    """The qualified names of all definitions, by their last name and by their last two."""
-    by_name: dict[str, set[str]] = {}
-    for summary in done.cut.before.summaries.values() if done.cut else ():
-        for name in summary.definitions if summary.module else ():
-            full = f"{summary.module}.{name}"
-            for key in (".".join(full.split(".")[-2:]), name.rpartition(".")[2]):
-                by_name.setdefault(key, set()).add(full)
-    return {key: tuple(sorted(names)) for key, names in by_name.items()}
 
 
 def _questions(survey: Survey) -> Iterator[Question]:

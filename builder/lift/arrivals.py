@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from builder.analysis.projects import RUNTIME_SUFFIXES
-from builder.lift.history import Commit, History, same_content
+from builder.lift.history import Commit, same_content
 from builder.lift.importers import Importers
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
-from builder.lift.trial import Trial
-from builder.manifest.model import Manifest
+from builder.lift.trial import Sides, Trial
 from builder.manifest.statements import BASE, Rule
-from builder.pipeline.prune import Pruned
-from builder.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +72,13 @@ class Arrivals:
     groups: tuple[Group, ...]
 
 
-def arrivals(
-    old: Tree,
-    new: Iterable[str],
-    manifest: Manifest,
-    before: Pruned,
-    trial: Trial,
-    markers: Markers,
-    history: History,
-) -> Arrivals:
-    """The paths that are new between two upstreams. `before`: the decisions on the old one."""
-    known = frozenset(old)
+def arrivals(sides: Sides, markers: Markers) -> Arrivals:
+    """The paths that are new between the two upstreams."""
+    known, new, trial = frozenset(sides.old.tree), sides.new, sides.done
     undecided = {path for group in trial.selection.unclassified for path in group.paths}
     covered: Counter[str] = Counter()
     items: list[New] = []
-    look = _Look(manifest, old, before, trial, markers, history)
+    look = _Look(sides, markers)
     # no rule may know a path any more that was there before
     for path in (*(path for path in new if path not in known), *sorted(undecided & known)):
         rule = _remover(path, trial)
@@ -101,7 +90,7 @@ def arrivals(
     follow = {item.path for item in kept if item.follows}
     groups = _groups([item for item in items if item.open], follow, known, frozenset(new))
     return Arrivals(
-        {b.id: covered[b.id] for b in manifest.batches if covered[b.id]},
+        {b.id: covered[b.id] for b in sides.manifest.batches if covered[b.id]},
         kept,
         tuple(sorted(groups, key=lambda group: group.pattern)),
     )
@@ -122,24 +111,18 @@ def _remover(path: str, trial: Trial) -> Rule | None:
 class _Look:
     """Collects the evidence on one new path at a time."""
 
-    def __init__(
-        self,
-        manifest: Manifest,
-        old: Tree,
-        before: Pruned,
-        trial: Trial,
-        markers: Markers,
-        history: History,
-    ) -> None:
-        self.before, self.cut, self.markers, self.history = before, trial.cut, markers, history
-        self.importers = Importers(manifest, trial)
-        self.same = {} if history.known or trial.cut is None else same_content(old, trial.cut.upstream.tree)
+    def __init__(self, sides: Sides, markers: Markers) -> None:
+        self.markers, self.history, self.output = markers, sides.history, sides.output
+        self.removed = sides.before.removed
+        self.importers = Importers(sides)
+        no_need = sides.history.known or sides.done.cut is None
+        self.same = {} if no_need else same_content(sides.old.tree, sides.new.tree)
 
     def at(self, path: str, undecided: bool) -> New:
         arrival = self.history.arrival(path)
         commit, source = (arrival.commit, arrival.source) if arrival else (None, None)
         source = source or self.same.get(path)
-        rule = self.before.removed.get(source) if source else None
+        rule = self.removed.get(source) if source else None
         if rule is not None:
             verdict = "prune" if rule.verdict == "prune" else "remove"
             moved = f"moved from {source}, which batch {rule.batch} removes"
@@ -154,7 +137,7 @@ class _Look:
             return New(path, commit, (named,), "remove", marker.batch, True, undecided=undecided)
         if standing is not None:
             evidence.append(standing.evidence)
-        text = self.cut.output[path] if self.cut and path in self.cut.output else b""
+        text = self.output.get(path, b"")
         in_text = self.markers.in_text(text) if path.endswith(_SOURCES) else None
         if in_text is not None:
             word, count = in_text

@@ -10,8 +10,7 @@ from builder.graph.names import is_test as is_package_test
 from builder.graph.names import module_of
 from builder.graph.reach import graph
 from builder.lift.statements import most_common
-from builder.lift.trial import Trial
-from builder.manifest.model import Manifest
+from builder.lift.trial import Sides
 from builder.manifest.statements import BASE, Rule
 from builder.pipeline.starts import edges_of
 from builder.select.suggest import few
@@ -30,7 +29,8 @@ class Standing:
 class Importers:
     """The importers of every module of a new upstream, and what the roots reach in its output."""
 
-    def __init__(self, manifest: Manifest, trial: Trial) -> None:
+    def __init__(self, sides: Sides) -> None:
+        manifest, trial = sides.manifest, sides.done
         self._packages = manifest.packages
         self._cut = trial.cut
         self._removed: Mapping[str, Rule] = trial.cut.decided.removed if trial.cut else {}

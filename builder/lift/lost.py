@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.errors import Mark, Problem
-from builder.graph.modules import Summary
 from builder.graph.names import module_of
 from builder.lift import culprit
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.lift.statements import Statement, file_of, statements
-from builder.manifest.model import Manifest
+from builder.lift.trial import Sides, matched
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import structural
 from builder.overlay.locate import Definition, Scope, Target, resolve
-from builder.overlay.locate import statements as within
+from builder.overlay.locate import statements as statements_in
+from builder.pipeline.prune import partial_paths
+from builder.pipeline.ranges import elsewhere
 from builder.source.parse import parse
-from builder.tree import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,37 +37,33 @@ class Lost:
     proposals: tuple[Proposal, ...] = ()
 
 
-@dataclass(frozen=True)
-class Sides:
-    """Both upstreams, what the manifest matches in each, and the history between them.
-
-    `elsewhere`: the statements about what the new upstream, which is a part of the repository, does not hold.
-    """
-
-    manifest: Manifest
-    old: Snapshot
-    new: Snapshot
-    old_paths: Mapping[Rule, tuple[str, ...]]
-    new_paths: Mapping[Rule, tuple[str, ...]]
-    old_edits: frozenset[Mark]
-    new_edits: frozenset[Mark]
-    history: History
-    summaries: Collection[Summary]  # of the new upstream's Python
-    elsewhere: frozenset[Mark] = frozenset()
-
-
 #: What a single statement can be wrong about; other problems are about the output.
 _CODES = ("R001", "R004", "R005", "R006", "R007", "R009")
 
 
-def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
+def lost(sides: Sides) -> tuple[Lost, ...]:
     """Every statement that no longer matches, with its problem if any, in the manifest's order."""
-    by_mark = {p.mark: p for p in problems if p.mark is not None and p.code in _CODES}
+    manifest, done = sides.manifest, sides.done
+    by_mark = {p.mark: p for p in done.problems if p.mark is not None and p.code in _CODES}
+    within = partial_paths(sides.new, manifest.upstream.project.folder, sides.about_new.kind)
+    unseen = elsewhere(
+        manifest, sides.about_new, within
+    )  # by a new upstream that is a part of the repository
+    edited = {record.mark for record in done.cut.records} if done.cut else set()
+    before, after = matched(sides.before.selection), matched(done.selection)
     items = []
     for statement in _once(sides):
-        problem = by_mark.get(statement.mark)
-        if problem is not None or (statement.mark not in sides.elsewhere and _vanished(statement, sides)):
-            items.append(_lost(statement, problem, sides))
+        stated, mark = statement.stated, statement.mark
+        paths: Sequence[str] = ()
+        is_gone = False
+        if isinstance(stated, Rule):
+            paths = before.get(stated, ())
+            is_gone = bool(paths) and not after.get(stated)
+        elif isinstance(stated, (Edit, TomlEdit, AnchoredEdit)):
+            is_gone = mark in sides.edited and mark not in edited
+        problem = by_mark.get(mark)
+        if problem is not None or (is_gone and mark not in unseen):
+            items.append(_lost(statement, problem, paths, sides))
     return tuple(sorted(items, key=lambda item: item.statement.mark))
 
 
@@ -82,26 +78,19 @@ def _once(sides: Sides) -> Iterator[Statement]:
         yield next(iter(there), same[0])
 
 
-def _vanished(statement: Statement, sides: Sides) -> bool:
-    stated = statement.stated
-    if isinstance(stated, Rule):
-        return bool(sides.old_paths.get(stated)) and not sides.new_paths.get(stated)
-    if isinstance(stated, (Edit, TomlEdit, AnchoredEdit)):
-        return statement.mark in sides.old_edits and statement.mark not in sides.new_edits
-    return False
+def _lost(statement: Statement, problem: Problem | None, paths: Sequence[str], sides: Sides) -> Lost:
+    """The statement with the commit to blame, the new places of its object, and the proposals.
 
-
-def _lost(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
-    """The statement with the commit to blame, the new places of its object, and the proposals."""
+    `paths`: those that a rule matched.
+    """
     stated, history = statement.stated, sides.history
     commit: Commit | None = None
     moved: tuple[str, ...] = ()
     proposals: list[Proposal] = []
     if isinstance(stated, Rule):
-        before = sides.old_paths.get(stated, ())
-        commit = culprit.emptied(before, history)
+        commit = culprit.emptied(paths, history)
         # a renamed path keeps its verdict; `arrivals` finds out whether a rule already decides the new name
-        now = {renames[-1][1] for path in before if (renames := history.fate(path)[0])}
+        now = {renames[-1][1] for path in paths if (renames := history.fate(path)[0])}
         moved = _folded(sorted(path for path in now if path in sides.new), sides.new)
     elif (path := file_of(stated, sides.manifest.packages, sides.old)) in sides.old and path:
         matches = culprit.matcher(stated, path, sides.manifest.packages, sides.manifest.overlays)
@@ -167,7 +156,8 @@ def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, si
 
 def _defined(last: str, sides: Sides) -> list[str]:
     """The qualified names of the new upstream's definitions that end with these names."""
-    names = (f".{s.module}.{name}" for s in sides.summaries if s.module for name in s.definitions)
+    summaries = sides.done.cut.before.summaries.values() if sides.done.cut else ()
+    names = (f".{s.module}.{name}" for s in summaries if s.module for name in s.definitions)
     return sorted({name[1:] for name in names if name.endswith(f".{last}")})
 
 
@@ -190,7 +180,7 @@ def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:
     lines = [record.line for record in plan.records]
     names = [module]
     node: Scope = parsed.tree
-    while inner := next((each for each in within(node) if _holds(each, lines)), None):
+    while inner := next((each for each in statements_in(node) if _holds(each, lines)), None):
         assert isinstance(inner, Definition)
         names.append(inner.name)
         node = inner

@@ -11,12 +11,14 @@ from pathlib import Path
 from builder.adapter import PROGRAM
 from builder.emit.diff import upstream_diff
 from builder.errors import fail
-from builder.lift.history import Commit, History
+from builder.lift.history import Commit
 from builder.lift.insert import Proposal
+from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Edit, WholeFile
 from builder.overlay.files import differs
 from builder.overlay.locate import find, resolve
+from builder.pipeline.ranges import in_force
 from builder.source.parse import parse
 from builder.tree import Snapshot, Tree
 from builder.upstream import git
@@ -41,27 +43,26 @@ class Changed:
     proposals: tuple[Proposal, ...] = ()
 
 
-def changed(old: Snapshot, new: Snapshot, manifest: Manifest, history: History) -> list[Changed]:
+def changed(sides: Sides) -> list[Changed]:
     """Every whole file and body of ours whose original differs at the new upstream."""
     changes: list[Changed | None] = []
-    for batch in manifest.batches:
-        changes += (_file(file, old, new, manifest, history) for file in batch.files)
-        changes += (_body(edit, old, new, manifest, history) for edit in batch.edits if edit.kind == "body")
+    for batch in in_force(sides.manifest, sides.about_old, sides.about_new).batches:
+        changes += (_file(file, sides) for file in batch.files)
+        changes += (_body(edit, sides) for edit in batch.edits if edit.kind == "body")
     return [change for change in changes if change is not None]
 
 
-def _file(
-    file: WholeFile, old: Snapshot, new: Snapshot, manifest: Manifest, history: History
-) -> Changed | None:
+def _file(file: WholeFile, sides: Sides) -> Changed | None:
+    old, new = sides.old, sides.new
     if file.path not in old or file.path not in new or differs(file, new[file.path]) is None:
         return None
-    base, theirs, ours = old[file.path], new[file.path], manifest.overlays[file.overlay]
+    base, theirs, ours = old[file.path], new[file.path], sides.manifest.overlays[file.overlay]
     merged, conflicts = merge(ours, base, theirs)
     change = Changed(
         f"{file.overlay} replaces {file.path}",
         file.path,
         file.overlay,
-        history.touching([file.path]),
+        sides.history.touching([file.path]),
         _diff(file.path, base, theirs),
         conflicts,
     )
@@ -72,12 +73,12 @@ def _file(
     return replace(change, merged=merged if merged != ours else None, proposals=proposals)
 
 
-def _body(edit: Edit, old: Snapshot, new: Snapshot, manifest: Manifest, history: History) -> Changed | None:
-    before, path = _function(edit, old, manifest)
-    after, now = _function(edit, new, manifest)
+def _body(edit: Edit, sides: Sides) -> Changed | None:
+    before, path = _function(edit, sides.old, sides.manifest)
+    after, now = _function(edit, sides.new, sides.manifest)
     if before is None or after is None or before == after or edit.by is None:
         return None
-    what, commits = f"{edit.by} is the body of {edit.target}", history.touching([path, now])
+    what, commits = f"{edit.by} is the body of {edit.target}", sides.history.touching([path, now])
     return Changed(what, now, edit.by, commits, _diff(now, before, after), None)
 
 

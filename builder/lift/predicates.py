@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from builder.analysis.surface_diff import Surfaces
 from builder.graph.names import path_of
 from builder.lift import culprit
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
 from builder.lift.statements import most_common
+from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.source.parse import parse
 from builder.surface.model import Item, Surface
@@ -57,10 +59,9 @@ class NewFact:
         return f"{self.uses:,} {word}" if self.uses == 1 else f"{self.uses:,} {word}s"
 
 
-def predicates(
-    old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest, markers: Markers, history: History
-) -> list[NewFact]:
+def predicates(sides: Sides, markers: Markers) -> list[NewFact]:
     """New functions without parameters in the modules that define the manifest's predicates."""
+    manifest, output = sides.manifest, sides.output
     facts = [fact for batch in manifest.batches for fact in batch.facts if fact.kind == "predicate"]
     stated = {fact.name for fact in facts}
     batches: dict[str, list[str]] = {}  # of the predicates that a module defines
@@ -71,8 +72,8 @@ def predicates(
     new_facts: list[NewFact] = []
     for module in sorted(batches):
         for path in path_of(module, manifest.packages) or ():
-            before = _functions(old, path)
-            for name, (line, body) in _functions(new, path).items():
+            before = _functions(sides.old, path)
+            for name, (line, body) in _functions(sides.new, path).items():
                 full = f"{module}.{name}"
                 if name in before or full in stated or not _NAMED.fullmatch(name):
                     continue
@@ -83,7 +84,7 @@ def predicates(
                 if is_open and (batch is not None or _THEIRS.search(body)):
                     batch = batch or most_common(batches[module])
                     proposal = Proposal("fact", batch, key="predicates", text=full)
-                others, commit = max(0, uses[name] - 1), _arrival(path, name, history)
+                others, commit = max(0, uses[name] - 1), _arrival(path, name, sides.history)
                 new_facts.append(
                     NewFact("predicate", full, path, line, others, evidence, is_open, commit, proposal)
                 )
@@ -101,25 +102,26 @@ def _judged(body: str, in_output: bool, has_batch: bool) -> tuple[str, bool]:
     return f"{beside}: `{body}`", True
 
 
-def platform_methods(old: Snapshot, new: Snapshot, output: Snapshot) -> list[NewFact]:
+def platform_methods(sides: Sides) -> list[NewFact]:
     """`current_platform.is_x` and the like that upstream did not use before, where the output has them."""
-    before = _methods(old)
+    before = _methods(sides.old)
     new_facts: list[NewFact] = []
-    for name, places in sorted(_methods(output).items()):
-        if name not in before and any(path in new for path, _ in places):
+    for name, places in sorted(_methods(sides.output).items()):
+        if name not in before and any(path in sides.new for path, _ in places):
             files = len({path for path, _ in places})
             evidence = f"a question to the platform object in {files} files of the output"
             new_facts.append(NewFact("platform", name, *places[0], len(places), evidence, True))
     return new_facts
 
 
-def choices(old: Surface, new: Surface, manifest: Manifest, output: Surface) -> list[NewFact]:
+def choices(old: Surface, surfaces: Surfaces, manifest: Manifest) -> list[NewFact]:
     """New choices of an option, and new members of a registry or enum, beside a value that is absent.
 
     A value that came in several places is one.
     """
     absent = {v for b in manifest.batches for o in b.options for v in o.values if isinstance(v, str)}
     by_value: dict[str, list[tuple[Item, list[str]]]] = {}
+    new, output = surfaces.before, surfaces.after
     for value, item, beside in (
         *_choices(old, new, output, absent),
         *_members(old, new, output, absent, manifest),

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.analysis.projects import Requirement, projects
+from builder.analysis.surface_diff import Surfaces
+from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.surface.model import Expression, Key, Surface, Value
 from builder.tree import Snapshot
@@ -37,11 +39,12 @@ class Dependency:
     extra: str = ""
 
 
-def differences(old: Surface, new: Surface, output: Surface, kept: Collection[str]) -> list[Difference]:
+def differences(old: Surface, surfaces: Surfaces, kept: Collection[str]) -> list[Difference]:
     """What upstream added, removed and changed, as far as the output has it or would have had it.
 
     `kept`: the paths of the old upstream that stayed. An item in another module is reported as moved.
     """
+    new, output = surfaces.before, surfaces.after
     differences: list[Difference] = []
     stood = {key: item for key, item in old.items() if any(p.path in kept for p in item.places)}
     went = {key for key in stood if key not in new}
@@ -82,9 +85,11 @@ def _text(value: Value) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest) -> list[Dependency]:
+def dependencies(sides: Sides) -> list[Dependency]:
     """Requirements that were added, removed or changed; open are those that are new in the output."""
-    before, after, ours = (_requirements(s, manifest) for s in (old, new, output))
+    before, after, ours = (
+        _requirements(side, sides.manifest) for side in (sides.old, sides.new, sides.output)
+    )
     rows: list[Dependency] = []
     for key in sorted({*before, *after}):
         was, now = (

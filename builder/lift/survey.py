@@ -7,33 +7,26 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from builder.errors import BuildError, Mark, Problem
-from builder.graph.modules import known_of, summaries
-from builder.graph.resolve import Index
-from builder.lift import arrivals as came
 from builder.lift import culprit, insert, overlays, predicates, surface, versions
-from builder.lift import lost as losing
-from builder.lift.arrivals import Arrivals
+from builder.lift.arrivals import Arrivals, arrivals
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
-from builder.lift.lost import Lost, Sides
+from builder.lift.lost import Lost, lost
 from builder.lift.markers import learn
 from builder.lift.overlays import Changed
 from builder.lift.predicates import NewFact
 from builder.lift.returned import returned
 from builder.lift.surface import Dependency, Difference
-from builder.lift.trial import Trial, matched, trial
+from builder.lift.trial import Sides, compare, trial
 from builder.manifest.documents import SCOPE, is_part
 from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.statements import BASE, Span
-from builder.pipeline.overlay import overlay
-from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
-from builder.pipeline.ranges import About, about, elsewhere, excused, in_force
+from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
-from builder.pipeline.surfaces import staying_python, surface_files
+from builder.pipeline.surfaces import surface_files
 from builder.report import MAX_PLACES
-from builder.select.families import with_paths
 from builder.surface.extract import surface as offers
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream
@@ -110,8 +103,10 @@ def survey(
     `gone`: the definitions that left at the old upstream, if they are known.
     """
     between = versions.step(old[0], new[0], manifest)
+    about_new = versions.known(new[0], manifest, between)
     recall = Recalled()  # the trial of the proposals differs little from the first
-    compared = _compare(old, new, manifest, history, versions.known(new[0], manifest, between), recall, gone)
+    sides = compare(manifest, old[1], about(old[0], manifest), new[1], about_new, history, recall)
+    compared = _compared(old[0], new[0], sides, gone)
     by_decision = [(question, _decision(question, decisions)) for question in _questions(compared)]
     compared = replace(
         compared,
@@ -121,67 +116,30 @@ def survey(
     return replace(compared, proposed=_proposed(compared, new[1], between, schema, recall))
 
 
-def _compare(
-    old: tuple[Upstream, Snapshot],
-    new: tuple[Upstream, Snapshot],
-    manifest: Manifest,
-    history: History,
-    known: About,
-    recall: Recalled,
-    gone: Collection[str] | None,
-) -> Survey:
-    """What trying the manifest on the new upstream shows; `known` is what is known of that upstream."""
-    (old_upstream, old_files), (new_upstream, new_files) = old, new
-    then = about(old_upstream, manifest)
-    before, edited = _old_side(old_files, manifest, then, recall)
-    done = trial(new_files, manifest, recall, known)
-    output = done.cut.output if done.cut else new_files.restrict(())
-    within = partial_paths(new_files, manifest.upstream.project.folder, known.kind)
-    sides = Sides(
-        manifest, old_files, new_files, matched(before.selection), matched(done.selection), edited,
-        frozenset(r.mark for r in done.cut.records) if done.cut else frozenset(), history,
-        done.cut.before.summaries.values() if done.cut else (),
-        elsewhere(manifest, known, within),
-    )  # fmt: skip
-    lost = losing.lost(sides, done.problems)
-    markers = learn(manifest, before.removed, before.kept)
-    facts = predicates.predicates(old_files, new_files, output, manifest, markers, history)
-    facts += predicates.platform_methods(old_files, new_files, output)
+def _compared(old: Upstream, new: Upstream, sides: Sides, gone: Collection[str] | None) -> Survey:
+    """What the comparison shows, without questions."""
+    done = sides.done
+    losses = lost(sides)
+    markers = learn(sides.manifest, sides.before.removed, sides.before.kept)
+    facts = [*predicates.predicates(sides, markers), *predicates.platform_methods(sides)]
     differences: list[Difference] = []
     if done.cut is not None:
-        offered = offers(surface_files(old_files, before.selection, manifest), manifest.packages)
-        now, left = done.cut.surfaces.before, done.cut.surfaces.after
-        differences = surface.differences(offered, now, left, frozenset(before.kept))
-        facts += predicates.choices(offered, now, manifest, left)
+        files = surface_files(sides.old, sides.before.selection, sides.manifest)
+        offered = offers(files, sides.manifest.packages)
+        differences = surface.differences(offered, done.cut.surfaces, frozenset(sides.before.kept))
+        facts += predicates.choices(offered, done.cut.surfaces, sides.manifest)
     return Survey(
-        old_upstream, new_upstream, manifest, history, done.problems, lost,
-        came.arrivals(old_files.tree, new_files, manifest, before, done, markers, history),
-        tuple(facts),
-        tuple(overlays.changed(old_files, new_files, in_force(manifest, then, known), history)),
-        tuple(differences),
-        tuple(surface.dependencies(old_files, new_files, output, manifest)),
-        causes=_causes(done, lost, new_files, history),
+        old, new, sides.manifest, sides.history, done.problems, losses, arrivals(sides, markers),
+        tuple(facts), tuple(overlays.changed(sides)), tuple(differences), tuple(surface.dependencies(sides)),
+        causes=_causes(sides, losses),
         returned=returned(gone, done.after) if gone is not None and done.after else None,
     )  # fmt: skip
 
 
-def _old_side(
-    old: Snapshot, manifest: Manifest, known: About, recall: Recalled
-) -> tuple[Pruned, frozenset[Mark]]:
-    """The decisions on the old upstream, and the edits that matched there."""
-    within = partial_paths(old, manifest.upstream.project.folder, known.kind)
-    asked = with_paths(excused(manifest, known, within), old.tree)
-    selection = chosen(old, asked, within)
-    staying = summaries(old.restrict(staying_python(selection)), manifest.packages, recall.summaries)
-    recall.remember(known_of(old, staying))
-    decided = prune(selection, asked, Index(staying, manifest.packages), staying, old)
-    done = overlay(old, decided.kept, decided.removed, asked, within)
-    return decided, frozenset(record.mark for record in done.records)
-
-
-def _causes(done: Trial, lost: Sequence[Lost], new: Snapshot, history: History) -> Mapping[Problem, Commit]:
+def _causes(sides: Sides, losses: Sequence[Lost]) -> Mapping[Problem, Commit]:
     """For problems about a line of upstream, the commit that wrote the line, if it came on the way."""
-    explained = {item.problem for item in lost}
+    explained = {item.problem for item in losses}
+    new, done, history = sides.new, sides.done, sides.history
     causes: dict[Problem, Commit] = {}
     for problem in (each for one in done.problems for each in (one, *one.also[:MAX_PLACES])):
         place = problem.upstream
@@ -191,7 +149,7 @@ def _causes(done: Trial, lost: Sequence[Lost], new: Snapshot, history: History) 
         if problem.code == "R003":
             arrival = history.arrival(place.file)
             commit = arrival.commit if arrival else None
-        elif line := _line(problem, place, new, done):
+        elif line := _line(problem, place, sides):
             commit = _wrote(place.file, line, history)
         if commit is not None:
             causes[problem] = commit
@@ -202,14 +160,15 @@ def _wrote(path: str, line: bytes, history: History) -> Commit | None:
     return culprit.wrote(path, lambda data: line in data, history)
 
 
-def _line(problem: Problem, place: Mark, new: Snapshot, done: Trial) -> bytes | None:
+def _line(problem: Problem, place: Mark, sides: Sides) -> bytes | None:
     """The text that a problem is about: its excerpt, or its line in the output or upstream."""
     excerpt = (problem.excerpt or "").strip().encode("utf-8", "surrogateescape")
-    if excerpt and b"\n" not in excerpt and excerpt in new[place.file]:
+    data = sides.new[place.file]
+    if excerpt and b"\n" not in excerpt and excerpt in data:
         return excerpt
-    for side in (done.cut.output, new) if done.cut else (new,):
+    for side in (sides.output, sides.new):
         rows = side[place.file].splitlines() if place.file in side else []
-        if 0 < place.line <= len(rows) and (row := rows[place.line - 1].strip()) in new[place.file]:
+        if 0 < place.line <= len(rows) and (row := rows[place.line - 1].strip()) in data:
             return row if len(row) > 4 else None
     return None
 

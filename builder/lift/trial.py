@@ -1,4 +1,7 @@
-"""A trial: cuts and verifies an upstream, continuing after problems, so that one run lists all of them."""
+"""A trial: cuts and verifies an upstream, continuing after problems, so that one run lists all of them.
+
+The old upstream of a lift passed once: of it, only the decisions and the edits that matched are needed.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.analysis.indexed_tree import IndexedTree
-from builder.errors import BuildError, Problem, by_cause
+from builder.errors import BuildError, Mark, Problem, by_cause
+from builder.graph.modules import known_of, summaries
+from builder.graph.resolve import Index
+from builder.lift.history import History
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule, WholeFile
 from builder.overlay.files import place
 from builder.pipeline.cut import Cut
 from builder.pipeline.given_back import cut_to_fit
-from builder.pipeline.prune import chosen, partial_paths
+from builder.pipeline.overlay import overlay
+from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.run import Recalled
+from builder.pipeline.surfaces import staying_python
 from builder.pipeline.verify import output_world, problems
 from builder.select.families import with_paths
 from builder.select.rules import Selection, holds_path
@@ -31,6 +39,48 @@ class Trial:
     problems: tuple[Problem, ...]
     cut: Cut | None
     after: IndexedTree | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two upstreams, what is known of each, the history between them, and what the manifest does there."""
+
+    manifest: Manifest
+    old: Snapshot
+    new: Snapshot
+    about_old: About
+    about_new: About
+    history: History
+    before: Pruned  # the decisions on the old one
+    edited: frozenset[Mark]  # the edits that matched there
+    done: Trial  # of the new one
+
+    @property
+    def output(self) -> Snapshot:
+        """What the distribution of the new one would hold; nothing if the trial did not come so far."""
+        return self.done.cut.output if self.done.cut else self.new.restrict(())
+
+
+def compare(
+    manifest: Manifest,
+    old: Snapshot,
+    about_old: About,
+    new: Snapshot,
+    about_new: About,
+    history: History,
+    recall: Recalled,
+) -> Sides:
+    """Decide and edit the old upstream, and try the new one."""
+    within = partial_paths(old, manifest.upstream.project.folder, about_old.kind)
+    asked = with_paths(excused(manifest, about_old, within), old.tree)
+    selection = chosen(old, asked, within)
+    staying = summaries(old.restrict(staying_python(selection)), manifest.packages, recall.summaries)
+    recall.remember(known_of(old, staying))
+    decided = prune(selection, asked, Index(staying, manifest.packages), staying, old)
+    done = overlay(old, decided.kept, decided.removed, asked, within)
+    edited = frozenset(record.mark for record in done.records)
+    tried = trial(new, manifest, recall, about_new)
+    return Sides(manifest, old, new, about_old, about_new, history, decided, edited, tried)
 
 
 #: Gates that find undefined names, lost imports and attributes: what a use of something gone leaves, too.

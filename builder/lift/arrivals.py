@@ -115,8 +115,8 @@ class _Look:
         self.markers, self.history, self.output = markers, sides.history, sides.output
         self.removed = sides.before.removed
         self.importers = Importers(sides)
-        no_need = sides.history.known or sides.done.cut is None
-        self.same = {} if no_need else same_content(sides.old.tree, sides.new.tree)
+        by_bytes = not sides.history.known and sides.done.cut is not None
+        self.same = same_content(sides.old.tree, sides.new.tree) if by_bytes else {}
 
     def at(self, path: str, undecided: bool) -> New:
         arrival = self.history.arrival(path)

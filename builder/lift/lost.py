@@ -46,9 +46,8 @@ def lost(sides: Sides) -> tuple[Lost, ...]:
     manifest, done = sides.manifest, sides.done
     by_mark = {p.mark: p for p in done.problems if p.mark is not None and p.code in _CODES}
     within = partial_paths(sides.new, manifest.upstream.project.folder, sides.about_new.kind)
-    unseen = elsewhere(
-        manifest, sides.about_new, within
-    )  # by a new upstream that is a part of the repository
+    # what the new upstream, which may be a part of the repository, does not hold
+    outside = elsewhere(manifest, sides.about_new, within)
     edited = {record.mark for record in done.cut.records} if done.cut else set()
     before, after = matched(sides.before.selection), matched(done.selection)
     items = []
@@ -62,7 +61,7 @@ def lost(sides: Sides) -> tuple[Lost, ...]:
         elif isinstance(stated, (Edit, TomlEdit, AnchoredEdit)):
             is_gone = mark in sides.edited and mark not in edited
         problem = by_mark.get(mark)
-        if problem is not None or (is_gone and mark not in unseen):
+        if problem is not None or (is_gone and mark not in outside):
             items.append(_lost(statement, problem, paths, sides))
     return tuple(sorted(items, key=lambda item: item.statement.mark))
 

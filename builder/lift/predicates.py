@@ -78,7 +78,7 @@ def predicates(sides: Sides, markers: Markers) -> list[NewFact]:
                 if name in before or full in stated or not _NAMED.fullmatch(name):
                     continue
                 batch = markers.facts.get(name.removeprefix("is_").removeprefix("use_"))
-                evidence, is_open = _judged(body, bool(uses[name]), batch is not None)
+                evidence, is_open = _verdict(body, bool(uses[name]), batch is not None)
                 proposal = None
                 # `false` is proposed only for what certainly asks for another platform
                 if is_open and (batch is not None or _THEIRS.search(body)):
@@ -91,7 +91,7 @@ def predicates(sides: Sides, markers: Markers) -> list[NewFact]:
     return new_facts
 
 
-def _judged(body: str, in_output: bool, has_batch: bool) -> tuple[str, bool]:
+def _verdict(body: str, in_output: bool, has_batch: bool) -> tuple[str, bool]:
     """(what there is to say about a new predicate, whether a person has to state its value)."""
     if not in_output:
         return "the facts decide it: the output has no such function any more", False

@@ -29,8 +29,8 @@ _MAX_PROBLEMS, _MAX_WIDTH = 3, 150
 def markdown(survey: Survey) -> str:
     """The report: everything, but of long lists only the first rows."""
     arrivals = survey.arrivals
-    told = {item.problem for item in survey.lost}
-    rest = [p for p in survey.build_problems if p.code != "R003" and p not in told]
+    of_statements = {item.problem for item in survey.lost}
+    rest = [p for p in survey.build_problems if p.code != "R003" and p not in of_statements]
     left = survey.proposed.problems if survey.proposed else ()
     every: int | None = None
     parts = [f"# Lift from {named(survey.old)} to {named(survey.new)}", "", *summary(survey), ""]
@@ -200,7 +200,7 @@ def record(survey: Survey) -> dict[str, Any]:
             _data(row, "change", "project", "name", "before", "after", "open") for row in survey.dependencies
         ],
         "problems": [
-            {**as_dict(p), "commit": _plain(survey.causes.get(p))} for p in ordered(survey.build_problems)
+            {**as_dict(p), "commit": _json(survey.causes.get(p))} for p in ordered(survey.build_problems)
         ],
         "left": survey.proposed and [as_dict(p) for p in ordered(survey.proposed.problems)],
     }
@@ -208,14 +208,14 @@ def record(survey: Survey) -> dict[str, Any]:
 
 def _data(item: object, *names: str) -> dict[str, Any]:
     """These attributes as JSON data."""
-    return {name: _plain(getattr(item, name)) for name in names}
+    return {name: _json(getattr(item, name)) for name in names}
 
 
-def _plain(value: Any) -> Any:
+def _json(value: Any) -> Any:
     if isinstance(value, Commit):
         return {"commit": value.id, "subject": value.subject, "number": value.number}
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_json(item) for item in value]
     if isinstance(value, Problem):
         return as_dict(value)
     return str(value) if isinstance(value, Mark) else value

@@ -106,17 +106,17 @@ def survey(
     about_new = versions.known(new[0], manifest, between)
     recall = Recalled()  # the trial of the proposals differs little from the first
     sides = compare(manifest, old[1], about(old[0], manifest), new[1], about_new, history, recall)
-    compared = _compared(old[0], new[0], sides, gone)
-    by_decision = [(question, _decision(question, decisions)) for question in _questions(compared)]
-    compared = replace(
-        compared,
+    result = _comparison(old[0], new[0], sides, gone)
+    by_decision = [(question, _decision(question, decisions)) for question in _questions(result)]
+    result = replace(
+        result,
         questions=tuple(question for question, decision in by_decision if decision is None),
         decided=tuple((question, decision) for question, decision in by_decision if decision is not None),
     )
-    return replace(compared, proposed=_proposed(compared, new[1], between, schema, recall))
+    return replace(result, proposed=_proposed(result, new[1], between, schema, recall))
 
 
-def _compared(old: Upstream, new: Upstream, sides: Sides, gone: Collection[str] | None) -> Survey:
+def _comparison(old: Upstream, new: Upstream, sides: Sides, gone: Collection[str] | None) -> Survey:
     """What the comparison shows, without questions."""
     done = sides.done
     losses = lost(sides)

@@ -81,8 +81,8 @@ def timeline(summary: Summary) -> str:
 
 
 def _text(x: object, y: int, text: str, anchor: str = "") -> str:
-    anchored = f' text-anchor="{anchor}"' if anchor else ""
-    return f'<text x="{x}" y="{y}"{anchored}>{text}</text>'
+    attribute = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text x="{x}" y="{y}"{attribute}>{text}</text>'
 
 
 def _bars(row: Tried, x: float, width: float, most: int) -> Iterator[str]:

@@ -192,6 +192,10 @@ class _Layout:
             simple = value.flow_style if _children(value) else getattr(value, "style", "") not in ("|", ">")
             if simple and value.end_mark.line == name.start_mark.line:
                 return self.behind(mapping, value, entry)
+        return self.before(mapping, entry)
+
+    def before(self, mapping: Any, entry: str) -> _Cut:
+        """A mapping with one more key, before its first."""
         at = self.span(mapping)[0]
         return at, at, f"{entry}\n{' ' * mapping.start_mark.column}"
 
@@ -251,24 +255,19 @@ def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
 
 def _new_list(layout: _Layout, proposals: Sequence[Proposal]) -> _Cut | None:
     """A list of rules, or a mapping of facts, for a batch that has none: behind its reason."""
-    first = proposals[0]
+    first, is_rule = proposals[0], proposals[0].kind == "rule"
     batch = layout.batch(first.batch)
     why, facts = _value(batch, "why"), _value(batch, "facts")
-    is_rule = first.kind == "rule"
     if why is None or batch.flow_style or _value(batch if is_rule else facts, first.key) is not None:
         return None
-    indent = " " * batch.start_mark.column
-    at, heading = layout.line_after(why), f"{indent}{first.key}:\n"
-    if not is_rule:
-        heading, indent = f"{indent}  {first.key}:\n", f"{indent}  "
-        if facts is None:
-            heading = f"{indent[2:]}facts:\n{heading}"
-        elif facts.flow_style or not facts.value or facts.start_mark.column != len(indent):
-            return None
-        else:
-            at = layout.starts[facts.start_mark.line]
-    dash = "- " if is_rule else ""
-    return at, at, heading + "".join(f"{indent}  {dash}{layout.row(p)}\n" for p in proposals)
+    column = batch.start_mark.column + (0 if is_rule else 2)
+    indent, dash = " " * (column + 2), "- " if is_rule else ""
+    text = f"{first.key}:" + "".join(f"\n{indent}{dash}{layout.row(p)}" for p in proposals)
+    if is_rule or facts is None:
+        return layout.behind(batch, why, text if is_rule else f"facts:\n{' ' * column}{text}")
+    if facts.flow_style or not facts.value or facts.start_mark.column != column:
+        return None
+    return layout.before(facts, text)
 
 
 def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
@@ -281,13 +280,13 @@ def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
         return layout.behind(items, item, f"{{name: {scalar(proposal.text)}, {layout.since}}}")
     if scope is None or items.flow_style or _value(item, "until") or _value(item, "optional"):
         return None  # it was expected to be absent, or its place is unknown
-    first, at = layout.starts[item.start_mark.line], layout.line_after(item)
     old = _value(item, "since")
-    since = (
-        (*layout.span(old), layout.since.partition(" ")[2]) if old else layout.with_entry(item, layout.since)
-    )
-    changes = [(*layout.span(scope), scalar(proposal.text)), *([since] if since else [])]
+    since = layout.with_entry(item, layout.since)
+    if old is not None:
+        since = (*layout.span(old), layout.since.partition(" ")[2])
+    first, at = layout.starts[item.start_mark.line], layout.line_after(item)
     body = layout.text[first:at]
+    changes = [(*layout.span(scope), scalar(proposal.text)), *([since] if since else [])]
     for begin, stop, new in sorted(changes, reverse=True):
         body = body[: begin - first] + new + body[stop - first :]
     return at, at, body

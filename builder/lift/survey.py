@@ -175,38 +175,30 @@ def _line(problem: Problem, place: Mark, sides: Sides) -> bytes | None:
 
 def _questions(survey: Survey) -> Iterator[Question]:
     for group in survey.arrivals.groups:
-        if not group.undecided:  # R003 stops the build itself
-            rule = group.rule if group.proposal else "a fact or an edit for it"
-            parts = tuple(f"path:{path}" for path in group.paths)
-            text = f"It came and stays: {group.sentence}"
-            yield _question("L001", f"path:{group.pattern}", text, rule, Mark(group.paths[0]), parts)
+        if group.undecided:
+            continue  # R003 stops the build itself
+        name = f"path:{group.pattern}"
+        hint = _hint(group.rule if group.proposal else "a fact or an edit for it", name)
+        text = f"It came and stays: {group.sentence}"
+        parts = tuple(f"path:{path}" for path in group.paths)
+        yield Question(name, Problem("L001", text, upstream=Mark(group.paths[0]), hint=hint), parts)
     for fact in survey.facts:
         if fact.open:
             text = f"`{fact.name}` came and has {fact.used} in the output: {fact.evidence}."
-            yield _question("L002", fact.id, text, "state it under `facts`", Mark(fact.path, fact.line))
+            place, hint = Mark(fact.path, fact.line), _hint("state it under `facts`", fact.id)
+            yield Question(fact.id, Problem("L002", text, upstream=place, hint=hint))
     yield from _new_dependencies(survey.dependencies)
     for item in survey.overlays:
         if item.conflicts is None:
+            name = f"body:{item.overlay}:{item.path}"
             commits = ", ".join(f"`{commit}`" for commit in item.commits[-3:])
             text = f"{item.what}, and upstream changed what it replaces{commits and f' ({commits})'}."
-            name = f"body:{item.overlay}:{item.path}"
-            yield _question(
-                "L004", name, text, "carry the change over", Mark(item.path), (), Mark(item.overlay)
-            )
+            hint = _hint("carry the change over", name)
+            yield Question(name, Problem("L004", text, Mark(item.overlay), Mark(item.path), hint=hint))
 
 
-def _question(
-    code: str,
-    name: str,
-    text: str,
-    remedy: str,
-    upstream: Mark,
-    parts: tuple[str, ...] = (),
-    mark: Mark | None = None,
-) -> Question:
-    return Question(
-        name, Problem(code, text, mark, upstream, hint=f"{remedy}, or `--decide '{name}'`"), parts
-    )
+def _hint(remedy: str, name: str) -> str:
+    return f"{remedy}, or `--decide '{name}'`"
 
 
 def _new_dependencies(needed: Iterable[Dependency]) -> Iterator[Question]:
@@ -219,9 +211,9 @@ def _new_dependencies(needed: Iterable[Dependency]) -> Iterator[Question]:
         single = len(rows) == 1
         name = f"dependency:{rows[0].name}" if single else f"dependency:extra {extra}"
         text = f"{project} asks for {', '.join(repr(row.after) for row in rows)}, which it did not before."
-        remedy = "remove it by a TOML edit" if single else "remove them by TOML edits"
+        hint = _hint("remove it by a TOML edit" if single else "remove them by TOML edits", name)
         parts = tuple(f"dependency:{row.name}" for row in rows)
-        yield _question("L003", name, text, remedy, Mark(project), parts)
+        yield Question(name, Problem("L003", text, upstream=Mark(project), hint=hint), parts)
 
 
 def _decision(question: Question, decisions: Sequence[Decision]) -> Decision | None:

@@ -16,6 +16,7 @@ from builder.graph.modules import known_of, summaries
 from builder.graph.resolve import Index
 from builder.lift.history import History
 from builder.manifest.model import Manifest
+from builder.manifest.stated import Stated, changed
 from builder.manifest.statements import BASE, Rule, WholeFile
 from builder.overlay.files import place
 from builder.pipeline.cut import Cut
@@ -98,7 +99,7 @@ def trial(
     asked = excused(manifest, about, within)
     selection = chosen(upstream, with_paths(asked, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]
-    relaxed = _replacing(_keeping(asked, open_paths), upstream)
+    relaxed = _relaxed(asked, open_paths, upstream)
     collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]
     collected += _replaced(asked, upstream, within)
     done: Cut | None = None
@@ -122,37 +123,29 @@ def _causes(problems: Iterable[Problem]) -> list[Problem]:
     ]
 
 
-def matched(selection: Selection) -> Mapping[Rule, tuple[str, ...]]:
+def matched(selection: Selection) -> Mapping[Rule, Sequence[str]]:
     """The paths that each rule matches, in the order of the rules."""
-    matches: dict[int, list[str]] = {number: [] for number in range(len(selection.rules))}
+    paths: dict[Rule, list[str]] = {rule: [] for rule in selection.rules}
     for path, numbers in selection.matched.items():
         for number in numbers:
-            matches[number].append(path)
-    return {rule: tuple(matches[number]) for number, rule in enumerate(selection.rules)}
+            paths[selection.rules[number]].append(path)
+    return paths
 
 
-def _keeping(manifest: Manifest, paths: Iterable[str]) -> Manifest:
-    """The manifest with these paths kept, so that later stages see what would come with them."""
-    rules = tuple(Rule(f"/{glob.escape(path)}", "keep", BASE, manifest.mark("keep")) for path in paths)
-    if not rules:
-        return manifest
-    base, *others = manifest.batches
-    return replace(manifest, batches=(replace(base, rules=(*base.rules, *rules)), *others))
+def _relaxed(manifest: Manifest, open_paths: Iterable[str], upstream: Snapshot) -> Manifest:
+    """The manifest with these paths kept, so that later stages see what would come with them, and with its
+    whole files in place whatever they replace: what upstream made of a file that is not in the output says
+    nothing about the output. Where an overlay is optional, upstream's own file may be in the output."""
 
+    def admitted(one: Stated) -> Stated:
+        if not isinstance(one, WholeFile) or not one.replaces or one.optional or one.path not in upstream:
+            return one
+        return replace(one, preimage=(*one.preimage, upstream.tree[one.path].blob), definitions={})
 
-def _replacing(manifest: Manifest, upstream: Snapshot) -> Manifest:
-    """The manifest with its whole files in place whatever they replace: what upstream made of a file that
-    is not in the output says nothing about the output. Where an overlay is optional, upstream's own file
-    may be in the output."""
-
-    def admitted(file: WholeFile) -> WholeFile:
-        entry = upstream.tree.get(file.path)
-        if entry is None or not file.replaces or file.optional:
-            return file
-        return replace(file, preimage=(*file.preimage, entry.blob), definitions={})
-
-    batches = (replace(b, files=tuple(admitted(f) for f in b.files)) for b in manifest.batches)
-    return replace(manifest, batches=tuple(batches))
+    relaxed = changed(manifest, admitted)
+    base, *others = relaxed.batches
+    kept = (Rule(f"/{glob.escape(path)}", "keep", BASE, manifest.mark("keep")) for path in open_paths)
+    return replace(relaxed, batches=(replace(base, rules=(*base.rules, *kept)), *others))
 
 
 def _replaced(manifest: Manifest, upstream: Snapshot, within: Sequence[str]) -> tuple[Problem, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from builder.errors import fail
 from builder.lift import folder as folders
 from builder.lift import report
 from builder.lift.history import between, distances
-from builder.lift.page import page, terminal
 from builder.lift.survey import Decision, Survey, survey
 from builder.manifest.load import read_schema
 from builder.pipeline.ranges import about
@@ -55,8 +55,8 @@ def command(
         raise click.UsageError("--decide and --because go together")
     given = shared.get("upstream")
     request = options.ask(**shared)
-    going = accept or again or abort or bool(decide)
-    if going:
+    previous: Path | None = None
+    if accept or again or abort or decide:
         state = folders.read(_folder(request.root, given))
         if abort:
             folders.abort(state.folder)
@@ -66,24 +66,10 @@ def command(
             for path in folders.accept(request.root, state, request.manifest):
                 output.note(f"changed {path}")
             request = options.ask(**shared)
-        origin, given = origin or state.old, state.new
-        known = folders.decisions(state.folder)
-    else:
-        if not given:
-            raise click.UsageError("lift needs an UPSTREAM to move to")
-        known = None
-    _lift(request, origin, given or "", known, decide, because or "")
-
-
-def _lift(
-    request: options.Request,
-    origin: str | None,
-    wanted: str,
-    known: list[Decision] | None,
-    decide: tuple[str, ...],
-    because: str,
-) -> None:
-    new = options.resolve(replace(request, upstream=wanted))
+        origin, given, previous = origin or state.old, state.new, state.folder
+    if not given:
+        raise click.UsageError("lift needs an UPSTREAM to move to")
+    new = options.resolve(replace(request, upstream=given))
     pin = about(new, request.manifest).pin
     if pin is not None and origin is None:
         output.note(f"'{pin}' is a pin of the manifest already: there is nothing to lift.")
@@ -91,52 +77,50 @@ def _lift(
             output.data({"pin": pin})
         return
     old = options.resolve(replace(request, upstream=origin or _nearest(request, new)))
-    folder = folders.place(request.root, new.commit, wanted)
-    decisions = list(known if known is not None else folders.decisions(folder))
-    decisions += [Decision(pattern, because) for pattern in decide]
+    folder = folders.place(request.root, new.commit, given)
+    decisions = folders.decisions(previous or folder)
+    decisions += [Decision(pattern, because or "") for pattern in decide]
     output.stage(f"comparing {report.named(old)} with {report.named(new)}")
     result = survey(
         (old, snapshot(old)), (new, snapshot(new)), request.manifest, between(old, new),
         read_schema(request.root), decisions, stages.gone(replace(request, upstream=old.spec), old),
     )  # fmt: skip
     output.stage("writing")
-    _write(folder, result, decisions)
+    folders.write(folder, _files(result, decisions))
     output.stage("")
     if output.form() == "json":
         output.data(report.record(result))
     elif output.form() == "github":
         output.show(result.problems)
     else:
-        click.echo(terminal(result), nl=False)
+        click.echo(report.terminal(result), nl=False)
         output.note(f"all of it: {folder.relative_to(request.root) / folders.REPORT}")
     status = report.exit_status(result)
     if status:
         sys.exit(status)
 
 
-def _write(folder: Path, result: Survey, decisions: list[Decision]) -> None:
+def _files(result: Survey, decisions: Sequence[Decision]) -> dict[str, bytes]:
+    """The files of the lift's folder."""
     files = {
         folders.REPORT: report.markdown(result).encode(),
-        folders.PAGE: page(result).encode(),
+        folders.PAGE: report.page(result).encode(),
         folders.DATA: folders.as_json({"schema_version": output.SCHEMA_VERSION, **report.record(result)}),
         folders.PATCH: folders.proposal(result.manifest, result.proposed.files) if result.proposed else b"",
     }
     if decisions:
-        files[folders.DECISIONS] = folders.decisions_bytes(decisions)
-    folders.write(folder, files)
+        files[folders.DECISIONS] = folders.as_json([{"id": d.pattern, "why": d.why} for d in decisions])
+    return files
 
 
 def _folder(root: Path, given: str | None) -> Path:
     """The folder of the lift to this upstream, or of the only lift in progress. Raises BuildError L005."""
-    matches = [f for f in folders.under_way(root) if not given or f.name.startswith(given) or _is(f, given)]
+    every = folders.under_way(root)
+    matches = [f for f in every if not given or f.name.startswith(given) or folders.read(f).new == given]
     if len(matches) == 1:
         return matches[0]
-    names = ", ".join(f.name for f in folders.under_way(root)) or "none"
+    names = ", ".join(folder.name for folder in every) or "none"
     raise fail("L005", f"Which lift is to be continued? In progress: {names}.", hint="name its upstream")
-
-
-def _is(folder: Path, given: str) -> bool:
-    return folders.read(folder).new == given
 
 
 def _nearest(request: options.Request, new: Upstream) -> str:

@@ -14,7 +14,7 @@ from builder.cli import options, output
 from builder.errors import fail
 from builder.lift import folder, sweep, sweep_page
 from builder.lift.history import Commit
-from builder.lift.history import between as history_between
+from builder.lift.history import between as between_upstreams
 from builder.lift.report import counted
 from builder.pipeline import tools
 from builder.upstream import release
@@ -62,14 +62,12 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
         summary = sweep.summarise(len(on_the_way), commits, tried)
         data = sweep.record(summary, key, between, every, request.manifest.digest)
         text = sweep_page.page(summary, between, every, request.manifest.digest)
-        folder.write(
-            out,
-            {
-                "sweep.json": folder.as_json({"schema_version": output.SCHEMA_VERSION, **data}),
-                "README.md": text.encode(),
-                sweep_page.TIMELINE: sweep_page.timeline(summary).encode(),
-            },
-        )
+        files = {
+            "sweep.json": folder.as_json({"schema_version": output.SCHEMA_VERSION, **data}),
+            "README.md": text.encode(),
+            sweep_page.TIMELINE: sweep_page.timeline(summary).encode(),
+        }
+        folder.write(out, files)
     if output.form() == "json":
         output.data(data)
     else:
@@ -81,18 +79,11 @@ def _job(request: options.Request, start: str, end: str, key: str) -> tuple[swee
     """What is to be done, and the commits or releases on the way. Raises BuildError U001, U002."""
     if start.startswith(sweep.INDEX):
         where = options.sources(request)
-        versions = release.versions(where)
-        wanted = sweep.releases_between(
-            versions, start.removeprefix(sweep.INDEX), end.removeprefix(sweep.INDEX)
-        )
-        return sweep.Job(None, request.manifest, key, where), wanted
-    old = options.resolve(replace(request, upstream=start))
-    new = options.resolve(replace(request, upstream=end))
-    history = history_between(old, new)
-    if not history.known or history.git_dir is None:
-        raise fail(
-            "U001",
-            f"{start} and {end} have no common history here.",
-            hint=f"name a full clone with --mirror or {MIRROR}",
-        )
+        ends = start.removeprefix(sweep.INDEX), end.removeprefix(sweep.INDEX)
+        releases = sweep.releases_between(release.versions(where), *ends)
+        return sweep.Job(None, request.manifest, key, where), releases
+    history = between_upstreams(*(options.resolve(replace(request, upstream=name)) for name in (start, end)))
+    if history.git_dir is None:
+        hint = f"name a full clone with --mirror or {MIRROR}"
+        raise fail("U001", f"{start} and {end} have no common history here.", hint=hint)
     return sweep.Job(history.git_dir, request.manifest, key), history.commits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,16 +10,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from builder.analysis.projects import RUNTIME_SUFFIXES
-from builder.lift.history import Arrival, History, same_content
+from builder.lift.history import Commit, same_content
 from builder.lift.importers import Importers
 from builder.lift.insert import Proposal
 from builder.lift.markers import Markers
-from builder.lift.trial import Trial
-from builder.manifest.model import Manifest
+from builder.lift.trial import Sides, Trial
 from builder.manifest.statements import BASE, Rule
-from builder.pipeline.prune import Pruned
-from builder.select.rules import Decision
-from builder.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +28,13 @@ class New:
     """
 
     path: str
-    arrival: Arrival | None
+    commit: Commit | None  # with which it came
     evidence: tuple[str, ...]
     verdict: str
     batch: str
     open: bool  # a person has to decide
     follows: bool = False
+    undecided: bool = False  # no rule knows it
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,12 @@ class Group:
         state = "no rule decides" if self.undecided else "kept so far"
         return f"`{self.pattern}` ({count}, {state}): {'; '.join(self.evidence)}."
 
+    @property
+    def rule(self) -> str:
+        """The rule that would decide them, and where it would stand."""
+        where = "at the top" if self.batch == BASE else f"in batch {self.batch}"
+        return f"`{self.verdict}: {self.pattern}` {where}"
+
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
@@ -68,136 +72,115 @@ class Arrivals:
     groups: tuple[Group, ...]
 
 
-def arrivals(
-    old: Tree,
-    new: Iterable[str],
-    manifest: Manifest,
-    before: Pruned,
-    trial: Trial,
-    markers: Markers,
-    history: History,
-) -> Arrivals:
-    """The paths that are new between two upstreams. `before`: the decisions on the old one."""
-    known = frozenset(old)
-    came = [path for path in new if path not in known]
+def arrivals(sides: Sides, markers: Markers) -> Arrivals:
+    """The paths that are new between the two upstreams."""
+    known, new, trial = frozenset(sides.old.tree), sides.new, sides.done
     undecided = {path for group in trial.selection.unclassified for path in group.paths}
     covered: Counter[str] = Counter()
-    new_paths: list[New] = []
-    look = _Look(manifest, old, before, trial, markers, history)
-    for path in came:
-        decision = trial.selection.decisions.get(path)
-        if decision is not None and not _stays(decision, path, trial):
-            rule = trial.cut.decided.removed.get(path, decision.rule) if trial.cut else decision.rule
+    items: list[New] = []
+    look = _Look(sides, markers)
+    # no rule may know a path any more that was there before
+    for path in (*(path for path in new if path not in known), *sorted(undecided & known)):
+        rule = _remover(path, trial)
+        if rule is not None:
             covered[rule.batch] += 1
         else:
-            new_paths.append(look.at(path, path in undecided))
-    # a path that was there and that no rule knows any more
-    for path in sorted(undecided & known):
-        new_paths.append(look.at(path, True))
-    doubtful = [item for item in new_paths if item.open]
-    kept = tuple(item for item in new_paths if not item.open)
+            items.append(look.at(path, path in undecided))
+    kept = tuple(item for item in items if not item.open)
+    follow = {item.path for item in kept if item.follows}
+    groups = _groups([item for item in items if item.open], follow, known, frozenset(new))
     return Arrivals(
-        {b.id: covered[b.id] for b in manifest.batches if covered[b.id]},
+        {b.id: covered[b.id] for b in sides.manifest.batches if covered[b.id]},
         kept,
-        tuple(sorted(_groups(doubtful, known, frozenset(new), undecided, kept), key=lambda g: g.pattern)),
+        tuple(sorted(groups, key=lambda group: group.pattern)),
     )
 
 
-def _stays(decision: Decision, path: str, trial: Trial) -> bool:
-    if decision.verdict in ("prune", "reach", "follow") and trial.cut is not None:
-        return path in trial.cut.output.tree
-    return decision.verdict != "remove"
+def _remover(path: str, trial: Trial) -> Rule | None:
+    """The rule because of which a path is not in the output; None if it is there, or no rule decides it."""
+    decision, cut = trial.selection.decisions.get(path), trial.cut
+    if decision is None:
+        return None
+    if cut is None:
+        return decision.rule if decision.verdict == "remove" else None
+    by_use = decision.verdict in ("prune", "reach", "follow")
+    stays = path in cut.output.tree if by_use else decision.verdict != "remove"
+    return None if stays else cut.decided.removed.get(path, decision.rule)
 
 
 class _Look:
     """Collects the evidence on one new path at a time."""
 
-    def __init__(
-        self,
-        manifest: Manifest,
-        old: Tree,
-        before: Pruned,
-        trial: Trial,
-        markers: Markers,
-        history: History,
-    ) -> None:
-        self.before, self.trial, self.markers, self.history = before, trial, markers, history
-        self.importers = Importers(manifest, trial)
-        self.same = {} if history.known or trial.cut is None else same_content(old, trial.cut.upstream.tree)
+    def __init__(self, sides: Sides, markers: Markers) -> None:
+        self.markers, self.history, self.output = markers, sides.history, sides.output
+        self.removed = sides.before.removed
+        self.importers = Importers(sides)
+        by_bytes = not sides.history.known and sides.done.cut is not None
+        self.same = same_content(sides.old.tree, sides.new.tree) if by_bytes else {}
 
     def at(self, path: str, undecided: bool) -> New:
         arrival = self.history.arrival(path)
-        source = (arrival.source if arrival else None) or self.same.get(path)
-        rule = self.before.removed.get(source) if source else None
-        if source is not None and rule is not None:
-            return New(path, arrival, *_moved(source, rule), open=True)
+        commit, source = (arrival.commit, arrival.source) if arrival else (None, None)
+        source = source or self.same.get(path)
+        rule = self.removed.get(source) if source else None
+        if rule is not None:
+            verdict = "prune" if rule.verdict == "prune" else "remove"
+            moved = f"moved from {source}, which batch {rule.batch} removes"
+            return New(path, commit, (moved,), verdict, rule.batch, True, undecided=undecided)
         evidence = [f"moved from {source}, which stays"] if source else []
         standing = self.importers.standing(path)
         marker = self.markers.of(path) if source is None else None
         if marker is not None and (marker.stated or standing is None):
             others = f"{marker.paths} removed paths and no kept one" if marker.paths else "no kept path has"
             stated = f", and batch {marker.batch} states it" if marker.stated else f" (batch {marker.batch})"
-            evidence.append(f"its name has `{marker.word}`, as {others}{stated}")
-            return New(path, arrival, tuple(evidence), "remove", marker.batch, True)
+            named = f"its name has `{marker.word}`, as {others}{stated}"
+            return New(path, commit, (named,), "remove", marker.batch, True, undecided=undecided)
         if standing is not None:
             evidence.append(standing.evidence)
-        fact_word = self._said(path)
-        if fact_word is not None:
-            word, count = fact_word
+        text = self.output.get(path, b"")
+        in_text = self.markers.in_text(text) if path.endswith(_SOURCES) else None
+        if in_text is not None:
+            word, count = in_text
             lines = "1 line" if count == 1 else f"{count} lines"
             evidence.append(f"`{word}` still stands on {lines} of it (batch {self.markers.facts[word]})")
-        doubt = fact_word is not None or (standing is not None and standing.open)
+        doubt = in_text is not None or (standing is not None and standing.open)
         return New(
             path,
-            arrival,
+            commit,
             tuple(evidence) or ("nothing speaks against it",),
             standing.verdict if standing else "keep",
             standing.batch if standing else BASE,
             undecided or doubt,
             # a file that programs read at run time belongs to the code that names it, not to its folder
             follows=standing is None and not doubt and not path.endswith(RUNTIME_SUFFIXES),
+            undecided=undecided,
         )
 
-    def _said(self, path: str) -> tuple[str, int] | None:
-        """The word of a fact that a source file of the output still contains, and on how many lines."""
-        cut = self.trial.cut
-        if cut is None or path not in cut.output or not path.endswith((".py", ".cu", ".cuh", ".cc", ".h")):
-            return None
-        return self.markers.in_text(cut.output[path])
 
-
-def _moved(source: str, rule: Rule) -> tuple[tuple[str, ...], str, str]:
-    """Evidence, verdict and batch of a path that was renamed from one that a rule removes."""
-    verdict = "prune" if rule.verdict == "prune" else "remove"
-    return (f"moved from {source}, which batch {rule.batch} removes",), verdict, rule.batch
+#: Files whose text is searched for words of facts.
+_SOURCES = (".py", ".cu", ".cuh", ".cc", ".h")
 
 
 def _groups(
-    items: Sequence[New],
-    known: frozenset[str],
-    new: frozenset[str],
-    undecided: set[str],
-    kept: Sequence[New],
-) -> Iterable[Group]:
-    """Groups for decisions: a new folder whose paths are all open, and paths of one folder that are alike in
-    name and evidence. Every other path is a group of its own."""
+    items: Sequence[New], follow: Collection[str], known: frozenset[str], new: frozenset[str]
+) -> Iterator[Group]:
+    """Groups for decisions: a new folder whose paths are all open, but for those that follow, and paths of
+    one folder that are alike in name and evidence. Every other path is a group of its own."""
     old_folders = {folder for path in known for folder in _folders(path)}
-    apart = {item.path for item in kept if not item.follows}
-    follow = {item.path for item in kept if item.follows}
     by_folder: dict[str, list[New]] = {}
-    alone: list[New] = []
     for item in items:
         fresh = [f for f in _folders(item.path) if f not in old_folders]
         by_folder.setdefault(f"{fresh[-1]}/" if fresh else item.path, []).append(item)
+    alone: list[New] = []
     for pattern, inside in sorted(by_folder.items()):
-        here = {path for path in new if path.startswith(pattern)} if pattern.endswith("/") else set()
-        whole = here - follow == {item.path for item in inside} and not here & apart
+        here = sorted(path for path in new if path.startswith(pattern)) if pattern.endswith("/") else []
+        whole = {path for path in here if path not in follow} == {item.path for item in inside}
         if here and whole and _agreed(inside) is not None:
-            yield _group(pattern, inside, undecided, sorted(here))
+            yield _group(pattern, inside, here)
         else:
             alone += inside
     for pattern, alike in _alike(alone, known | new):
-        yield _group(pattern, alike, undecided, [item.path for item in alike])
+        yield _group(pattern, alike, [item.path for item in alike])
 
 
 def _alike(items: Iterable[New], every: Collection[str]) -> Iterator[tuple[str, list[New]]]:
@@ -220,10 +203,9 @@ def _alike(items: Iterable[New], every: Collection[str]) -> Iterator[tuple[str, 
             yield from ((item.path, [item]) for item in same)
 
 
-def _common_start(names: Sequence[str]) -> str:
-    first, last = min(names), max(names)
-    differ = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
-    return first[: next(differ, len(first))]
+def _common_start(names: Iterable[str]) -> str:
+    letters = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
+    return "".join(column[0] for column in letters)
 
 
 _MOVED = re.compile(r"moved from \S+(?=,)")
@@ -242,25 +224,23 @@ def _agreed(items: Sequence[New]) -> New | None:
     return next(item for item in items if (item.verdict, item.batch) == (verdict, batch))
 
 
-def _group(pattern: str, items: Sequence[New], undecided: set[str], paths: Sequence[str]) -> Group:
+def _group(pattern: str, items: Sequence[New], paths: Sequence[str]) -> Group:
     first = _agreed(items) or items[0]
     clauses = Counter(clause for item in items for clause in item.evidence)
     evidence = [
         clause if len(items) == 1 or count == len(items) else f"{clause} ({count} of {len(items)})"
         for clause, count in sorted(clauses.items(), key=lambda c: (-c[1], c[0]))
     ]
-    commits = list(dict.fromkeys(str(i.arrival.commit) for i in items if i.arrival))
+    commits = list(dict.fromkeys(str(item.commit) for item in items if item.commit))
     came = ", ".join(commits[:3]) + (f" and {len(commits) - 3} more" if len(commits) > 3 else "")
     rooted = pattern if "/" in pattern.rstrip("/") else f"/{pattern}"
-    why = f"came with {came}" if came else "came after the pin"
-    verdict, batch = first.verdict, first.batch
-    unknown = any(item.path in undecided for item in items)
-    proposal = (
-        Proposal("rule", batch, why, key=verdict, text=rooted) if unknown or verdict != "keep" else None
-    )
+    unknown = any(item.undecided for item in items)
+    proposal = None
+    if unknown or first.verdict != "keep":
+        proposal = Proposal("rule", first.batch, key=first.verdict, text=rooted)
     return Group(
-        rooted, tuple(paths), verdict, batch, tuple(evidence[:4]), came, unknown, proposal,
-    )  # fmt: skip
+        rooted, tuple(paths), first.verdict, first.batch, tuple(evidence[:4]), came, unknown, proposal
+    )
 
 
 def _folders(path: str) -> list[str]:

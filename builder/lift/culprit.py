@@ -12,28 +12,22 @@ from builder.overlay.files import differs
 from builder.overlay.locate import resolve
 from builder.source.parse import parse
 
+Test = Callable[[bytes], bool]
+
 
 def emptied(paths: Collection[str], history: History) -> Commit | None:
     """The commit that removed the last of these paths; None if one still exists, or without history."""
-    left = set(paths)
+    left: set[str | None] = set(paths)
     culprit: Commit | None = None
     for commit in history.touching(paths):
-        for change in commit.changes:
-            if change.source in paths:
-                left.discard(str(change.source))
-            if change.path in paths:
-                if change.status == "D":
-                    left.discard(change.path)
-                else:
-                    left.add(change.path)
-        if not left and culprit is None:
-            culprit = commit
-        elif left:
-            culprit = None
+        gone = {change.path for change in commit.changes if change.status == "D"}
+        left -= gone | {change.source for change in commit.changes}
+        left |= {change.path for change in commit.changes if change.path in paths} - gone
+        culprit = None if left else culprit or commit
     return culprit
 
 
-def lost(path: str, matches: Callable[[bytes], bool], history: History) -> tuple[Commit | None, str | None]:
+def lost(path: str, matches: Test, history: History) -> tuple[Commit | None, str | None]:
     """(the commit after which a file no longer matched, the path that the file has then).
 
     The file is followed through renames; the commits that changed it are bisected, so a file that lost and
@@ -47,33 +41,15 @@ def lost(path: str, matches: Callable[[bytes], bool], history: History) -> tuple
     commits = history.touching(names)
     if not commits:
         return None, path
-    low, high = -1, len(commits)  # matches after low (-1: at the old commit), not after high
-    if deletion is None:
-        high = len(commits) - 1
-        if matches_at(commits[high], names, matches, history):
-            return (renames[0][0] if renames else None), names[-1]  # only its name changed
-    while high - low > 1:
-        middle = (low + high) // 2
-        if matches_at(commits[middle], names, matches, history):
-            low = middle
-        else:
-            high = middle
-    commit = deletion if high == len(commits) else commits[high]
+    if deletion is None and _matches_at(commits[-1], names, matches, history):
+        return (renames[0][0] if renames else None), names[-1]  # only its name changed
+    last = len(commits) if deletion else len(commits) - 1
+    number = _first(last, lambda number: not _matches_at(commits[number], names, matches, history))
+    commit = deletion if number == len(commits) else commits[number]
     return commit, None if deletion else names[-1]
 
 
-def matches_at(
-    commit: Commit, names: Sequence[str], matches: Callable[[bytes], bool], history: History
-) -> bool:
-    """Whether the file matches at a commit, under the last of its names that exists there."""
-    for name in reversed(names):
-        data = history.blob(commit.id, name)
-        if data is not None:
-            return matches(data)
-    return False
-
-
-def wrote(path: str, there: Callable[[bytes], bool], history: History) -> Commit | None:
+def wrote(path: str, there: Test, history: History) -> Commit | None:
     """The commit since which a file of the new upstream matches; None if it always did.
 
     The commits that changed the file are bisected, under the names that it had.
@@ -84,19 +60,33 @@ def wrote(path: str, there: Callable[[bytes], bool], history: History) -> Commit
     before = history.blob(history.old, names[0])
     if not commits or (before is not None and there(before)):
         return None
-    low, high = -1, len(commits) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if matches_at(commits[middle], names, there, history):
-            high = middle
+    return commits[
+        _first(len(commits) - 1, lambda number: _matches_at(commits[number], names, there, history))
+    ]
+
+
+def _first(last: int, holds: Callable[[int], bool]) -> int:
+    """The first number up to `last` from which on something holds, as it does at the last."""
+    before = -1
+    while last - before > 1:
+        middle = (before + last) // 2
+        if holds(middle):
+            last = middle
         else:
-            low = middle
-    return commits[high]
+            before = middle
+    return last
+
+
+def _matches_at(commit: Commit, names: Sequence[str], matches: Test, history: History) -> bool:
+    """Whether the file matches at a commit, under the last of its names that exists there."""
+    versions = (history.blob(commit.id, name) for name in reversed(names))
+    data = next((data for data in versions if data is not None), None)
+    return data is not None and matches(data)
 
 
 def matcher(
     stated: Stated, path: str, packages: Mapping[str, str], overlays: Mapping[str, bytes]
-) -> Callable[[bytes], bool] | None:
+) -> Test | None:
     """Whether an edit of a file finds what it states in a version of it; None for other statements."""
     if isinstance(stated, Edit):
         return lambda data: _edits(stated, path, packages, overlays, data)
@@ -117,7 +107,7 @@ def _edits(
         return False
     try:
         module = parse(data, path)
-    except (SyntaxError, ValueError, RecursionError):
+    except SyntaxError:
         return False
     if edit.kind == "add-import":
         return True

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from builder.emit.diff import upstream_diff
 from builder.errors import BuildError, Mark, Problem, fail
@@ -18,7 +17,7 @@ from builder.lift.survey import Decision
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Patch
 from builder.overlay import patch
-from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+from builder.tree import Snapshot, Tree
 
 FOLDER = "lift"
 REPORT, PAGE, DATA, PATCH, DECISIONS = (
@@ -67,33 +66,30 @@ def decisions(folder: Path) -> list[Decision]:
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files of a lift, each whole or not at all. Raises BuildError E002."""
-    try:
+    """Write files into a folder, each whole or not at all. Raises BuildError E002."""
+    with _failing(f"{folder} cannot be written"):
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
             _replace(folder / name, data)
-    except OSError as error:
-        raise fail("E002", f"{folder} cannot be written: {error.strerror or error}.") from None
 
 
 def append(path: Path, text: str) -> None:
     """Add lines to a file. Raises BuildError E002."""
-    try:
+    with _failing(f"{path} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(text)
-    except OSError as error:
-        raise fail("E002", f"{path} cannot be written: {error.strerror or error}.") from None
 
 
-def decisions_bytes(rows: Sequence[Decision]) -> bytes:
-    return (json.dumps([{"id": d.pattern, "why": d.why} for d in rows], indent=2) + "\n").encode()
+def as_json(data: object) -> bytes:
+    return (json.dumps(data, indent=2) + "\n").encode()
 
 
 def proposal(manifest: Manifest, files: Mapping[str, bytes]) -> bytes:
     """A diff from the manifest and overlays to these files, for `git apply` in the manifest's folder."""
     now = {path: data for path, data in _texts(manifest).items() if path in files}
-    return upstream_diff(_snapshot(now), _snapshot(files))
+    nothing = Snapshot(Tree({}), {})
+    return upstream_diff(nothing.replace(now), nothing.replace(files))
 
 
 def accept(root: Path, state: State, manifest: Manifest) -> list[str]:
@@ -117,45 +113,32 @@ def accept(root: Path, state: State, manifest: Manifest) -> list[str]:
     item = Patch(PATCH, "the proposal", Mark(PATCH), "lift")
     done = patch.apply(item, source, _texts(manifest))
     if done.problems:
-        raise BuildError(_as_problem(p) for p in done.problems)
-    try:
+        raise BuildError(Problem(p.code, p.message, p.mark, hint=p.hint) for p in done.problems)
+    with _failing("The proposal cannot be applied"):
         for path, data in done.files.items():
             if data is not None:
                 _replace(root / path, data)
-    except OSError as error:
-        raise fail("E002", f"The proposal cannot be applied: {error.strerror or error}.") from None
     return sorted(done.files)
 
 
 def abort(folder: Path) -> None:
     """Remove the folder of a lift. Raises BuildError E002."""
-    try:
+    with _failing(f"{folder} cannot be removed"):
         shutil.rmtree(folder)
         if not any(folder.parent.iterdir()):
             folder.parent.rmdir()
+
+
+@contextmanager
+def _failing(what: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise fail("E002", f"{folder} cannot be removed: {error.strerror or error}.") from None
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def as_json(values: Mapping[str, Any]) -> bytes:
-    return (json.dumps(values, indent=2) + "\n").encode()
-
-
-def _as_problem(problem: Problem) -> Problem:
-    return Problem(problem.code, problem.message, problem.mark, hint=problem.hint)
+        raise fail("E002", f"{what}: {error.strerror or error}.") from None
 
 
 def _texts(manifest: Manifest) -> dict[str, bytes]:
     return {**{path: text.encode() for path, text in manifest.texts.items()}, **manifest.overlays}
-
-
-def _snapshot(files: Mapping[str, bytes]) -> Snapshot:
-    tree = Tree({path: Entry(FILE, blob_id(data)) for path, data in files.items()})
-    return Snapshot(tree, {blob_id(data): data for data in files.values()})
 
 
 def _replace(path: Path, data: bytes) -> None:

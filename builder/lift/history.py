@@ -64,12 +64,13 @@ class History:
     known: bool = False
 
     @cached_property
-    def _touching(self) -> Mapping[str, tuple[int, ...]]:
-        positions: dict[str, list[int]] = {}
+    def _touching(self) -> Mapping[str | None, tuple[int, ...]]:
+        """The numbers of the commits that changed a path, or renamed it."""
+        positions: dict[str | None, dict[int, None]] = {}
         for number, commit in enumerate(self.commits):
             for change in commit.changes:
-                for path in {change.path, change.source} - {None}:
-                    positions.setdefault(str(path), []).append(number)
+                for path in (change.path, change.source):
+                    positions.setdefault(path, {})[number] = None
         return {path: tuple(numbers) for path, numbers in positions.items()}
 
     def touching(self, paths: Iterable[str]) -> tuple[Commit, ...]:
@@ -83,9 +84,7 @@ class History:
         renames: list[tuple[Commit, str]] = []
         deletion: Commit | None = None
         for number, commit in enumerate(self.commits):
-            if number not in self._touching.get(path, ()):
-                continue
-            for change in commit.changes:
+            for change in commit.changes if number in self._touching.get(path, ()) else ():
                 if change.status == "R" and change.source == path:
                     renames.append((commit, change.path))
                     path, deletion = change.path, None
@@ -99,25 +98,22 @@ class History:
         came: Commit | None = None
         name = path
         for commit in reversed(self.touching_backwards(path)):
-            for change in commit.changes:
-                if change.path == name and change.status in ("A", "R"):
-                    came = came or commit
-                    if change.status == "A" or change.source is None:
-                        return Arrival(came, name if name != path else None)
-                    name = change.source
+            change = next((c for c in commit.changes if c.path == name and c.status in ("A", "R")), None)
+            if change is not None:
+                came = came or commit
+                if change.source is None:
                     break
+                name = change.source
         return Arrival(came, name if name != path else None) if came else None
 
     def touching_backwards(self, path: str) -> tuple[Commit, ...]:
         """The commits that changed a path or what it was renamed from, oldest first."""
-        names, todo = {path}, [path]
-        while todo:
-            name = todo.pop()
+        names = [path]
+        for name in names:  # which grows
             for number in self._touching.get(name, ()):
                 for change in self.commits[number].changes:
                     if change.path == name and change.source and change.source not in names:
-                        names.add(change.source)
-                        todo.append(change.source)
+                        names.append(change.source)
         return self.touching(names)
 
     def blob(self, commit: str, path: str) -> bytes | None:
@@ -161,12 +157,9 @@ def parse_log(out: bytes) -> list[Commit]:
         word = field.lstrip("\n")
         if word.startswith("\x01"):
             commits.append((word[1:], next(fields, "").rstrip("\n"), []))
-        elif word[:1] in ("R", "C"):
-            source, path = next(fields, ""), next(fields, "")
-            renamed = word[0] == "R"
-            commits[-1][2].append(Change("R" if renamed else "A", path, source if renamed else None))
         elif word:
-            commits[-1][2].append(Change(word[0], next(fields, "")))
+            source = next(fields, "") if word[0] == "R" else None
+            commits[-1][2].append(Change(word[0], next(fields, ""), source))
     return [Commit(name, subject, tuple(changes)) for name, subject, changes in commits]
 
 
@@ -189,21 +182,18 @@ def same_content(old: Tree, new: Tree) -> dict[str, str]:
     }
 
 
-def first_parents(git_dir: Path, old: str, new: str) -> list[str]:
-    """The commits after `old` up to `new` along first parents, oldest first. Raises GitError."""
-    out = git.run(git_dir, "rev-list", "--first-parent", "--reverse", f"{old}..{new}", "--")
-    return out.decode().split()
-
-
 def distances(commits: Iterable[str], new: Upstream) -> dict[str, int]:
     """For each of these commits that `new` descends from, the number of first-parent commits between."""
     distances_by_commit: dict[str, int] = {}
     if not isinstance(new.blobs, GitBlobs) or not new.commit:
         return distances_by_commit
+    git_dir = new.blobs.git_dir
     for commit in commits:
         try:
-            if git.run(new.blobs.git_dir, "merge-base", commit, new.commit).decode().strip() == commit:
-                distances_by_commit[commit] = len(first_parents(new.blobs.git_dir, commit, new.commit))
+            if git.run(git_dir, "merge-base", commit, new.commit).decode().strip() == commit:
+                way = f"{commit}..{new.commit}"
+                count = git.run(git_dir, "rev-list", "--first-parent", "--count", way, "--")
+                distances_by_commit[commit] = int(count)
         except git.GitError:
             continue
     return distances_by_commit

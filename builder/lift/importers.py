@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from builder.graph.names import is_test as is_package_test
 from builder.graph.names import module_of
 from builder.graph.reach import graph
-from builder.lift.trial import Trial
-from builder.manifest.model import Manifest
+from builder.lift.statements import most_common
+from builder.lift.trial import Sides
 from builder.manifest.statements import BASE, Rule
 from builder.pipeline.starts import edges_of
 from builder.select.suggest import few
@@ -18,99 +18,83 @@ from builder.select.suggest import few
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What importers say about a module. `open`: a person has to decide; `sure`: a root reaches it."""
+    """What importers say about a module. `open`: a person has to decide."""
 
-    verdict: str
-    batch: str
-    open: bool
-    sure: bool
     evidence: str
+    verdict: str = "keep"
+    batch: str = BASE
+    open: bool = True
 
 
 class Importers:
     """The importers of every module of a new upstream, and what the roots reach in its output."""
 
-    def __init__(self, manifest: Manifest, trial: Trial) -> None:
-        self._manifest = manifest
+    def __init__(self, sides: Sides) -> None:
+        manifest, trial = sides.manifest, sides.done
+        self._packages = manifest.packages
         self._cut = trial.cut
         self._removed: Mapping[str, Rule] = trial.cut.decided.removed if trial.cut else {}
         self._prunes = {b.id for b in manifest.batches for r in b.rules if r.verdict == "prune"}
         self._reached: Mapping[str, object] = {}
-        self._by: dict[str, list[str]] = {}
+        self._by: dict[str, dict[str, str]] = {}  # module -> its importers, sorted, with their paths
         if trial.cut is not None and trial.after is not None:
-            after = trial.after.index
-            self._reached = trial.cut.decided.starts.reach(edges_of(after, manifest), rules=False)
-            for source, edges in graph(trial.cut.before.index).items():
-                for edge in edges:
+            edges = edges_of(trial.after.index, manifest)
+            self._reached = trial.cut.decided.starts.reach(edges, rules=False)
+            modules = trial.cut.before.index.modules
+            for source, targets in graph(trial.cut.before.index).items():
+                for edge in targets if source in modules else ():
                     if edge.kind != "parent":
-                        self._by.setdefault(edge.target, []).append(source)
+                        self._by.setdefault(edge.target, {})[source] = modules[source].path
 
     def standing(self, path: str) -> Standing | None:
         """What the importers of a path say; None if it is not a module, or is empty."""
-        module = module_of(path, self._manifest.packages)
+        module = module_of(path, self._packages)
         if module is None or self._cut is None or not self._reached or not self._cut.upstream[path].strip():
             return None
         if module in self._reached:
-            return self._pruned_alike(path, module) or Standing(
-                "keep", BASE, False, True, "a root reaches it"
-            )
-        leaving, staying = self._users(module)
-        code = [p for p in leaving if not is_test(p)] or leaving
-        if staying:
-            return Standing("keep", BASE, True, False, "nothing that a root reaches imports it")
-        if not code:
-            return Standing("keep", BASE, True, False, "nothing imports it")
-        batches = Counter(self._removed[p].batch for p in code)
-        batch = min(batches, key=lambda name: (-batches[name], name))
-        evidence = f"only what batch {batch} removes uses it: {few(code)}"
-        if batch in self._prunes:
-            return Standing("prune", batch, True, False, evidence)
-        return Standing("keep", BASE, True, False, evidence)
+            return self._pruned_alike(path, module) or Standing("a root reaches it", open=False)
+        leaving, is_used = self._users(module)
+        if is_used or not leaving:
+            return Standing(f"nothing {'that a root reaches ' if is_used else ''}imports it")
+        batch = most_common(self._removed[p].batch for p in leaving)
+        evidence = f"only what batch {batch} removes uses it: {few(leaving)}"
+        return Standing(evidence, "prune", batch) if batch in self._prunes else Standing(evidence)
 
-    def _users(self, module: str) -> tuple[list[str], list[str]]:
-        """The removed paths that import a module, over modules that no root reaches, and those that stay."""
-        assert self._cut is not None
-        modules = self._cut.before.index.modules
+    def _users(self, module: str) -> tuple[list[str], bool]:
+        """The removed paths that import a module, over modules that no root reaches, without tests if there
+        are others; and whether a module that a root reaches imports it."""
         leaving: dict[str, None] = {}
-        staying: dict[str, None] = {}
+        is_used = False
         seen, todo = {module}, [module]
         while todo:
-            for source in sorted(set(self._by.get(todo.pop(), ()))):
-                if source in seen or source not in modules:
+            for source, path in self._by.get(todo.pop(), {}).items():
+                if source in seen:
                     continue
                 seen.add(source)
-                path = modules[source].path
                 if path in self._removed:
                     leaving[path] = None
                 elif source in self._reached:
-                    staying[path] = None
+                    is_used = True
                 else:
                     todo.append(source)
-        return list(leaving), list(staying)
+        return [path for path in leaving if not is_test(path)] or list(leaving), is_used
 
     def _pruned_alike(self, path: str, module: str) -> Standing | None:
         """A module that is reached only over modules that list its neighbours: a package's `__init__`, a
         registry. Its neighbours were pruned, as no kept model imports them, and none imports this one."""
-        assert self._cut is not None
-        folder, modules = path.rpartition("/")[0], self._cut.before.index.modules
+        folder = path.rpartition("/")[0]
         pruned = {
-            module_of(p, self._manifest.packages): rule
+            module_of(p, self._packages): rule
             for p, rule in self._removed.items()
             if rule.verdict == "prune" and p.rpartition("/")[0] == folder
         }
-        lists = Counter(s for m in pruned if m for s in set(self._by.get(m, ())))
-        batches = Counter(rule.batch for rule in pruned.values())
-        stay = [
-            s
-            for s in dict.fromkeys(self._by.get(module, ()))
-            if s in modules and modules[s].path not in self._removed and s != module
-        ]
-        if not batches or not stay or any(lists[s] < 2 for s in stay):
+        lists = Counter(source for name in pruned for source in self._by.get(name or "", ()))
+        users = {s: p for s, p in self._by.get(module, {}).items() if p not in self._removed and s != module}
+        if not pruned or not users or any(lists[source] < 2 for source in users):
             return None
-        batch = min(batches, key=lambda name: (-batches[name], name))
-        who = few([modules[s].path for s in stay])
-        evidence = f"nothing that stays imports it but what imports its pruned neighbours too: {who}"
-        return Standing("prune", batch, True, False, evidence)
+        evidence = "nothing that stays imports it but what imports its pruned neighbours too"
+        batch = most_common(rule.batch for rule in pruned.values())
+        return Standing(f"{evidence}: {few(list(users.values()))}", "prune", batch)
 
 
 def is_test(path: str) -> bool:

@@ -8,23 +8,25 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from builder.errors import Mark
-from builder.manifest.statements import Span
+from builder.manifest.statements import BASE, Span
 
 _PLAIN = re.compile(r"[A-Za-z_/.(][\w ./()#'+=@-]*", re.ASCII)
 _WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
 #: Proposals that carry a version range.
 RANGED = frozenset(("until", "rule", "fact", "moved"))
 _RULES = frozenset(("keep", "remove", "prune"))
+#: The keys that say what an edit is about.
+_SCOPES = ("in", "name", "set", "body", "file")
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One change of the manifest's text, and why.
+    """One change of the manifest's text.
 
     kind      at                 what
     until     `mark`: an item    it matches up to the old upstream's version
@@ -39,7 +41,6 @@ class Proposal:
 
     kind: Literal["until", "rule", "fact", "moved", "preimage", "pin"]
     batch: str
-    why: str = ""
     mark: Mark | None = None
     key: str = ""
     text: str = ""
@@ -49,6 +50,11 @@ def scalar(text: str) -> str:
     """Text as a YAML scalar: plain where that is unambiguous, else quoted."""
     plain = _PLAIN.fullmatch(text) and " #" not in text and not text.endswith((" ", ":"))
     return text if plain and text.lower() not in _WORDS else json.dumps(text, ensure_ascii=False)
+
+
+def _version(text: str) -> str:
+    """A version as a YAML scalar: plain where no YAML reader could take it for a number."""
+    return text if text.count(".") > 1 else json.dumps(text)
 
 
 def apply_all(
@@ -71,56 +77,39 @@ def apply_all(
     return new_texts, unplaced
 
 
-def _version(text: str) -> str:
-    """A version as a YAML scalar: plain where no YAML reader could take it for a number."""
-    return text if text.count(".") > 1 else json.dumps(text)
-
-
 def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str, list[Proposal]]:
     """The text with the proposals in it, and the proposals that fit nowhere.
 
     `between`: the last version with what was removed, and the first with what is new.
     """
     layout = _Layout(text, between)
-    cuts: list[tuple[int, int, int, str]] = []
+    cuts: list[tuple[int, int, bool, str]] = []
     unplaced: list[Proposal] = []
-    lists: dict[tuple[str, str, str], list[Proposal]] = {}  # those that a batch has no list for yet
+    together: dict[object, list[Proposal]] = {}  # those for a list that a batch does not have share a new one
     for proposal in dict.fromkeys(proposals):
-        if proposal.kind in ("rule", "fact") and _entries(layout, proposal) is None:
-            lists.setdefault((proposal.kind, proposal.batch, proposal.key), []).append(proposal)
-            continue
-        change = _CHANGES[proposal.kind](layout, proposal)
-        if change is None:
-            unplaced.append(proposal)
-        else:
-            # where both stand at one place, what belongs to an item goes before what follows it
-            follows = proposal.kind not in ("until", "preimage")
-            cuts.append((change[0], change[1], int(follows), change[2]))
-    for same in lists.values():
-        change = _new_list(layout, same)
+        lacks_list = proposal.kind in ("rule", "fact") and layout.entries(proposal) is None
+        key = (proposal.batch, proposal.key) if lacks_list else proposal
+        together.setdefault(key, []).append(proposal)
+    for same in together.values():
+        first = same[0]
+        change = _CHANGES[first.kind](layout, first) if first in together else _new_list(layout, same)
         if change is None:
             unplaced += same
         else:
-            cuts.append((change[0], change[1], 1, change[2]))
-    taken: set[int] = set()
+            start, end, new = change
+            # where both stand at one place, what belongs to an item goes before what follows it
+            cuts.append((start, end, first.kind not in ("until", "preimage"), new))
+    changed_from = len(text) + 1
     for start, end, _, new in sorted(cuts, key=lambda cut: cut[:3], reverse=True):
-        if end > start and any(at in taken for at in range(start, end)):
-            continue  # another proposal has changed this very text
-        taken.update(range(start, end))
+        if start < end:
+            if end > changed_from:
+                continue  # another proposal has changed this very text
+            changed_from = start
         text = text[:start] + new + text[end:]
     return text, unplaced
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
-    """A node, and what it is in: its list or mapping, and the nearest key above it."""
-
-    node: Any
-    parent: Any
-    key: str
-    above: Any = None  # what the parent is in
-    is_key: bool = False
-    value: Any = None  # of a key
+_Cut = tuple[int, int, str]
 
 
 class _Layout:
@@ -132,69 +121,92 @@ class _Layout:
         self.text = text
         self.until = f"until: {_version(between.until or '')}"
         self.since = f"since: {_version(between.since or '')}"
-        self.new = between.since or ""
         self.lines = text.split("\n")
-        self.starts = [0]
-        for line in self.lines:
-            self.starts.append(self.starts[-1] + len(line) + 1)
+        self.starts = [0, *itertools.accumulate(len(line) + 1 for line in self.lines)]
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self.root: Any = yaml.compose(text, Loader=loader)
-        self.spots: dict[tuple[int, int], list[_Spot]] = {}
-        for spot in _spots(self.root, None, "", None):
-            place = spot.node.start_mark
-            self.spots.setdefault((place.line + 1, place.column + 1), []).append(spot)
+        #: By place: an item of a list, which also its own values stand for, with the list and its key.
+        self.items: dict[tuple[int, int], tuple[Any, Any, str]] = {}
+        self.values: dict[tuple[int, int], Any] = {}  # by the place of its key
+        self._find(self.root, "")
 
-    def at(self, mark: Mark | None) -> list[_Spot]:
-        return self.spots.get((mark.line, mark.column), []) if mark else []
-
-    def offset(self, place: Any) -> int:
-        line: int = place.line
-        column: int = place.column
-        return self.starts[line] + column
+    def _find(self, node: Any, key: str) -> None:
+        if node.id == "mapping":
+            for name, value in node.value:
+                self.values[_place(name)] = value
+                self._find(value, name.value)
+        elif node.id == "sequence":
+            for item in node.value:
+                for part in (item, *(_children(item) if item.id == "mapping" else ())):
+                    self.items.setdefault(_place(part), (item, node, key))
+                self._find(item, key)
 
     def span(self, node: Any) -> tuple[int, int]:
-        return self.offset(node.start_mark), self.offset(node.end_mark)
-
-    def source(self, node: Any) -> str:
-        start, end = self.span(node)
-        return self.text[start:end]
+        start, end = node.start_mark, node.end_mark
+        return self.starts[start.line] + start.column, self.starts[end.line] + end.column
 
     def line_after(self, node: Any) -> int:
         """The offset of the line after a node's last one."""
-        last: int = self.last_line(node)
-        return self.starts[last + 1]
-
-    def last_line(self, node: Any) -> Any:
-        children = _children(node)
-        if children and not node.flow_style:
-            return self.last_line(children[-1])
-        last = node.end_mark.line
+        while (children := _children(node)) and not node.flow_style:
+            node = children[-1]
+        last: int = node.end_mark.line
         if getattr(node, "style", None) in ("|", ">"):
             last = min(last, len(self.lines)) - 1
             while last > node.start_mark.line and not self.lines[last].strip():
                 last -= 1
-        return last
+        return self.starts[last + 1]
 
     def batch(self, name: str) -> Any:
         """The mapping of a batch; the whole document for `base`."""
-        if name == "base":
-            return self.root
-        for item in _children(_value(self.root, "batches")):
-            id_node = _value(item, "id")
-            if id_node is not None and id_node.value == name:
-                return item
-        return None
+        batches = _children(_value(self.root, "batches"))
+        named = (item for item in batches if (node := _value(item, "id")) is not None and node.value == name)
+        return self.root if name == BASE else next(named, None)
+
+    def entries(self, proposal: Proposal) -> Any:
+        """The list or mapping of a batch that a proposal adds to; None if there is none, or an empty one."""
+        batch = self.batch(proposal.batch)
+        node = _value(batch if proposal.kind == "rule" else _value(batch, "facts"), proposal.key)
+        return node if node is not None and node.value else None
+
+    def row(self, proposal: Proposal) -> str:
+        """A new rule or fact as it is written."""
+        if proposal.kind == "rule":
+            return f"{{path: {scalar(proposal.text)}, {self.since}}}"
+        return f"{scalar(proposal.text)}: {{value: false, {self.since}}}"
+
+    def behind(self, items: Any, item: Any, text: str) -> _Cut:
+        """One more item of a list, or entry of a mapping, behind one of them."""
+        if items.flow_style:
+            end = self.span(item)[1]
+            return end, end, f", {text}"
+        at, dash = self.line_after(item), "- " if items.id == "sequence" else ""
+        return at, at, f"{' ' * items.start_mark.column}{dash}{text}\n"
+
+    def with_entry(self, mapping: Any, entry: str) -> _Cut | None:
+        """A mapping with one more key, behind its first value that ends on the line of its key."""
+        if _value(mapping, entry.partition(":")[0]) is not None:
+            return None
+        if mapping.flow_style:
+            return self.behind(mapping, _children(mapping)[-1], entry)
+        for name, value in mapping.value:
+            simple = value.flow_style if _children(value) else getattr(value, "style", "") not in ("|", ">")
+            if simple and value.end_mark.line == name.start_mark.line:
+                return self.behind(mapping, value, entry)
+        return self.before(mapping, entry)
+
+    def before(self, mapping: Any, entry: str) -> _Cut:
+        """A mapping with one more key, before its first."""
+        at = self.span(mapping)[0]
+        return at, at, f"{entry}\n{' ' * mapping.start_mark.column}"
 
 
-def _spots(node: Any, parent: Any, key: str, above: Any) -> Iterator[_Spot]:
-    yield _Spot(node, parent, key, above)
-    if node.id == "mapping":
-        for name, value in node.value:
-            yield _Spot(name, node, key, parent, True, value)
-            yield from _spots(value, node, name.value, parent)
-    elif node.id == "sequence":
-        for item in node.value:
-            yield from _spots(item, node, key, parent)
+def _place(at: Any) -> tuple[int, int]:
+    """The line and column of a node, as marks count them."""
+    return at.start_mark.line + 1, at.start_mark.column + 1
+
+
+def _at(proposal: Proposal) -> tuple[int, int]:
+    return (proposal.mark.line, proposal.mark.column) if proposal.mark else (0, 0)
 
 
 def _children(node: Any) -> list[Any]:
@@ -209,165 +221,83 @@ def _value(node: Any, key: str) -> Any:
     return next((value for name, value in node.value if name.value == key), None)
 
 
-_Cut = tuple[int, int, str]
-
-
 def _until(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    spots = layout.at(proposal.mark)
-    item = next((s for s in spots if s.node.id == "mapping" and _listed(s)), None)
-    if item is not None:
-        return _with_entry(layout, item.node, layout.until)
-    for spot in spots:
-        if spot.is_key:  # a fact: its value becomes a mapping
-            if spot.value.id == "mapping":
-                return _with_entry(layout, spot.value, layout.until)
-            start, end = layout.span(spot.value)
-            return start, end, f"{{value: {layout.text[start:end]}, {layout.until}}}"
-        if spot.node.id == "scalar" and _listed(spot):
-            start, end = layout.span(spot.node)
-            name = "path" if spot.key in _RULES else "name"
-            return start, end, f"{{{name}: {layout.text[start:end]}, {layout.until}}}"
-        if spot.node.id == "scalar" and spot.parent is not None and spot.parent.id == "mapping":
-            return _with_entry(layout, spot.parent, layout.until)
-    return None
-
-
-def _listed(spot: _Spot) -> bool:
-    return spot.parent is not None and spot.parent.id == "sequence"
-
-
-def _with_entry(layout: _Layout, mapping: Any, entry: str) -> _Cut | None:
-    """A mapping with one more key, behind its first value that ends on the line of its key."""
-    if _value(mapping, entry.partition(":")[0]) is not None:
+    place = _at(proposal)
+    if place in layout.items:
+        node, _, key = layout.items[place]
+        name = "path" if key in _RULES else "name"
+    elif place in layout.values:
+        node, name = layout.values[place], "value"
+    else:
         return None
-    if mapping.flow_style:
-        end = layout.offset(mapping.end_mark) - 1
-        return end, end, f", {entry}" if mapping.value else entry
-    column = mapping.start_mark.column
-    for name, value in mapping.value:
-        simple = value.id == "scalar" and value.style not in ("|", ">")
-        if (simple or getattr(value, "flow_style", False)) and value.end_mark.line == name.start_mark.line:
-            at = layout.line_after(value)
-            return at, at, f"{' ' * column}{entry}\n"
-    at = layout.offset(mapping.start_mark)
-    return at, at, f"{entry}\n{' ' * column}"
-
-
-def _entries(layout: _Layout, proposal: Proposal) -> Any:
-    """The list or mapping of a batch that a proposal adds to; None when there is none, or an empty one."""
-    batch = layout.batch(proposal.batch)
-    node = _value(batch if proposal.kind == "rule" else _value(batch, "facts"), proposal.key)
-    return node if node is not None and node.value else None
+    if node.id == "mapping":
+        return layout.with_entry(node, layout.until)
+    start, end = layout.span(node)
+    return start, end, f"{{{name}: {layout.text[start:end]}, {layout.until}}}"
 
 
 def _rule(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    rules = _entries(layout, proposal)
-    return _beside(layout, rules, _nearest(rules, proposal.text), _item_of(layout, proposal))
-
-
-def _item_of(layout: _Layout, proposal: Proposal) -> str:
-    return f"{{path: {scalar(proposal.text)}, {layout.since}}}"
-
-
-def _entry_of(layout: _Layout, proposal: Proposal) -> str:
-    return f"{scalar(proposal.text)}: {{value: false, {layout.since}}}"
-
-
-def _nearest(rules: Any, text: str) -> Any:
-    """The item of a list of rules whose path has most in common with a path; the last of equals."""
+    """A rule behind the one whose path has most in common with its own; behind the last of equals."""
 
     def common(item: Any) -> int:
         path = item if item.id == "scalar" else _value(item, "path")
-        pairs = zip(path.value, text, strict=False) if path is not None else ()
+        pairs = zip(path.value, proposal.text, strict=False) if path is not None else ()
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-    return max(reversed(rules.value), key=common, default=None)
+    rules = layout.entries(proposal)
+    return layout.behind(rules, max(reversed(rules.value), key=common), layout.row(proposal))
 
 
-def _beside(layout: _Layout, items: Any, item: Any, text: str) -> _Cut | None:
-    if items.flow_style:
-        end = layout.offset(item.end_mark)
-        return end, end, f", {text}"
-    at = layout.line_after(item)
-    return at, at, f"{' ' * items.start_mark.column}- {text}\n"
+def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
+    facts = layout.entries(proposal)
+    return layout.behind(facts, _children(facts)[-1], layout.row(proposal))
 
 
 def _new_list(layout: _Layout, proposals: Sequence[Proposal]) -> _Cut | None:
     """A list of rules, or a mapping of facts, for a batch that has none: behind its reason."""
-    first = proposals[0]
+    first, is_rule = proposals[0], proposals[0].kind == "rule"
     batch = layout.batch(first.batch)
     why, facts = _value(batch, "why"), _value(batch, "facts")
-    if why is None or batch.flow_style:
+    if why is None or batch.flow_style or _value(batch if is_rule else facts, first.key) is not None:
         return None
-    indent = " " * batch.start_mark.column
-    at = layout.line_after(why)
-    if first.kind == "rule":
-        rows = "".join(f"{indent}  - {_item_of(layout, p)}\n" for p in proposals)
-        return None if _value(batch, first.key) is not None else (at, at, f"{indent}{first.key}:\n{rows}")
-    if _value(facts, first.key) is not None:
+    column = batch.start_mark.column + (0 if is_rule else 2)
+    indent, dash = " " * (column + 2), "- " if is_rule else ""
+    text = f"{first.key}:" + "".join(f"\n{indent}{dash}{layout.row(p)}" for p in proposals)
+    if is_rule or facts is None:
+        return layout.behind(batch, why, text if is_rule else f"facts:\n{' ' * column}{text}")
+    if facts.flow_style or not facts.value or facts.start_mark.column != column:
         return None
-    rows = "".join(f"{indent}    {_entry_of(layout, p)}\n" for p in proposals)
-    if facts is None:
-        return at, at, f"{indent}facts:\n{indent}  {first.key}:\n{rows}"
-    if facts.flow_style or not facts.value or facts.start_mark.column != len(indent) + 2:
-        return None
-    at = layout.starts[facts.start_mark.line]
-    return at, at, f"{indent}  {first.key}:\n{rows}"
-
-
-def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    entries = _entries(layout, proposal)
-    if entries.flow_style:
-        end = layout.offset(entries.end_mark) - 1
-        return end, end, f", {_entry_of(layout, proposal)}"
-    at = layout.line_after(entries)
-    return at, at, f"{' ' * entries.start_mark.column}{_entry_of(layout, proposal)}\n"
+    return layout.before(facts, text)
 
 
 def _moved(layout: _Layout, proposal: Proposal) -> _Cut | None:
     """A copy of an edit behind it, for another scope, since the new version."""
-    place = _item(layout, proposal.mark)
-    if place is None:
+    if _at(proposal) not in layout.items:
         return None
-    item, items = place
-    named = f"{{name: {scalar(proposal.text)}, {layout.since}}}"
-    if item.id == "scalar":
-        return _beside(layout, items, item, named)
-    scope = next((k for k in ("in", "name", "set", "body", "file") if _value(item, k) is not None), None)
-    if scope is None or items.flow_style:
-        return _beside(layout, items, item, named) if scope == "name" else None
-    at = layout.line_after(item)
-    first = layout.starts[item.start_mark.line]
-    changes = [(*layout.span(_value(item, scope)), scalar(proposal.text))]
-    if _value(item, "until") is not None or _value(item, "optional") is not None:
+    item, items, _ = layout.items[_at(proposal)]
+    scope = next((_value(item, key) for key in _SCOPES if _value(item, key) is not None), None)
+    if item.id == "scalar" or (items.flow_style and scope is not None and scope is _value(item, "name")):
+        return layout.behind(items, item, f"{{name: {scalar(proposal.text)}, {layout.since}}}")
+    if scope is None or items.flow_style or _value(item, "until") or _value(item, "optional"):
         return None  # it was expected to be absent, or its place is unknown
     old = _value(item, "since")
+    since = layout.with_entry(item, layout.since)
     if old is not None:
-        changes.append((*layout.span(old), layout.since.partition(" ")[2]))
-    elif (entry := _with_entry(layout, item, layout.since)) is not None:
-        changes.append(entry)
+        since = (*layout.span(old), layout.since.partition(" ")[2])
+    first, at = layout.starts[item.start_mark.line], layout.line_after(item)
     body = layout.text[first:at]
+    changes = [(*layout.span(scope), scalar(proposal.text)), *([since] if since else [])]
     for begin, stop, new in sorted(changes, reverse=True):
         body = body[: begin - first] + new + body[stop - first :]
     return at, at, body
 
 
-def _item(layout: _Layout, mark: Mark | None) -> tuple[Any, Any] | None:
-    """The item of a list that stands at a mark, or has its name there, and the list."""
-    for spot in layout.at(mark):
-        if _listed(spot) and spot.node.id != "sequence":
-            return spot.node, spot.parent
-        if not spot.is_key and spot.above is not None and spot.above.id == "sequence":
-            return spot.parent, spot.above
-    return None
-
-
 def _preimage(layout: _Layout, proposal: Proposal) -> _Cut | None:
-    spot = next((s for s in layout.at(proposal.mark) if s.node.id == "mapping"), None)
-    blobs = _value(spot.node, "preimage") if spot else None
-    if blobs is None or blobs.id != "sequence" or not blobs.value:
+    item = layout.items.get(_at(proposal), (None,))[0]
+    blobs = _value(item, "preimage")
+    if blobs is None or not blobs.value:
         return None
-    return _beside(layout, blobs, blobs.value[-1], scalar(proposal.text))
+    return layout.behind(blobs, blobs.value[-1], scalar(proposal.text))
 
 
 def _pin(layout: _Layout, proposal: Proposal) -> _Cut | None:
@@ -377,13 +307,8 @@ def _pin(layout: _Layout, proposal: Proposal) -> _Cut | None:
         return None
     stated = proposal.key
     if not stated.startswith("{"):
-        stated = f"{{commit: {scalar(stated)}, version: {_version(layout.new)}}}"
-    entry = f"{proposal.text}: {stated}"
-    if pins.flow_style:
-        end = layout.offset(pins.end_mark) - 1
-        return end, end, f", {entry}"
-    at = layout.line_after(pins)
-    return at, at, f"{' ' * pins.start_mark.column}{entry}\n"
+        stated = f"{{commit: {scalar(stated)}, version: {layout.since.partition(' ')[2]}}}"
+    return layout.behind(pins, _children(pins)[-1], f"{proposal.text}: {stated}")
 
 
 _CHANGES = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from builder.errors import Mark, Problem
 from builder.graph.names import module_of
@@ -13,12 +12,14 @@ from builder.lift import culprit
 from builder.lift.history import Commit, History
 from builder.lift.insert import Proposal
 from builder.lift.statements import Statement, file_of, statements
-from builder.manifest.model import Manifest
+from builder.lift.trial import Sides, matched
 from builder.manifest.statements import AnchoredEdit, Edit, Rule, TomlEdit
 from builder.overlay import structural
-from builder.overlay.locate import Definition, Target, resolve
-from builder.source.parse import Module, parse
-from builder.tree import Snapshot
+from builder.overlay.locate import Definition, Scope, Target, resolve
+from builder.overlay.locate import statements as statements_in
+from builder.pipeline.prune import partial_paths
+from builder.pipeline.ranges import elsewhere
+from builder.source.parse import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +37,32 @@ class Lost:
     proposals: tuple[Proposal, ...] = ()
 
 
-@dataclass(frozen=True)
-class Sides:
-    """Both upstreams, what the manifest matches in each, and the history between them.
-
-    `elsewhere`: the statements about what the new upstream, which is a part of the repository, does not hold.
-    """
-
-    manifest: Manifest
-    old: Snapshot
-    new: Snapshot
-    old_paths: Mapping[Rule, tuple[str, ...]]
-    new_paths: Mapping[Rule, tuple[str, ...]]
-    old_edits: frozenset[Mark]
-    new_edits: frozenset[Mark]
-    history: History
-    definitions: Mapping[str, tuple[str, ...]]  # last two names of a definition -> its qualified names
-    elsewhere: frozenset[Mark] = frozenset()
+#: What a single statement can be wrong about; other problems are about the output.
+_CODES = ("R001", "R004", "R005", "R006", "R007", "R009")
 
 
-def lost(sides: Sides, problems: Sequence[Problem]) -> tuple[Lost, ...]:
+def lost(sides: Sides) -> tuple[Lost, ...]:
     """Every statement that no longer matches, with its problem if any, in the manifest's order."""
-    by_mark = {p.mark: p for p in problems if p.mark is not None and p.code in _CODES}
+    manifest, done = sides.manifest, sides.done
+    by_mark = {p.mark: p for p in done.problems if p.mark is not None and p.code in _CODES}
+    within = partial_paths(sides.new, manifest.upstream.project.folder, sides.about_new.kind)
+    # what the new upstream, which may be a part of the repository, does not hold
+    outside = elsewhere(manifest, sides.about_new, within)
+    edited = {record.mark for record in done.cut.records} if done.cut else set()
+    before, after = matched(sides.before.selection), matched(done.selection)
     items = []
     for statement in _once(sides):
-        problem = by_mark.get(statement.mark)
-        if problem is None and (statement.mark in sides.elsewhere or not _vanished(statement, sides)):
-            continue
-        items.append(_of(statement, problem, sides))
+        stated, mark = statement.stated, statement.mark
+        paths: Sequence[str] = ()
+        is_gone = False
+        if isinstance(stated, Rule):
+            paths = before.get(stated, ())
+            is_gone = bool(paths) and not after.get(stated)
+        elif isinstance(stated, (Edit, TomlEdit, AnchoredEdit)):
+            is_gone = mark in sides.edited and mark not in edited
+        problem = by_mark.get(mark)
+        if problem is not None or (is_gone and mark not in outside):
+            items.append(_lost(statement, problem, paths, sides))
     return tuple(sorted(items, key=lambda item: item.statement.mark))
 
 
@@ -78,51 +77,43 @@ def _once(sides: Sides) -> Iterator[Statement]:
         yield next(iter(there), same[0])
 
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+def _lost(statement: Statement, problem: Problem | None, paths: Sequence[str], sides: Sides) -> Lost:
+    """The statement with the commit to blame, the new places of its object, and the proposals.
 
-#: What a single statement can be wrong about; other problems are about the output.
-_CODES = ("R001", "R004", "R005", "R006", "R007", "R009")
-
-
-def _vanished(statement: Statement, sides: Sides) -> bool:
-    stated = statement.stated
-    if isinstance(stated, Rule):
-        return bool(sides.old_paths.get(stated)) and not sides.new_paths.get(stated)
-    if isinstance(stated, (Edit, TomlEdit, AnchoredEdit)):
-        return statement.mark in sides.old_edits and statement.mark not in sides.new_edits
-    return False
-
-
-def _of(statement: Statement, problem: Problem | None, sides: Sides) -> Lost:
-    stated = statement.stated
-    if isinstance(stated, Rule):
-        return _rule(statement, stated, problem, sides)
-    path = file_of(stated, sides.manifest.packages, sides.old)
-    if path is None or path not in sides.old:
-        return Lost(statement, problem, None, (), _tolerated(statement, problem, None, sides))
-    matches = culprit.matcher(stated, path, sides.manifest.packages, sides.manifest.overlays)
-    if matches is None:
-        _, deletion = sides.history.fate(path)
-        return Lost(statement, problem, deletion, (), _tolerated(statement, problem, deletion, sides))
-    commit, now = culprit.lost(path, matches, sides.history)
+    `paths`: those that a rule matched.
+    """
+    stated, history = statement.stated, sides.history
+    commit: Commit | None = None
     moved: tuple[str, ...] = ()
-    if isinstance(stated, Edit):
-        moved = tuple(_elsewhere(stated, path, now, commit, sides))
-    copies = tuple(
-        Proposal("moved", statement.batch, _moved_by(commit), statement.mark, text=scope)
-        for scope in (moved if len(moved) == 1 else ())
-    )
-    return Lost(statement, problem, commit, moved, (*_tolerated(statement, problem, commit, sides), *copies))
+    proposals: list[Proposal] = []
+    if isinstance(stated, Rule):
+        commit = culprit.emptied(paths, history)
+        # a renamed path keeps its verdict; `arrivals` finds out whether a rule already decides the new name
+        now = {renames[-1][1] for path in paths if (renames := history.fate(path)[0])}
+        moved = _folded(sorted(path for path in now if path in sides.new), sides.new)
+    elif (path := file_of(stated, sides.manifest.packages, sides.old)) in sides.old and path:
+        matches = culprit.matcher(stated, path, sides.manifest.packages, sides.manifest.overlays)
+        if matches is None:
+            commit = history.fate(path)[1]
+        else:
+            commit, left = culprit.lost(path, matches, history)
+            if isinstance(stated, Edit):
+                moved = tuple(_elsewhere(stated, path, left, commit, sides))
+    if _is_over(statement, problem, commit, history):
+        proposals.append(Proposal("until", statement.batch, statement.mark))
+    if isinstance(stated, Edit) and len(moved) == 1:
+        proposals.append(Proposal("moved", statement.batch, statement.mark, text=moved[0]))
+    return Lost(statement, problem, commit, moved, tuple(proposals))
 
 
-def _rule(statement: Statement, rule: Rule, problem: Problem | None, sides: Sides) -> Lost:
-    before = sides.old_paths.get(rule, ())
-    commit = culprit.emptied(before, sides.history)
-    now = {sides.history.fate(path)[0][-1][1] for path in before if sides.history.fate(path)[0]}
-    moved = tuple(sorted(path for path in now if path in sides.new))
-    proposals = list(_tolerated(statement, problem, commit, sides))
-    # a renamed path keeps its verdict; `arrivals` finds out whether a rule already decides the new name
-    return Lost(statement, problem, commit, _folded(moved, sides.new), tuple(proposals))
+def _is_over(statement: Statement, problem: Problem | None, commit: Commit | None, history: History) -> bool:
+    """Whether the version range of a statement has to end: because of the commit, or between releases, whose
+    history nobody has, because the newer one lacks what it names."""
+    if problem is None or statement.optional or (commit is None and history.known):
+        return False
+    if problem.code == "R006" and problem.upstream is not None:
+        return False  # upstream still has the file: `overlays` proposes what to do with it
+    return problem.code != "R004" or problem.nothing  # else it matches, but not as many places as it states
 
 
 def _folded(paths: Sequence[str], tree: Iterable[str]) -> tuple[str, ...]:
@@ -137,25 +128,6 @@ def _folded(paths: Sequence[str], tree: Iterable[str]) -> tuple[str, ...]:
     return tuple(result)
 
 
-def _tolerated(
-    statement: Statement, problem: Problem | None, commit: Commit | None, sides: Sides
-) -> tuple[Proposal, ...]:
-    """The proposal that ends the statement's version range, because of the commit; between releases, whose
-    history nobody has, because the newer one lacks what it names."""
-    if problem is None or statement.optional or (commit is None and sides.history.known):
-        return ()
-    if problem.code == "R006" and problem.upstream is not None:
-        return ()  # upstream still has the file: `overlays` proposes what to do with it
-    if problem.code == "R004" and not problem.nothing:
-        return ()  # it matches, but not as many places as it states
-    why = f"gone since {commit}" if commit else "gone in the new release"
-    return (Proposal("until", statement.batch, why, statement.mark),)
-
-
-def _moved_by(commit: Commit | None) -> str:
-    return f"moved here by {commit}" if commit else "moved here after the pin"
-
-
 def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, sides: Sides) -> Iterator[str]:
     """Scopes of the new upstream in which the edit matches, when its own scope no longer does."""
     packages = sides.manifest.packages
@@ -164,64 +136,57 @@ def _elsewhere(edit: Edit, path: str, now: str | None, commit: Commit | None, si
         return
     if not edit.match:  # a definition, stubbed, dropped or set
         dotted = edit.target.partition(":")[0]
-        same = sides.definitions.get(".".join(dotted.split(".")[-2:]), ())
-        same = same or _written_by(commit, sides.definitions.get(target.path[-1], ()), packages)
+        same = _defined(".".join(dotted.split(".")[-2:]), sides)
+        same = same or _written_by(commit, _defined(target.path[-1], sides), packages)
         own = {dotted, *(e.target for b in sides.manifest.batches for e in b.edits if e.kind == edit.kind)}
         yield from (name + edit.target[len(dotted) :] for name in same if name not in own)
         return
     if edit.kind == "add-import":
         return
     changed = {c.path for c in commit.changes if c.status != "D"} if commit else set()
-    candidates = [p for p in dict.fromkeys((now, path, *sorted(changed))) if p in sides.new]
-    existing = {
-        (e.kind, e.match, e.target) for b in sides.manifest.batches for e in b.edits if e.match is not None
-    }
-    for candidate in candidates:
-        module = module_of(candidate, packages) if candidate else None
+    existing = {(e.kind, e.match, e.target) for b in sides.manifest.batches for e in b.edits if e.match}
+    for candidate in dict.fromkeys((now, path, *sorted(changed))):
+        module = module_of(candidate, packages) if candidate and candidate in sides.new else None
         if candidate and module:
             scope = _scope(edit, candidate, module, sides.new[candidate])
             if scope and scope != edit.target and (edit.kind, edit.match, scope) not in existing:
                 yield scope
 
 
-def _written_by(commit: Commit | None, names: Sequence[str], packages: Mapping[str, str]) -> tuple[str, ...]:
+def _defined(last: str, sides: Sides) -> list[str]:
+    """The qualified names of the new upstream's definitions that end with these names."""
+    summaries = sides.done.cut.before.summaries.values() if sides.done.cut else ()
+    names = (f".{s.module}.{name}" for s in summaries if s.module for name in s.definitions)
+    return sorted({name[1:] for name in names if name.endswith(f".{last}")})
+
+
+def _written_by(commit: Commit | None, names: Sequence[str], packages: Mapping[str, str]) -> list[str]:
     """Those of some qualified names that stand in a file that a commit made, whatever their class is now."""
     new_paths = {c.path for c in commit.changes if c.status in ("A", "R")} if commit else set()
     modules = {module for path in new_paths if (module := module_of(path, packages))}
-    return tuple(name for name in names if any(name.startswith(f"{module}.") for module in modules))
+    return [name for name in names if any(name.startswith(f"{module}.") for module in modules)]
 
 
 def _scope(edit: Edit, path: str, module: str, data: bytes) -> str | None:
     """The innermost definition of a file that holds all places of an edit, if they are as many as stated."""
-    parsed = _parsed(path, data)
-    if parsed is None:
+    try:
+        parsed = parse(data, path)
+    except SyntaxError:
         return None
     plan = structural.plan(parsed, [(replace(edit, target=module), Target(path, module, ()))])
     if not plan.records or plan.problems:
         return None
     lines = [record.line for record in plan.records]
-    names: list[str] = []
-    node: ast.AST = parsed.tree
-    while inner := _around(node, lines):
+    names = [module]
+    node: Scope = parsed.tree
+    while inner := next((each for each in statements_in(node) if _holds(each, lines)), None):
+        assert isinstance(inner, Definition)
         names.append(inner.name)
         node = inner
-    return ".".join([module, *names])
+    return ".".join(names)
 
 
-def _around(node: ast.AST, lines: Sequence[int]) -> Definition | None:
-    """The definition directly in a node, or in a statement of it, that all the lines lie in."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, DEFINITIONS):
-            if child.lineno <= min(lines) and max(lines) <= (child.end_lineno or 0):
-                return child
-        elif isinstance(child, ast.stmt) and (inner := _around(child, lines)):
-            return inner
-    return None
-
-
-@lru_cache(maxsize=32)
-def _parsed(path: str, data: bytes) -> Module | None:
-    try:
-        return parse(data, path)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+def _holds(statement: ast.stmt, lines: Sequence[int]) -> bool:
+    """Whether a statement is a definition that all the lines lie in."""
+    last = statement.end_lineno or 0
+    return isinstance(statement, Definition) and statement.lineno <= min(lines) and max(lines) <= last

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from builder.lift.importers import is_test
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Batch, Fact, Rule
+from builder.manifest.statements import Batch, Rule
 
 _WORD = re.compile(r"[a-z0-9]+")
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _STRING = re.compile(r"""["']([a-z0-9_]+)["']""")
 _ORDINARY = frozenset(("type", "platform", "device", "true", "false", "none", "auto", "cpu"))
 #: Rules of one batch that must match paths with a word before the word counts as evidence.
@@ -40,20 +41,16 @@ class Markers:
     def of(self, path: str) -> Marker | None:
         """The strongest marker of a path: a word that a fact names, else the one that most paths have."""
         markers = [self.paths[word] for word in words(path) if word in self.paths]
-        return max(markers, key=lambda m: (m.stated, m.paths, len(m.word)), default=None)
+        return max(markers, key=lambda m: (m.stated, m.paths, len(m.word), m.word), default=None)
 
     def in_text(self, data: bytes) -> tuple[str, int] | None:
         """(the word of a fact that most lines of code hold, how many do); None when none does."""
         counts: Counter[str] = Counter()
         for line in data.decode("utf-8", "replace").splitlines():
             code = line.partition("#")[0].lower()
-            hits = {w for w in _text_words(code) if w in self.facts and w not in self.values}
-            hits |= {w for w in _STRING.findall(code) if w in self.values}
-            counts.update(hits)
-        if not counts:
-            return None
-        word, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
-        return word, count
+            names = {*_NAME.findall(code), *_WORD.findall(code)} - self.values
+            counts.update(self.facts.keys() & (names | self.values.intersection(_STRING.findall(code))))
+        return min(counts.items(), key=lambda item: (-item[1], item[0]), default=None)
 
 
 def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) -> Markers:
@@ -68,19 +65,23 @@ def learn(manifest: Manifest, removed: Mapping[str, Rule], kept: Iterable[str]) 
         for word in () if is_test(path) else words(path):
             if word not in ordinary:
                 counts.setdefault(word, Counter())[rule] += 1
-    facts = dict(_stated(manifest))
-    word_batches = {b.id: b.id for b in manifest.batches if _WORD.fullmatch(b.id)} | facts
-    markers: dict[str, Marker] = {}
+    facts: dict[str, str] = {}
+    values: set[str] = set()
+    names: set[str] = set()
+    for batch in reversed(manifest.batches):  # the first batch that names a word has it
+        own_values, own_names = set(_values_of(batch)), set(_names_of(batch))
+        facts |= dict.fromkeys(own_values | own_names, batch.id)
+        values |= own_values
+        names |= own_names
+    stated = {b.id: b.id for b in manifest.batches if _WORD.fullmatch(b.id)} | facts
+    markers = {word: Marker(word, batch, 0, True) for word, batch in stated.items() if word not in ordinary}
     for word, rules in counts.items():
         total, batches = sum(rules.values()), {rule.batch for rule in rules}
-        if word in word_batches:
-            markers[word] = Marker(word, word_batches[word], total, True)
+        if word in stated:
+            markers[word] = Marker(word, stated[word], total, True)
         elif len(rules) >= _MIN_RULES and len(batches) == 1 and not word.isdigit() and len(word) > 1:
             markers[word] = Marker(word, min(batches), total, False)
-    for word, batch in word_batches.items():
-        if word not in ordinary and word not in markers:
-            markers[word] = Marker(word, batch, 0, True)
-    return Markers(markers, facts, frozenset(_values(manifest)) - frozenset(_names(manifest)))
+    return Markers(markers, facts, frozenset(values - names))
 
 
 def words(path: str) -> set[str]:
@@ -94,42 +95,21 @@ def words(path: str) -> set[str]:
     return result
 
 
-def _text_words(line: str) -> set[str]:
-    names = set(re.findall(r"[a-z_][a-z0-9_]*", line))
-    return names | set(_WORD.findall(line))
-
-
-def _stated(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """(word, batch) of the facts: absent values that are words, `is_X` that is false, absent modules."""
-    for batch in reversed(manifest.batches):  # the first batch that names a word has it
-        for word in (*_values_of(batch), *_names_of(batch)):
-            yield word, batch.id
-
-
-def _values(manifest: Manifest) -> Iterator[str]:
-    return (word for batch in manifest.batches for word in _values_of(batch))
-
-
-def _names(manifest: Manifest) -> Iterator[str]:
-    return (word for batch in manifest.batches for word in _names_of(batch))
-
-
 def _values_of(batch: Batch) -> Iterator[str]:
+    """The words that are absent values of all options."""
     return _plain(v for o in batch.options if "*" in o.names for v in o.values if isinstance(v, str))
 
 
 def _names_of(batch: Batch) -> Iterator[str]:
-    yield from _plain(_platform(f) for f in batch.facts if f.kind == "predicate" and f.value is False)
-    modules = (a.name.partition(".")[0] for a in batch.absent if a.kind == "module" and "." not in a.name)
-    yield from _plain(modules)
+    """The platforms whose `is_X` is false, and the absent modules."""
+    predicates = (
+        f.name.rpartition(".")[2] for f in batch.facts if f.kind == "predicate" and f.value is False
+    )
+    platforms = (name[3:] for name in predicates if name.startswith("is_") and name.count("_") == 1)
+    return _plain((*platforms, *(a.name for a in batch.absent if a.kind == "module" and "." not in a.name)))
 
 
 def _plain(names: Iterable[str]) -> Iterator[str]:
     for word in map(str.lower, names):
         if re.fullmatch(r"[a-z][a-z0-9_]{2,}", word) and word not in _ORDINARY:
             yield word
-
-
-def _platform(fact: Fact) -> str:
-    name = fact.name.rpartition(".")[2]
-    return name.removeprefix("is_") if name.startswith("is_") and name.count("_") == 1 else ""

@@ -5,21 +5,22 @@ from __future__ import annotations
 import ast
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.adapter import PROGRAM
 from builder.emit.diff import upstream_diff
 from builder.errors import fail
-from builder.lift.history import Commit, History
+from builder.lift.history import Commit
 from builder.lift.insert import Proposal
+from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Edit, WholeFile
 from builder.overlay.files import differs
 from builder.overlay.locate import find, resolve
+from builder.pipeline.ranges import in_force
 from builder.source.parse import parse
-from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
+from builder.tree import Snapshot, Tree
 from builder.upstream import git
 
 
@@ -34,68 +35,51 @@ class Changed:
     what: str
     path: str
     overlay: str
-    batch: str
     commits: tuple[Commit, ...]
     diff: str
     conflicts: int | None
-    merged: bytes | None
-    shown: str
+    merged: bytes | None = None
+    shown: str = ""  # the merge with its conflicts
     proposals: tuple[Proposal, ...] = ()
 
 
-def changed(old: Snapshot, new: Snapshot, manifest: Manifest, history: History) -> list[Changed]:
+def changed(sides: Sides) -> list[Changed]:
     """Every whole file and body of ours whose original differs at the new upstream."""
-    changes: list[Changed] = []
-    for batch in manifest.batches:
-        for file in batch.files:
-            changes += _file(file, old, new, manifest, history)
-        for edit in batch.edits:
-            if edit.kind == "body":
-                changes += _body(edit, old, new, manifest, history)
-    return changes
+    changes: list[Changed | None] = []
+    for batch in in_force(sides.manifest, sides.about_old, sides.about_new).batches:
+        changes += (_file(file, sides) for file in batch.files)
+        changes += (_body(edit, sides) for edit in batch.edits if edit.kind == "body")
+    return [change for change in changes if change is not None]
 
 
-def _file(
-    file: WholeFile, old: Snapshot, new: Snapshot, manifest: Manifest, history: History
-) -> Iterator[Changed]:
+def _file(file: WholeFile, sides: Sides) -> Changed | None:
+    old, new = sides.old, sides.new
     if file.path not in old or file.path not in new or differs(file, new[file.path]) is None:
-        return
-    base, theirs, ours = old[file.path], new[file.path], manifest.overlays[file.overlay]
+        return None
+    base, theirs, ours = old[file.path], new[file.path], sides.manifest.overlays[file.overlay]
     merged, conflicts = merge(ours, base, theirs)
-    admitted = Proposal("preimage", file.batch, "", file.mark, text=new.tree[file.path].blob)
-    same = conflicts == 0 and merged == ours
-    yield Changed(
+    change = Changed(
         f"{file.overlay} replaces {file.path}",
         file.path,
         file.overlay,
-        file.batch,
-        history.touching([file.path]),
+        sides.history.touching([file.path]),
         _diff(file.path, base, theirs),
         conflicts,
-        merged if conflicts == 0 and not same else None,
-        merged.decode("utf-8", "replace") if conflicts else "",
-        (admitted,) if conflicts == 0 and file.preimage else (),
     )
+    if conflicts:
+        return replace(change, shown=merged.decode("utf-8", "replace"))
+    admitted = Proposal("preimage", file.batch, file.mark, text=new.tree[file.path].blob)
+    proposals = (admitted,) if file.preimage else ()
+    return replace(change, merged=merged if merged != ours else None, proposals=proposals)
 
 
-def _body(
-    edit: Edit, old: Snapshot, new: Snapshot, manifest: Manifest, history: History
-) -> Iterator[Changed]:
-    before, path = _function(edit, old, manifest)
-    after, now = _function(edit, new, manifest)
+def _body(edit: Edit, sides: Sides) -> Changed | None:
+    before, path = _function(edit, sides.old, sides.manifest)
+    after, now = _function(edit, sides.new, sides.manifest)
     if before is None or after is None or before == after or edit.by is None:
-        return
-    yield Changed(
-        f"{edit.by} is the body of {edit.target}",
-        now,
-        edit.by,
-        edit.batch,
-        history.touching([path, now]),
-        _diff(now, before, after),
-        None,
-        None,
-        "",
-    )
+        return None
+    what, commits = f"{edit.by} is the body of {edit.target}", sides.history.touching([path, now])
+    return Changed(what, now, edit.by, commits, _diff(now, before, after), None)
 
 
 def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes | None, str]:
@@ -105,7 +89,7 @@ def _function(edit: Edit, snapshot: Snapshot, manifest: Manifest) -> tuple[bytes
         return None, ""
     try:
         module = parse(snapshot[target.file], target.file)
-    except (SyntaxError, ValueError, RecursionError):
+    except SyntaxError:
         return None, target.file
     definitions, _ = find(module.tree, target.path)
     if not definitions or not isinstance(definitions[0].statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -132,8 +116,6 @@ def merge(ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, int]:
 
 
 def _diff(path: str, before: bytes, after: bytes) -> str:
-    def one(data: bytes) -> Snapshot:
-        blob = blob_id(data)
-        return Snapshot(Tree({path: Entry(FILE, blob)}), {blob: data})
-
-    return upstream_diff(one(before), one(after)).decode("utf-8", "replace")
+    nothing = Snapshot(Tree({}), {})
+    diff = upstream_diff(nothing.replace({path: before}), nothing.replace({path: after}))
+    return diff.decode("utf-8", "replace")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.errors import Mark
 from builder.manifest.model import Manifest
+from builder.manifest.stated import name_of
 from builder.manifest.statements import (
     Absent,
     AnchoredEdit,
@@ -37,53 +39,51 @@ class Statement:
 def statements(manifest: Manifest) -> Iterator[Statement]:
     """All statements, in the order of the manifest's parts."""
     for batch in manifest.batches:
-        parts: tuple[tuple[Stated, ...], ...] = (
-            batch.rules, batch.facts, batch.options, batch.absent, batch.edits,
-            batch.files, batch.patches, batch.toml, batch.anchored,
+        parts: tuple[Stated, ...] = (
+            *batch.rules, *batch.facts, *batch.options, *batch.absent, *batch.edits,
+            *batch.files, *batch.patches, *batch.toml, *batch.anchored,
         )  # fmt: skip
-        for stated in (item for part in parts for item in part):
-            yield Statement(stated, batch.id, stated.mark, words(stated), stated.optional)
+        yield from (Statement(one, batch.id, one.mark, words(one), one.optional) for one in parts)
 
 
 def words(stated: Stated) -> str:
     """What a statement does, in the manifest's own words, on one line."""
+    name = name_of(stated)
     if isinstance(stated, Rule):
-        return f"{stated.verdict}: {stated.pattern}"
+        return f"{stated.verdict}: {name}"
     if isinstance(stated, Edit):
         what = f" `{_line(stated.match)}` in" if stated.match else ""
-        return f"{stated.kind}{what} {stated.target}"
+        return f"{stated.kind}{what} {name}"
     if isinstance(stated, WholeFile):
-        return f"file {stated.path} from {stated.overlay}"
+        return f"file {name} from {stated.overlay}"
     if isinstance(stated, Patch):
-        return f"patch {stated.overlay}"
+        return f"patch {name}"
     if isinstance(stated, TomlEdit):
         value = f" {stated.value}" if isinstance(stated.value, str) else ""
-        return f"{stated.op} {stated.key}{value} in {stated.file}"
+        return f"{stated.op} {stated.key}{value} in {name}"
     if isinstance(stated, AnchoredEdit):
-        return f"{stated.kind} `{_line(stated.anchor)}` in {stated.file}"
+        return f"{stated.kind} `{_line(stated.anchor)}` in {name}"
     if isinstance(stated, Fact):
-        return f"{stated.kind.replace('-', ' ')} {stated.name}"
+        return f"{stated.kind.replace('-', ' ')} {name}"
     if isinstance(stated, Option):
         return f"absent values of {', '.join(stated.names)}"
-    return f"absent {stated.kind} {stated.name}"
+    return f"absent {stated.kind} {name}"
 
 
 def file_of(stated: Stated, packages: Mapping[str, str], files: Mapping[str, object]) -> str | None:
     """The upstream file that a statement applies to; None if it applies to many."""
-    if isinstance(stated, Edit):
-        target = resolve(stated.target, packages, files)
-        return target.file if target else None
-    if isinstance(stated, WholeFile):
-        return stated.path
-    if isinstance(stated, (TomlEdit, AnchoredEdit)):
-        return stated.file
-    if isinstance(stated, Fact) and stated.kind in ("predicate", "default"):
-        target = resolve(stated.name, packages, files)
-        return target.file if target else None
-    if isinstance(stated, Absent):
-        target = resolve(stated.name, packages, files)
+    if isinstance(stated, (WholeFile, TomlEdit, AnchoredEdit)):
+        return name_of(stated)
+    in_one_file = isinstance(stated, Fact) and stated.kind in ("predicate", "default")
+    if in_one_file or isinstance(stated, (Edit, Absent)):
+        target = resolve(name_of(stated), packages, files)
         return target.file if target else None
     return None
+
+
+def most_common(batches: Iterable[str]) -> str:
+    """The batch that occurs most, the first by name of equals."""
+    return min(Counter(batches).items(), key=lambda item: (-item[1], item[0]))[0]
 
 
 def _line(text: str) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from builder.analysis.projects import Requirement, projects
+from builder.analysis.surface_diff import Surfaces
+from builder.lift.trial import Sides
 from builder.manifest.model import Manifest
-from builder.surface.model import Key, Surface
+from builder.surface.model import Expression, Key, Surface, Value
 from builder.tree import Snapshot
 
 
@@ -37,15 +39,16 @@ class Dependency:
     extra: str = ""
 
 
-def differences(old: Surface, new: Surface, output: Surface, kept: Collection[str]) -> list[Difference]:
+def differences(old: Surface, surfaces: Surfaces, kept: Collection[str]) -> list[Difference]:
     """What upstream added, removed and changed, as far as the output has it or would have had it.
 
     `kept`: the paths of the old upstream that stayed. An item in another module is reported as moved.
     """
+    new, output = surfaces.before, surfaces.after
     differences: list[Difference] = []
     stood = {key: item for key, item in old.items() if any(p.path in kept for p in item.places)}
     went = {key for key in stood if key not in new}
-    moved = {(key.kind, key.name): key for key in went}
+    moved = {(key.kind, key.name): key for key in sorted(went)}
     for key, item in output.items():
         if key not in new:
             continue  # ours
@@ -63,61 +66,50 @@ def differences(old: Surface, new: Surface, output: Surface, kept: Collection[st
     return sorted(differences, key=lambda d: (d.key, d.change))
 
 
-def _details(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
+def _details(before: Mapping[str, Value], after: Mapping[str, Value]) -> Iterator[str]:
     for name in sorted({*before, *after} - {"help"}):
         was, now = before.get(name), after.get(name)
         if was == now:
             continue
-        if (
-            isinstance(was, tuple)
-            and isinstance(now, tuple)
-            and not hasattr(was, "text")
-            and name == "choices"
-        ):
-            removals = [f"-{_value(v)}" for v in was if v not in now]
-            yield f"{name} {' '.join([*removals, *(f'+{_value(v)}' for v in now if v not in was)])}"
+        lists = name == "choices" and not isinstance(was, Expression)
+        if lists and isinstance(was, tuple) and isinstance(now, tuple):
+            changes = [f"-{_text(v)}" for v in was if v not in now]
+            changes += [f"+{_text(v)}" for v in now if v not in was]
+            yield f"{name} {' '.join(changes)}"
         else:
-            yield f"{name} {_value(was)} -> {_value(now)}"
+            yield f"{name} {_text(was)} -> {_text(now)}"
 
 
-def dependencies(old: Snapshot, new: Snapshot, output: Snapshot, manifest: Manifest) -> list[Dependency]:
-    """Requirements that were added, removed or changed; open are those that are new in the output."""
-    before, after, ours = (_requirements(s, manifest) for s in (old, new, output))
-    extras = _extras(new, manifest)
-    dependencies: list[Dependency] = []
-    for key in sorted({*before, *after}):
-        was, now = before.get(key), after.get(key)
-        if was == now:
-            continue
-        change = "came" if was is None else "went" if now is None else "changed"
-        project, name = key
-        is_open = was is None and key in ours
-        extra = extras.get(key, "")
-        dependencies.append(Dependency(change, project, name, was or "", now or "", is_open, extra))
-    return dependencies
-
-
-def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], str]:
-    requirements: dict[tuple[str, str], list[str]] = {}
-    for project in projects(snapshot, manifest.packages):
-        for row in project.requirements:
-            requirements.setdefault((project.path, row.name), []).append(_text(row))
-    return {key: ", ".join(sorted(set(texts))) for key, texts in requirements.items()}
-
-
-def _extras(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], str]:
-    """The extra of each requirement that one extra and nothing else asks for."""
-    found: dict[tuple[str, str], set[str]] = {}
-    for project in projects(snapshot, manifest.packages):
-        for row in project.requirements:
-            found.setdefault((project.path, row.name), set()).add(row.extra or "")
-    return {key: extras.copy().pop() for key, extras in found.items() if len(extras) == 1}
-
-
-def _text(row: Requirement) -> str:
-    return f"{row.text} (extra {row.extra})" if row.extra else row.text
-
-
-def _value(value: object) -> str:
-    text = str(getattr(value, "text", value))
+def _text(value: Value) -> str:
+    text = value.text if isinstance(value, Expression) else str(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def dependencies(sides: Sides) -> list[Dependency]:
+    """Requirements that were added, removed or changed; open are those that are new in the output."""
+    before, after, ours = (
+        _requirements(side, sides.manifest) for side in (sides.old, sides.new, sides.output)
+    )
+    rows: list[Dependency] = []
+    for key in sorted({*before, *after}):
+        was, now = (
+            ", ".join(
+                sorted({f"{r.text} (extra {r.extra})" if r.extra else r.text for r in side.get(key, ())})
+            )
+            for side in (before, after)
+        )
+        if was != now:
+            change = "came" if not was else "went" if not now else "changed"
+            extras = {row.extra for row in after.get(key, ())}
+            extra = extras.pop() if len(extras) == 1 else ""
+            rows.append(Dependency(change, *key, was, now, not was and key in ours, extra))
+    return rows
+
+
+def _requirements(snapshot: Snapshot, manifest: Manifest) -> Mapping[tuple[str, str], list[Requirement]]:
+    """The requirements of each project with the same name."""
+    rows: dict[tuple[str, str], list[Requirement]] = {}
+    for project in projects(snapshot, manifest.packages):
+        for row in project.requirements:
+            rows.setdefault((project.path, row.name), []).append(row)
+    return rows

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
+import resource
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from builder import __version__
-from builder.errors import BuildError, Problem, fail
+from builder.errors import Mark, Problem, fail
 from builder.lift.history import Commit
 from builder.lift.statements import statements
+from builder.lift.trial import trial
 from builder.manifest.model import Manifest
 from builder.parallel import submit
+from builder.pipeline.ranges import UNKNOWN, About, about
 from builder.pipeline.request_key import own_digest
-
-if TYPE_CHECKING:
-    from builder.pipeline.ranges import About
-    from builder.pipeline.run import Recalled
-    from builder.tree import Snapshot
-    from builder.upstream.model import Sources
+from builder.pipeline.run import Recalled
+from builder.tree import GITLINK, Snapshot
+from builder.upstream import git
+from builder.upstream.commits import read as read_commit
+from builder.upstream.model import Sources, snapshot
+from builder.upstream.resolve import resolve
 
 BACKENDS = ("loky", "dask", "ray")
 #: Both ends of a range begin with it where they are releases of the package index.
@@ -93,6 +95,12 @@ class Summary:
     def survived(self) -> int:
         return sum(t.passes for t in self.tried)
 
+    @property
+    def cpu_s(self) -> tuple[float, float] | None:
+        """The median of the processor times, and their sum."""
+        times = sorted(t.cpu_s for t in self.tried)
+        return (times[len(times) // 2], sum(times)) if times else None
+
 
 def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:
     """A digest of all that decides a result: manifest, batches that are off, builder, tools."""
@@ -101,46 +109,45 @@ def key(manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) ->
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def attempt(job: Job, commit: Commit, recall: Recalled | None = None) -> Tried:
-    """Try the manifest on one commit; nothing is written. `recall`: what the commits before it told.
+def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
+    """Try neighbouring commits in a process of their own, so that what they leave in memory ends with it.
 
-    Raises BuildError when the commit cannot be read.
+    Nothing is written. Raises BuildError when a commit cannot be read.
     """
-    import gc
+    recall = Recalled()
+    return submit(lambda: [_attempt(job, commit, recall) for commit in commits]).result()
 
-    from builder.lift.trial import trial
 
+def _attempt(job: Job, commit: Commit, recall: Recalled) -> Tried:
     started, spent = time.monotonic(), _cpu()
     gc.disable()
     try:
         when, files, known = _read(job, commit)
-        done = trial(files, job.manifest, recall, known)
+        problems = trial(files, job.manifest, recall, known).problems
     finally:
         gc.enable()
-    problems = tuple(_wrong(p, job.manifest) for p in done.problems)
-    del done, files
+    del files
     gc.collect()
     return Tried(
-        job.key, commit.id, commit.subject, commit.number, when, problems,
+        job.key, commit.id, commit.subject, commit.number, when, _wrong(problems, job.manifest),
         round(_cpu() - spent, 2), round(time.monotonic() - started, 2),
     )  # fmt: skip
 
 
 def _read(job: Job, commit: Commit) -> tuple[int, Snapshot, About]:
     """When it was committed, its files, and what is known of it."""
-    from builder.pipeline.ranges import UNKNOWN, about
-    from builder.tree import GITLINK, Snapshot
-    from builder.upstream import commits, git
-    from builder.upstream.model import snapshot
-    from builder.upstream.resolve import resolve
-
     if job.releases is not None:
-        release = resolve(f"pypi:{commit.id}", job.releases)
+        release = resolve(f"{INDEX}{commit.id}", job.releases)
         return release.time, snapshot(release), about(release, job.manifest)
     assert job.git_dir is not None
-    read = commits.read(job.git_dir, commit.id, job.manifest.upstream.project)
+    read = read_commit(job.git_dir, commit.id, job.manifest.upstream.project)
     blobs = git.read_blobs(job.git_dir, [e.blob for e in read.tree.values() if e.mode != GITLINK])
     return read.time, Snapshot(read.tree, blobs), UNKNOWN
+
+
+def _cpu() -> float:
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def releases_between(versions: Iterable[str], start: str, end: str) -> list[Commit]:
@@ -160,38 +167,19 @@ def releases_between(versions: Iterable[str], start: str, end: str) -> list[Comm
     return [Commit(str(version), f"release {version}") for version in wanted]
 
 
-def apart(job: Job, commits: Sequence[Commit]) -> list[Tried]:
-    """Neighbouring commits in a process of their own, so that what they leave in memory ends with it."""
-    return submit(partial(_together, job, commits)).result()
-
-
-def _together(job: Job, commits: Sequence[Commit]) -> list[Tried]:
-    from builder.pipeline.run import Recalled
-
-    recall = Recalled()
-    return [attempt(job, commit, recall) for commit in commits]
-
-
-def _cpu() -> float:
-    import resource
-
-    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
-
-
-def _wrong(problem: Problem, manifest: Manifest) -> Wrong:
-    words = {s.mark: f"{s.batch}: {s.words}" for s in statements(manifest)}
-    rule = words.get(problem.mark) if problem.mark else None
-    if rule is None and problem.code == "G007" and problem.mark:
-        rule = next(
-            (f"guarantee {g.pattern}" for g in manifest.guarantees.absent_text if g.mark == problem.mark),
-            None,
-        )
-    if rule is None and problem.upstream is not None:
-        rule = problem.upstream.file
-    if rule is None:
-        rule = problem.message.partition(":")[0]
-    return Wrong(problem.code, rule, problem.message)
+def _wrong(problems: Iterable[Problem], manifest: Manifest) -> tuple[Wrong, ...]:
+    """The problems, each with the statement that it is about, or else its file or the start of its text."""
+    rules: dict[Mark | None, str] = {s.mark: f"{s.batch}: {s.words}" for s in statements(manifest)}
+    texts = {g.mark: f"guarantee {g.pattern}" for g in manifest.guarantees.absent_text}
+    wrong = []
+    for problem in problems:
+        rule = rules.get(problem.mark)
+        if rule is None and problem.code == "G007" and problem.mark:
+            rule = texts.get(problem.mark)
+        if rule is None:
+            rule = problem.upstream.file if problem.upstream else problem.message.partition(":")[0]
+        wrong.append(Wrong(problem.code, rule, problem.message))
+    return tuple(wrong)
 
 
 def chosen(commits: Sequence[Commit], every: int) -> list[Commit]:
@@ -202,15 +190,10 @@ def chosen(commits: Sequence[Commit], every: int) -> list[Commit]:
 def read(path: Path, key: str) -> dict[str, Tried]:
     """The earlier results with this key, by commit; unreadable lines are skipped."""
     tried_by_commit: dict[str, Tried] = {}
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        return tried_by_commit
-    for line in lines:
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
         try:
             row = json.loads(line)
-            row["problems"] = tuple(Wrong(**p) for p in row["problems"])
-            tried = Tried(**row)
+            tried = Tried(**{**row, "problems": tuple(Wrong(**p) for p in row["problems"])})
         except (ValueError, TypeError, KeyError, RecursionError):
             continue  # the end of a run that was killed
         if tried.key == key:
@@ -253,31 +236,25 @@ def _backend(name: str) -> Iterator[None]:
 
             register_ray()
     except ImportError:
-        hint = f"pip install '{_NEEDS[name]}'"
-        raise BuildError([Problem("E003", f"The backend {name} is not installed.", hint=hint)]) from None
+        package = "dask[distributed]" if name == "dask" else name
+        hint = f"pip install '{package}'"
+        raise fail("E003", f"The backend {name} is not installed.", hint=hint) from None
     yield
-
-
-_NEEDS = {"ray": "ray", "dask": "dask[distributed]"}
 
 
 def summarise(total: int, order: Sequence[Commit], tried: Mapping[str, Tried]) -> Summary:
     """The figures over the commits that were tried, in the order of history."""
     rows = tuple(tried[c.id] for c in order if c.id in tried)
-    first: dict[tuple[str, str], Tried] = {}
-    counts: Counter[tuple[str, str]] = Counter()
+    failures: dict[tuple[str, str], list[Tried]] = {}
     for row in rows:
-        for key in {(p.code, p.rule): None for p in row.problems}:
-            first.setdefault(key, row)
-            counts[key] += 1
-    place = {row.commit: number for number, row in enumerate(rows)}
-    listed = sorted(first, key=lambda key: (place[first[key].commit], key))
-    return Summary(total, rows, tuple((*key, first[key], counts[key]) for key in listed))
+        for code, rule in sorted({(p.code, p.rule) for p in row.problems}):
+            failures.setdefault((code, rule), []).append(row)
+    return Summary(total, rows, tuple((*key, failed[0], len(failed)) for key, failed in failures.items()))
 
 
 def record(summary: Summary, key: str, spec: str, every: int, digest: str) -> dict[str, Any]:
     """The summary as JSON data."""
-    cpu = sorted(t.cpu_s for t in summary.tried)
+    cpu = summary.cpu_s
     return {
         "range": spec,
         "every": every,
@@ -286,7 +263,7 @@ def record(summary: Summary, key: str, spec: str, every: int, digest: str) -> di
         "commits": summary.total,
         "tried": len(summary.tried),
         "survived": summary.survived,
-        "cpu_s": {"median": cpu[len(cpu) // 2], "total": round(sum(cpu), 1)} if cpu else None,
+        "cpu_s": {"median": cpu[0], "total": round(cpu[1], 1)} if cpu else None,
         "first_failures": [
             {"code": code, "rule": rule, "commit": t.commit, "number": t.number, "commits": count}
             for code, rule, t, count in summary.first

@@ -1,21 +1,31 @@
-"""A trial: cuts and verifies an upstream, continuing after problems, so that one run lists all of them."""
+"""A trial: cuts and verifies an upstream, continuing after problems, so that one run lists all of them.
+
+The old upstream of a lift passed once: of it, only the decisions and the edits that matched are needed.
+"""
 
 from __future__ import annotations
 
 import gc
+import glob
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.analysis.indexed_tree import IndexedTree
-from builder.errors import BuildError, Problem, by_cause
+from builder.errors import BuildError, Mark, Problem, by_cause
+from builder.graph.modules import known_of, summaries
+from builder.graph.resolve import Index
+from builder.lift.history import History
 from builder.manifest.model import Manifest
+from builder.manifest.stated import Stated, changed
 from builder.manifest.statements import BASE, Rule, WholeFile
 from builder.overlay.files import place
 from builder.pipeline.cut import Cut
 from builder.pipeline.given_back import cut_to_fit
-from builder.pipeline.prune import chosen, partial_paths
+from builder.pipeline.overlay import overlay
+from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.run import Recalled
+from builder.pipeline.surfaces import staying_python
 from builder.pipeline.verify import output_world, problems
 from builder.select.families import with_paths
 from builder.select.rules import Selection, holds_path
@@ -30,6 +40,48 @@ class Trial:
     problems: tuple[Problem, ...]
     cut: Cut | None
     after: IndexedTree | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two upstreams, what is known of each, the history between them, and what the manifest does there."""
+
+    manifest: Manifest
+    old: Snapshot
+    new: Snapshot
+    about_old: About
+    about_new: About
+    history: History
+    before: Pruned  # the decisions on the old one
+    edited: frozenset[Mark]  # the edits that matched there
+    done: Trial  # of the new one
+
+    @property
+    def output(self) -> Snapshot:
+        """What the distribution of the new one would hold; nothing if the trial did not come so far."""
+        return self.done.cut.output if self.done.cut else self.new.restrict(())
+
+
+def compare(
+    manifest: Manifest,
+    old: Snapshot,
+    about_old: About,
+    new: Snapshot,
+    about_new: About,
+    history: History,
+    recall: Recalled,
+) -> Sides:
+    """Decide and edit the old upstream, and try the new one."""
+    within = partial_paths(old, manifest.upstream.project.folder, about_old.kind)
+    asked = with_paths(excused(manifest, about_old, within), old.tree)
+    selection = chosen(old, asked, within)
+    staying = summaries(old.restrict(staying_python(selection)), manifest.packages, recall.summaries)
+    recall.remember(known_of(old, staying))
+    decided = prune(selection, asked, Index(staying, manifest.packages), staying, old)
+    done = overlay(old, decided.kept, decided.removed, asked, within)
+    edited = frozenset(record.mark for record in done.records)
+    tried = trial(new, manifest, recall, about_new)
+    return Sides(manifest, old, new, about_old, about_new, history, decided, edited, tried)
 
 
 #: Gates that find undefined names, lost imports and attributes: what a use of something gone leaves, too.
@@ -47,7 +99,7 @@ def trial(
     asked = excused(manifest, about, within)
     selection = chosen(upstream, with_paths(asked, upstream.tree), within)
     open_paths = [path for group in selection.unclassified for path in group.paths]
-    relaxed = _replacing(_keeping(asked, open_paths), upstream)
+    relaxed = _relaxed(asked, open_paths, upstream)
     collected: list[Problem] = [p for p in selection.problems if p.code == "R003"]
     collected += _replaced(asked, upstream, within)
     done: Cut | None = None
@@ -71,37 +123,29 @@ def _causes(problems: Iterable[Problem]) -> list[Problem]:
     ]
 
 
-def matched(selection: Selection) -> Mapping[Rule, tuple[str, ...]]:
+def matched(selection: Selection) -> Mapping[Rule, Sequence[str]]:
     """The paths that each rule matches, in the order of the rules."""
-    matches: dict[int, list[str]] = {number: [] for number in range(len(selection.rules))}
+    paths: dict[Rule, list[str]] = {rule: [] for rule in selection.rules}
     for path, numbers in selection.matched.items():
         for number in numbers:
-            matches[number].append(path)
-    return {rule: tuple(matches[number]) for number, rule in enumerate(selection.rules)}
+            paths[selection.rules[number]].append(path)
+    return paths
 
 
-def _keeping(manifest: Manifest, paths: Iterable[str]) -> Manifest:
-    """The manifest with these paths kept, so that later stages see what would come with them."""
-    rules = tuple(Rule(_literal(path), "keep", BASE, manifest.mark("keep")) for path in paths)
-    if not rules:
-        return manifest
-    base, *others = manifest.batches
-    return replace(manifest, batches=(replace(base, rules=(*base.rules, *rules)), *others))
+def _relaxed(manifest: Manifest, open_paths: Iterable[str], upstream: Snapshot) -> Manifest:
+    """The manifest with these paths kept, so that later stages see what would come with them, and with its
+    whole files in place whatever they replace: what upstream made of a file that is not in the output says
+    nothing about the output. Where an overlay is optional, upstream's own file may be in the output."""
 
+    def admitted(one: Stated) -> Stated:
+        if not isinstance(one, WholeFile) or not one.replaces or one.optional or one.path not in upstream:
+            return one
+        return replace(one, preimage=(*one.preimage, upstream.tree[one.path].blob), definitions={})
 
-def _replacing(manifest: Manifest, upstream: Snapshot) -> Manifest:
-    """The manifest with its whole files in place whatever they replace: what upstream made of a file that
-    is not in the output says nothing about the output. Where an overlay is optional, upstream's own file
-    may be in the output."""
-
-    def admitted(file: WholeFile) -> WholeFile:
-        entry = upstream.tree.get(file.path)
-        if entry is None or not file.replaces or file.optional:
-            return file
-        return replace(file, preimage=(*file.preimage, entry.blob), definitions={})
-
-    batches = (replace(b, files=tuple(admitted(f) for f in b.files)) for b in manifest.batches)
-    return replace(manifest, batches=tuple(batches))
+    relaxed = changed(manifest, admitted)
+    base, *others = relaxed.batches
+    kept = (Rule(f"/{glob.escape(path)}", "keep", BASE, manifest.mark("keep")) for path in open_paths)
+    return replace(relaxed, batches=(replace(base, rules=(*base.rules, *kept)), *others))
 
 
 def _replaced(manifest: Manifest, upstream: Snapshot, within: Sequence[str]) -> tuple[Problem, ...]:
@@ -111,9 +155,3 @@ def _replaced(manifest: Manifest, upstream: Snapshot, within: Sequence[str]) -> 
     contents = {f.path: upstream[f.path] for f in items if f.path in upstream}
     problems = place(items, manifest.overlays, upstream.tree, contents).problems
     return tuple(p for p in problems if p.code == "R006" and p.upstream is not None)
-
-
-def _literal(path: str) -> str:
-    """A pattern that matches this path alone."""
-    escaped = "".join(f"[{c}]" if c in "*?[" else c for c in path)
-    return f"/{escaped}"

@@ -76,7 +76,7 @@ def test_every_statement_can_say_how_long_it_matches_and_nothing_else_changes() 
     wanted = [s for s in statements(found) if not s.optional]
     text, left = apply(
         found.text,
-        [Proposal("until", s.batch, "gone", s.mark) for s in wanted],
+        [Proposal("until", s.batch, s.mark) for s in wanted],
         BETWEEN,
     )
     again = manifest(text.removeprefix(HEAD))
@@ -103,33 +103,33 @@ def test_every_statement_can_say_how_long_it_matches_and_nothing_else_changes() 
     ],
 )
 def test_the_last_version_goes_where_the_item_is_written(place: Mark, row: str) -> None:
-    text, left = proposed(Proposal("until", "one", "gone", place))
+    text, left = proposed(Proposal("until", "one", place))
     assert (added(text), left) == ([row], [])
 
 
 def test_a_new_rule_stands_beside_the_one_most_like_it() -> None:
-    rule = Proposal("rule", "base", "came with 1 (#2)", key="keep", text="python/aa/")
+    rule = Proposal("rule", "base", key="keep", text="python/aa/")
     assert added(proposed(rule)[0]) == ["  - {path: python/aa/, since: 1.3.0.dev0}"]
     text = proposed(rule)[0].splitlines()
     assert text[text.index("  - python/a/   # why not") + 1].startswith("  - {path: python/aa/")
 
 
 def test_a_new_rule_in_a_list_on_one_line_stays_on_it() -> None:
-    text, _ = proposed(Proposal("rule", "one", "came", key="remove", text="python/cc.py"))
+    text, _ = proposed(Proposal("rule", "one", key="remove", text="python/cc.py"))
     assert added(text) == [
         '    remove: [python/c.py, {path: python/cc.py, since: 1.3.0.dev0}, "python/d.py"]  # two'
     ]
 
 
 def test_a_batch_without_the_list_gets_one_behind_its_reason() -> None:
-    text, _ = proposed(Proposal("rule", "two", "came", key="remove", text="k/x.cu"))
+    text, _ = proposed(Proposal("rule", "two", key="remove", text="k/x.cu"))
     assert added(text) == ["    remove:", "      - {path: k/x.cu, since: 1.3.0.dev0}"]
     assert "    why: another\n    remove:\n" in text
 
 
 def test_two_rules_for_a_list_that_is_not_there_share_a_new_one() -> None:
-    rules = [Proposal("rule", "two", "came", key="remove", text=f"k/{name}.cu") for name in "xy"]
-    facts = [Proposal("fact", "three", "came", key="predicates", text=f"pkg.m.is_{name}") for name in "xy"]
+    rules = [Proposal("rule", "two", key="remove", text=f"k/{name}.cu") for name in "xy"]
+    facts = [Proposal("fact", "three", key="predicates", text=f"pkg.m.is_{name}") for name in "xy"]
     text, left = apply(HEAD + BODY + "  - id: three\n    why: a third\n", [*rules, *facts], BETWEEN)
     found = manifest(text.removeprefix(HEAD))
     assert left == []
@@ -139,7 +139,7 @@ def test_two_rules_for_a_list_that_is_not_there_share_a_new_one() -> None:
 
 def test_a_fact_is_an_entry_of_its_batch() -> None:
     for batch in ("one", "two"):
-        text, left = proposed(Proposal("fact", batch, "came", key="predicates", text="pkg.m.is_z"))
+        text, left = proposed(Proposal("fact", batch, key="predicates", text="pkg.m.is_z"))
         found = manifest(text.removeprefix(HEAD))
         (fact,) = [f for b in found.batches for f in b.facts if f.name == "pkg.m.is_z"]
         assert (fact.batch, fact.value, fact.span.since, left) == (batch, False, "1.3.0.dev0", [])
@@ -148,8 +148,8 @@ def test_a_fact_is_an_entry_of_its_batch() -> None:
 def test_a_moved_edit_is_a_copy_for_the_new_place_and_the_old_one_has_an_end() -> None:
     place = mark("drop_statement")
     text, left = proposed(
-        Proposal("until", "one", "gone", place),
-        Proposal("moved", "one", "moved here", place, text="pkg.n.h"),
+        Proposal("until", "one", place),
+        Proposal("moved", "one", place, text="pkg.n.h"),
     )
     edits = [e for e in manifest(text.removeprefix(HEAD)).batches[1].edits if e.kind == "drop-statement"]
     assert [(e.target, e.span) for e in edits] == [
@@ -160,13 +160,13 @@ def test_a_moved_edit_is_a_copy_for_the_new_place_and_the_old_one_has_an_end() -
 
 
 def test_a_proposal_without_a_place_is_handed_back_and_changes_nothing() -> None:
-    nowhere = Proposal("until", "one", "gone", Mark("manifest.yaml", 1, 2))
-    unknown = Proposal("rule", "three", "came", key="remove", text="x")
+    nowhere = Proposal("until", "one", Mark("manifest.yaml", 1, 2))
+    unknown = Proposal("rule", "three", key="remove", text="x")
     assert proposed(nowhere, unknown) == (HEAD + BODY, [nowhere, unknown])
 
 
 def test_equal_proposals_are_one() -> None:
-    one = Proposal("rule", "base", "came", key="keep", text="python/z/")
+    one = Proposal("rule", "base", key="keep", text="python/z/")
     assert proposed(one, one) == proposed(one)
 
 
@@ -185,7 +185,7 @@ def test_any_text_is_read_back_as_it_was_in_both_layouts(text: str) -> None:
 
 
 def test_a_version_that_other_readers_take_for_a_number_is_quoted() -> None:
-    text, _ = apply(HEAD + BODY, [Proposal("until", "one", "gone", mark("python/a/"))], Span("1.3", "1.2"))
+    text, _ = apply(HEAD + BODY, [Proposal("until", "one", mark("python/a/"))], Span("1.3", "1.2"))
     assert added(text) == ['  - {path: python/a/, until: "1.2"}   # why not']
 
 

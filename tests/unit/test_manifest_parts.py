@@ -260,10 +260,10 @@ def test_a_proposal_changes_the_file_that_it_is_about() -> None:
         it.texts,
         it.file,
         [
-            Proposal("until", "one", "gone", past.mark),
-            Proposal("moved", "one", "moved here", stub.mark, text="pkg.n.gone"),
-            Proposal("rule", "one", "came", key="remove", text="python/c/"),
-            Proposal("until", "one", "gone", Mark("overlays/none/edits.yaml", 1, 1)),
+            Proposal("until", "one", past.mark),
+            Proposal("moved", "one", stub.mark, text="pkg.n.gone"),
+            Proposal("rule", "one", key="remove", text="python/c/"),
+            Proposal("until", "one", Mark("overlays/none/edits.yaml", 1, 1)),
         ],
         Span(since="0.5.10", until="0.5.9"),
     )

@@ -82,7 +82,7 @@ def matched(selection: Selection) -> Mapping[Rule, tuple[str, ...]]:
 
 def _keeping(manifest: Manifest, paths: Iterable[str]) -> Manifest:
     """The manifest with these paths kept, so that later stages see what would come with them."""
-    rules = tuple(Rule(_literal(path), "keep", BASE, manifest.mark("keep")) for path in paths)
+    rules = tuple(Rule(_literal(path), "keep", BASE, mark=manifest.mark("keep")) for path in paths)
     if not rules:
         return manifest
     base, *others = manifest.batches

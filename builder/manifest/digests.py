@@ -9,8 +9,8 @@ from functools import reduce
 from typing import Any
 
 from builder.manifest.documents import Documents
-from builder.manifest.findings import TRUTH
 from builder.manifest.nodes import Document, Path, real
+from builder.manifest.view import TRUTH
 
 
 def of_files(data: bytes, overlays: Mapping[str, bytes]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from builder.errors import Mark, Problem
 from builder.manifest.nodes import Document, read
 from builder.manifest.schema import Elsewhere, validate
-from builder.manifest.view import View
+from builder.manifest.view import Findings, View
 from builder.spelling import nearest
 
 SCHEMA = "schema/manifest.schema.json"
@@ -32,6 +32,7 @@ class Documents:
     edits: Mapping[str, Document]
     history: Document | None = None
     scope: Document | None = None
+    findings: Findings = field(default_factory=Findings)  # of what is read of them
 
     def __iter__(self) -> Iterator[Document]:
         yield self.manifest
@@ -46,8 +47,16 @@ class Documents:
     @property
     def root(self) -> View:
         """The manifest, with what the history adds to it."""
-        view = View(self.manifest, (), self.manifest.data)
-        return view.with_others(View(one, (), one.data) for one in (self.history,) if one is not None)
+        view = self._view(self.manifest)
+        return view if self.history is None else view.with_others([self._view(self.history)])
+
+    @property
+    def scope_view(self) -> View:
+        """docs/scope.yaml; a view of nothing when there is none."""
+        return self._view(self.scope or Document(SCOPE, None, {}, {}))
+
+    def _view(self, document: Document) -> View:
+        return View(document, self.findings, document.data)
 
     def batches(self) -> Iterator[View]:
         """The batches of the manifest, each with its file of edits and what the history adds to it."""
@@ -56,7 +65,7 @@ class Documents:
             past.setdefault(one.text("id"), []).append(one)
         for batch in self.root.alone().items("batches"):
             name = batch.text("id")
-            own = [View(self.edits[name], (), self.edits[name].data)] if name in self.edits else []
+            own = [self._view(self.edits[name])] if name in self.edits else []
             yield batch.with_others([*own, *past.get(name, ())])
 
     def strays(self) -> Iterator[View]:
@@ -64,7 +73,7 @@ class Documents:
         known = self._ids()
         for name, document in self.edits.items():
             if name not in known:
-                yield View(document, (), document.data)
+                yield self._view(document)
         yield from (one for one in self._past() if one.text("id") not in known)
 
     def problems(self, schema: Mapping[str, Any]) -> Iterator[Problem]:
@@ -119,10 +128,10 @@ class Documents:
             marks.setdefault(name, mark)
         if self.history is None:
             return
-        manifest, history = self.root.alone(), View(self.history, (), self.history.data)
+        manifest, history = self.root.alone(), self._view(self.history)
         if history.has("kernel") and not manifest.has("kernel"):
             message = f"The history adds to `kernel`, which {self.manifest.file} does not have."
-            yield Problem("M012", message, history.key_mark("kernel"))
+            yield Problem("M012", message, history.at("kernel").key_mark)
         patterns = [text.text("pattern") for text in manifest.at("guarantees").items("absent_text")]
         for text in history.at("guarantees").items("absent_text"):
             if (pattern := text.text("pattern")) and pattern not in patterns:
@@ -132,7 +141,7 @@ class Documents:
 
     def _past(self) -> list[View]:
         """The additions of the history to batches."""
-        return list(View(self.history, (), self.history.data).items("batches")) if self.history else []
+        return list(self._view(self.history).items("batches")) if self.history else []
 
     def _ids(self) -> list[str]:
         return [batch.text("id") for batch in self.root.alone().items("batches")]

@@ -29,7 +29,7 @@ def of_statements(
     """
     parts = {"manifest": documents.manifest}
     parts |= {name: document for name, document in documents.edits.items() if name not in off}
-    if documents.history is not None:
+    if documents.history.data is not None:
         parts["history"] = documents.history
     contents = {name: _stated(document, scope, off) for name, document in parts.items()}
     canonical = json.dumps(contents, sort_keys=True, separators=(",", ":"))

@@ -82,7 +82,6 @@ def parse(
     problems = [*findings.problems, *misfits, *unread]
     problems += [problem for document in documents for problem in repeated(document)]
     problems += checks.ids(manifest)
-    problems += checks.batches_named(findings.batches, manifest)
     if read:  # the scope may refer to statements of a part that could not be read
         problems += items.check(manifest)
     problems += checks.pins(manifest)

@@ -163,6 +163,7 @@ def statements(
 def manifest(documents: Documents) -> Manifest:
     """The manifest that the documents state, as far as they can be read; without digest, texts, overlays."""
     root = documents.root
+    documents.findings.batches = [name for name in documents.ids() if name != BASE]
     base = {"batch": BASE, "why": "No root reaches it, or the top of the manifest states it."}
     first = Batch(
         BASE, base["why"], root.mark, rules=tuple(_rules(root, base, "keep")), **_knowledge(root, base)
@@ -185,7 +186,7 @@ def manifest(documents: Documents) -> Manifest:
         prune_symbols=tuple(_rules(root, base, "prune_symbols")),
         named_files=tuple(_rules(root, base, "named_files")),
         kernel=_kernel(root.at("kernel"), batches) if root.has("kernel") else None,
-        scope=tuple(_scope(documents.scope_view)),
+        scope=tuple(_scope(documents.view(documents.scope))),
         scopes={name: read(NamedScope, one, name=name, mark=one.key_mark) for name, one in scopes},
         wheel=root.at("wheel").data is not False,
     )
@@ -292,12 +293,12 @@ def _edits(view: View, batch: Mapping[str, str]) -> Iterator[Edit]:
         yield from statements(Edit, view.at(kind), batch, kind=kind, match=None, by=None)
     for item in view.items("edits"):
         key = next((key for key in EDITS if item.has(key)), "body")
-        alone = key in ("set", "body")  # and matches nothing in what it is about
-        target = item.at(key if alone else "in")
+        matching = EDITS[key]
+        target = item.at(key if matching is None else "in")
         where, how = REPLACEMENTS.get(key, ("", View.optional))
         given = {
             "kind": key.replace("_", "-"),
-            "match": None if alone else EDITS[key](item.at(key)),
+            "match": None if matching is None else matching(item.at(key)),
             "by": how(item.at(where)),
             "mark": item.mark,
             "batch": batch["batch"],

@@ -226,18 +226,18 @@ class Absent(Statement):
     batch: str
 
 
-#: key of an edit that is no list of names -> how what stands there is read; for two it is what they are about
-EDITS: Mapping[str, Callable[[View], str]] = {
-    "set": View.word,
+#: key of an edit -> how what it matches is read; None: what it is about stands there, and not under `in`
+EDITS: Mapping[str, Callable[[View], str] | None] = {
+    "set": None,
     "drop_import": View.word,
     "add_import": View.word,
     "drop_entry": View.word,
     "drop_statement": View.statement,
     "replace": View.value,
     "reword": View.word,
-    "body": View.word,
+    "body": None,
 }
-#: The edits with a replacement -> the key of it, and how it is read.
+#: key of an edit that has a replacement -> the key of that, and how it is read
 REPLACEMENTS: Mapping[str, tuple[str, Callable[[View], str]]] = {
     "set": ("to", View.expression),
     "replace": ("by", View.value),

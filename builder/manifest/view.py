@@ -10,7 +10,7 @@ import ast
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,11 +31,11 @@ _HOW = "write true, false, null, truthy or falsy; or quote it if the text is mea
 
 @dataclass(slots=True)
 class Findings:
-    """Problems so far, and the overlays (path, where) and batches (id, where) that the manifest names."""
+    """Problems so far, and the overlays (path, where) that the manifest names. `batches`: the ids of all."""
 
     problems: list[Problem] = field(default_factory=list)
     overlays: list[tuple[str, Mark]] = field(default_factory=list)
-    batches: list[tuple[str, Mark]] = field(default_factory=list)
+    batches: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +145,10 @@ class View:
     # -- what it states, checked
 
     def batch(self) -> str:
-        """The id of a batch; M006 (later) when there is none."""
-        if isinstance(self.data, str):
-            self.findings.batches.append((self.data, self.mark))
+        """The id of a batch; M006 when there is none."""
+        known = self.findings.batches
+        if isinstance(self.data, str) and self.data not in known:
+            self._refuse("M006", f"There is no batch `{self.data}`.", nearest(self.data, known))
         return self.word()
 
     def batches(self) -> tuple[str, ...]:

@@ -104,13 +104,13 @@ class Roots:
     """
 
     modules: tuple[Root, ...]
-    models: tuple[str, ...]
-    model_package: str
+    models: Annotated[tuple[str, ...], "models.keep"]
+    model_package: Annotated[str, "models.package"]
     dynamic: tuple[DynamicEdge, ...] = ()
     programs: tuple[str, ...] = ()
     command_line: str = ""
-    tables: tuple[str, ...] = ()
-    used_by: tuple[Root, ...] = ()
+    tables: Annotated[tuple[str, ...], "models.tables"] = ()
+    used_by: Annotated[tuple[Root, ...], "models.used_by"] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Kernel:
     distributions: tuple[str, ...]
     mark: Mark
     remove: tuple[WheelRule, ...] = ()
-    architectures: tuple[Architecture, ...] = ()  # none given: all stay
+    architectures: Annotated[tuple[Architecture, ...], "architectures.keep"] = ()  # none given: all stay
 
 
 @dataclass(frozen=True, slots=True)

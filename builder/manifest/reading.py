@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -12,7 +12,6 @@ from builder.errors import Mark
 from builder.manifest.documents import Documents
 from builder.manifest.model import (
     AbsentText,
-    Architecture,
     Guarantees,
     Item,
     Kernel,
@@ -20,11 +19,9 @@ from builder.manifest.model import (
     NamedScope,
     Pin,
     Project,
-    Root,
     Roots,
     TextException,
     Upstream,
-    WheelRule,
 )
 from builder.manifest.statements import (
     BASE,
@@ -32,15 +29,12 @@ from builder.manifest.statements import (
     NAMES,
     REPLACEMENTS,
     VALUES,
-    Absent,
     Batch,
-    Configuration,
     Edit,
     Fact,
     FactKind,
     Models,
     Note,
-    Option,
     Rule,
     Scalar,
     Span,
@@ -49,6 +43,7 @@ from builder.manifest.statements import (
 from builder.manifest.view import TRUTH, View
 
 _Read = Callable[[View], Any]
+_Value = Callable[[View, Mapping[str, str]], Any]
 _Kind = TypeVar("_Kind")
 _Stated = TypeVar("_Stated", bound=Statement)
 
@@ -79,7 +74,7 @@ class _Column:
 
     key: Callable[[View], str]
     how: _Read
-    value: Callable[[View, Mapping[str, str]], Any]
+    value: _Value
     notes: tuple[Any, ...]
 
 
@@ -102,32 +97,35 @@ def _table(kind: type) -> Mapping[str, _Column]:
             return _Column(key, how, lambda item, batch: verb(item), noted)
         if of in _WHOLE:
             return _Column(key, how, lambda item, batch: _WHOLE[of](item), noted)
-        if items := _items(of):
-            return _Column(key, how, lambda item, batch: items(item.at(key(item)), batch), noted)
-        return _Column(key, how, lambda item, batch: how(item.at(key(item))), noted)
+        if items := _items(of, next((note for note in noted if isinstance(note, dict)), {fixed: {}})):
+            return _Column(key, how, items, noted)
+        return _Column(key, how, lambda item, batch: how(item.below(key(item))), noted)
 
     return {one.name: column(one.name) for one in fields(kind)}
 
 
 def _by_type(of: Any) -> _Read:
+    words = get_args(of)
     if get_origin(of) is Literal:
-        words = get_args(of)
         return lambda view: view.data if view.data in words else words[0]
+    if len(words) == len((of, None)) and is_dataclass(words[0]):
+        return lambda view: read(words[0], view) if view.data is not None else None
     return _BY_TYPE.get(of, lambda view: None)
 
 
-def _items(of: Any) -> Callable[[View, Mapping[str, str]], Any] | None:
-    """How a list of statements is read; None for another type."""
+def _items(of: Any, lists: Mapping[str, Mapping[str, Any]]) -> _Value | None:
+    """How lists of statements are read, of each of which all have something; None for another type."""
     kind = get_args(of)[0] if get_origin(of) is tuple else None
     if not isinstance(kind, type) or not issubclass(kind, Statement):
         return None
 
-    def several(view: View, batch: Mapping[str, str]) -> tuple[Statement, ...]:
-        if kind is Models and isinstance(view.data, str):
-            return (Models(view.data, "architectures", mark=view.mark),)
-        return tuple(statements(kind, view, batch))
+    def all_of(item: View, batch: Mapping[str, str]) -> tuple[Statement, ...]:
+        views = [(item.below(key), given) for key, given in lists.items()]
+        if kind is Models and isinstance(views[0][0].data, str):
+            return (Models(views[0][0].data, "architectures", mark=views[0][0].mark),)
+        return tuple(one for view, given in views for one in statements(kind, view, batch, **given))
 
-    return several
+    return all_of
 
 
 def read(kind: type[_Kind], item: View, batch: Mapping[str, str] = _NO_BATCH, /, **given: Any) -> _Kind:
@@ -164,15 +162,14 @@ def manifest(documents: Documents) -> Manifest:
     """The manifest that the documents state, as far as they can be read; without digest, texts, overlays."""
     root = documents.root
     documents.findings.batches = [name for name in documents.ids() if name != BASE]
-    base = {"batch": BASE, "why": "No root reaches it, or the top of the manifest states it."}
-    first = Batch(
-        BASE, base["why"], root.mark, rules=tuple(_rules(root, base, "keep")), **_knowledge(root, base)
-    )
     packages = {name: folder.file() for name, folder in root.at("packages").entries()}
     for stray in documents.strays():
-        _batch(stray)  # for what is wrong in it
-    batches = (first, *map(_batch, documents.batches()))
+        _batch(stray, stray.text("id"), stray.text("why"))  # for what is wrong in it
+    why = "No root reaches it, or the top of the manifest states it."
+    first = _batch(root.only("keep", "facts", "absent"), BASE, why)
+    batches = (first, *(_batch(one, one.text("id"), one.text("why")) for one in documents.batches()))
     scopes = root.at("scopes").alone().entries()
+    everywhere = {"batch": BASE, "why": why}
     return Manifest(
         file=documents.manifest.file,
         name=root.text("name"),
@@ -183,8 +180,8 @@ def manifest(documents: Documents) -> Manifest:
         batches=batches,
         guarantees=_guarantees(root.at("guarantees")),
         marks=documents.manifest.values,
-        prune_symbols=tuple(_rules(root, base, "prune_symbols")),
-        named_files=tuple(_rules(root, base, "named_files")),
+        prune_symbols=tuple(statements(Rule, root.at("prune_symbols"), everywhere, verdict="keep")),
+        named_files=tuple(statements(Rule, root.at("named_files"), everywhere, verdict="keep")),
         kernel=_kernel(root.at("kernel"), batches) if root.has("kernel") else None,
         scope=tuple(_scope(documents.view(documents.scope))),
         scopes={name: read(NamedScope, one, name=name, mark=one.key_mark) for name, one in scopes},
@@ -212,55 +209,13 @@ def _project(view: View, packages: Mapping[str, str]) -> Project:
 
 def _roots(view: View, package: str) -> Roots:
     """The roots; `package` is the first package, in which the adapter has defaults."""
-    models = view.at("models")
-    return read(
-        Roots,
-        view,
-        models=models.at("keep").texts(),
-        model_package=models.text("package"),
-        command_line=view.text("command_line") or f"{package}.{SERVER_PARSER}",
-        tables=models.at("tables").texts(),
-        used_by=tuple(statements(Root, models.at("used_by"))),
-    )
+    return read(Roots, view, command_line=view.text("command_line") or f"{package}.{SERVER_PARSER}")
 
 
-def _batch(view: View) -> Batch:
-    batch = {"batch": view.text("id"), "why": view.text("why")}
-    needs, follows = (
-        tuple((one.batch(), one.mark) for one in view.alone().items(key)) for key in ("needs", "follows")
-    )
-    return read(
-        Batch,
-        view,
-        batch,
-        needs=needs,
-        follows=follows,
-        # strict last match wins: a batch's keep is written last because it excepts from the others
-        rules=tuple(rule for key in ("remove", "prune", "keep") for rule in _rules(view, batch, key)),
-        edits=tuple(_edits(view, batch)),
-        **_knowledge(view, batch),
-    )
-
-
-def _rules(view: View, batch: Mapping[str, str], key: str) -> Iterator[Rule]:
-    verdict = key if key in ("remove", "prune") else "keep"
-    return statements(Rule, view.at(key), batch, verdict=verdict)
-
-
-def _knowledge(view: View, batch: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of a batch that say what is true and what is absent in the distribution."""
-    facts, absent = view.at("facts"), view.at("absent")
-    kinds: tuple[Literal["module", "symbol"], ...] = ("module", "symbol")
-    return {
-        "facts": tuple(_facts(facts, batch)),
-        "options": tuple(statements(Option, facts.at("options"), batch)),
-        "configuration": (
-            read(Configuration, facts.at("configuration")) if facts.has("configuration") else None
-        ),
-        "absent": tuple(
-            one for kind in kinds for one in statements(Absent, absent.at(f"{kind}s"), batch, kind=kind)
-        ),
-    }
+def _batch(view: View, name: str, why: str) -> Batch:
+    batch = {"batch": name, "why": why}
+    facts, edits = tuple(_facts(view.at("facts"), batch)), tuple(_edits(view, batch))
+    return read(Batch, view, batch, id=name, why=why, facts=facts, edits=edits)
 
 
 def _facts(view: View, batch: Mapping[str, str]) -> Iterator[Fact]:
@@ -270,8 +225,8 @@ def _facts(view: View, batch: Mapping[str, str]) -> Iterator[Fact]:
     for function, keywords in view.at("defaults").entries():
         for keyword, stated in keywords.entries():
             yield _fact("default", f"{function}:{keyword}", stated, batch["batch"])
-    for key, (kind, truth) in NAMES.items():
-        yield from statements(Fact, view.at(key), batch, kind=kind, value=truth, exact=True)
+    for key, given in NAMES.items():
+        yield from statements(Fact, view.at(key), batch, exact=True, **given)
     for item in view.items("registries"):
         names = [item.text(key) for key in ("key", "target", "registered_by", "held_by")]
         value = " ".join([*names, *item.at("asked_by").texts()])
@@ -326,14 +281,11 @@ def _guarantees(view: View) -> Guarantees:
 
 
 def _kernel(view: View, batches: Iterable[Batch]) -> Kernel:
+    """The kernel wheel; the reason of a rule is that of its batch, if it has none of its own."""
     reasons = {batch.id: batch.why for batch in batches}
-    rules = statements(WheelRule, view.at("remove"))
-    return read(
-        Kernel,
-        view,
-        remove=tuple(replace(rule, why=rule.why or reasons.get(rule.batch, "")) for rule in rules),
-        architectures=tuple(statements(Architecture, view.at("architectures").at("keep"))),
-    )
+    kernel = read(Kernel, view)
+    rules = (replace(rule, why=rule.why or reasons.get(rule.batch, "")) for rule in kernel.remove)
+    return replace(kernel, remove=tuple(rules))
 
 
 def _scope(view: View) -> Iterator[Item]:

@@ -22,7 +22,7 @@ BASE = "base"
 
 
 class Note(enum.Enum):
-    """What the annotation of a field may say besides how it is read."""
+    """What the annotation of a field may say besides its key and how it is read."""
 
     VERB = "the one of its words that is a key of the item"
     OBJECT = "it stands under the key that is the verb"
@@ -94,6 +94,10 @@ class Rule(Statement):
     def stated(self) -> str:
         """What the manifest states: a pattern, or a word."""
         return self.word or self.pattern
+
+
+#: Key of a list of rules -> what all of them have. The last match wins: `keep` excepts from the others.
+RULES = {key: {"verdict": key} for key in ("remove", "prune", "keep")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +184,14 @@ VALUES: Mapping[str, FactKind] = {
     "values": "value",
     "environment": "environment",
 }
-#: key of a list of names -> the kind of fact, and the value that all of the list have
-NAMES: Mapping[str, tuple[FactKind, bool]] = {
-    "attributes": ("attribute", False),
-    "pure": ("pure", True),
-    "environment_readers": ("environment-reader", True),
-    "quiet_imports": ("quiet-import", True),
-    "declarations": ("declaration", True),
-    "bases": ("base", True),
+#: key of a list of names -> what all of its facts have
+NAMES: Mapping[str, Mapping[str, Any]] = {
+    "attributes": {"kind": "attribute", "value": False},
+    "pure": {"kind": "pure", "value": True},
+    "environment_readers": {"kind": "environment-reader", "value": True},
+    "quiet_imports": {"kind": "quiet-import", "value": True},
+    "declarations": {"kind": "declaration", "value": True},
+    "bases": {"kind": "base", "value": True},
 }
 
 
@@ -225,6 +229,9 @@ class Absent(Statement):
     name: Annotated[str, Note.ALONE, Note.SEVERAL, Note.PLACE]
     batch: str
 
+
+#: Key of a list of names -> what all of its statements have.
+ABSENT = {"absent.modules": {"kind": "module"}, "absent.symbols": {"kind": "symbol"}}
 
 #: key of an edit -> how what it matches is read; None: what it is about stands there, and not under `in`
 EDITS: Mapping[str, Callable[[View], str] | None] = {
@@ -401,16 +408,16 @@ class Batch:
     why: str
     mark: Mark
     kind: Literal["feature", "housekeeping"] = "feature"
-    needs: tuple[tuple[str, Mark], ...] = ()
-    follows: tuple[tuple[str, Mark], ...] = ()
+    needs: Annotated[tuple[tuple[str, Mark], ...], View.related] = ()
+    follows: Annotated[tuple[tuple[str, Mark], ...], View.related] = ()
     models: tuple[Models, ...] = ()
     words: tuple[Word, ...] = ()
     exceptions: Annotated[tuple[WordException, ...], "except"] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: Annotated[tuple[Rule, ...], RULES] = ()
     facts: tuple[Fact, ...] = ()
-    options: tuple[Option, ...] = ()
-    configuration: Configuration | None = None
-    absent: tuple[Absent, ...] = ()
+    options: Annotated[tuple[Option, ...], "facts.options"] = ()
+    configuration: Annotated[Configuration | None, "facts.configuration"] = None
+    absent: Annotated[tuple[Absent, ...], ABSENT] = ()
     edits: tuple[Edit, ...] = ()
     files: tuple[WholeFile, ...] = ()
     patches: tuple[Patch, ...] = ()

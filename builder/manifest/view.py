@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from builder.errors import Mark, Problem
@@ -66,6 +67,15 @@ class View:
         """The value of `key`; a view of nothing when there is none."""
         value = self.data[key] if self.has(key) else None
         return self._part(key, value, tuple(other.at(key) for other in self.others))
+
+    def below(self, path: str) -> View:
+        """The value at a path of keys, `a.b`."""
+        return reduce(View.at, path.split("."), self)
+
+    def only(self, *keys: str) -> View:
+        """This mapping with these keys alone."""
+        data = {key: self.data[key] for key in keys if self.has(key)}
+        return replace(self, data=data, others=tuple(other.only(*keys) for other in self.others))
 
     def one(self, key: str) -> View:
         """The text that this value is, or the value of its `key`."""
@@ -150,6 +160,10 @@ class View:
         if isinstance(self.data, str) and self.data not in known:
             self._refuse("M006", f"There is no batch `{self.data}`.", nearest(self.data, known))
         return self.word()
+
+    def related(self) -> tuple[tuple[str, Mark], ...]:
+        """The batches of this list, which no other document adds to, with their places."""
+        return tuple((one.batch(), one.mark) for one in self.alone().each())
 
     def batches(self) -> tuple[str, ...]:
         return tuple(filter(None, (one.batch() for one in self.each())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from builder.errors import Problem
@@ -25,6 +26,7 @@ _HISTORY = re.compile(
 )
 
 
+@cache
 def version(text: str | None) -> Version | None:
     """A version for comparison; None for None and for text that is not a version."""
     from packaging.version import InvalidVersion, Version

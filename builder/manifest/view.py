@@ -70,7 +70,7 @@ class View:
 
     def below(self, path: str) -> View:
         """The value at a path of keys, `a.b`."""
-        return reduce(View.at, path.split("."), self)
+        return self.at(path) if "." not in path else reduce(View.at, path.split("."), self)
 
     def only(self, *keys: str) -> View:
         """This mapping with these keys alone."""

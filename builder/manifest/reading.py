@@ -108,7 +108,7 @@ def _by_type(of: Any) -> _Read:
     words = get_args(of)
     if get_origin(of) is Literal:
         return lambda view: view.data if view.data in words else words[0]
-    if len(words) == len((of, None)) and is_dataclass(words[0]):
+    if type(None) in words and is_dataclass(words[0]):
         return lambda view: read(words[0], view) if view.data is not None else None
     return _BY_TYPE.get(of, lambda view: None)
 
@@ -116,8 +116,8 @@ def _by_type(of: Any) -> _Read:
 def _items(of: Any, lists: Mapping[str, Mapping[str, Any]]) -> _Value | None:
     """How lists of statements are read, of each of which all have something; None for another type."""
     kind = get_args(of)[0] if get_origin(of) is tuple else None
-    if not isinstance(kind, type) or not issubclass(kind, Statement):
-        return None
+    if get_origin(kind) is not None or not isinstance(kind, type) or not issubclass(kind, Statement):
+        return None  # before Python 3.11, `tuple[str]` is a `type`, too
 
     def all_of(item: View, batch: Mapping[str, str]) -> tuple[Statement, ...]:
         views = [(item.below(key), given) for key, given in lists.items()]
@@ -164,12 +164,10 @@ def manifest(documents: Documents) -> Manifest:
     documents.findings.batches = [name for name in documents.ids() if name != BASE]
     packages = {name: folder.file() for name, folder in root.at("packages").entries()}
     for stray in documents.strays():
-        _batch(stray, stray.text("id"), stray.text("why"))  # for what is wrong in it
-    why = "No root reaches it, or the top of the manifest states it."
-    first = _batch(root.only("keep", "facts", "absent"), BASE, why)
-    batches = (first, *(_batch(one, one.text("id"), one.text("why")) for one in documents.batches()))
+        _batch(stray)  # for what is wrong in it
+    base = {"batch": BASE, "why": "No root reaches it, or the top of the manifest states it."}
+    batches = (_batch(root.only("keep", "facts", "absent"), base), *map(_batch, documents.batches()))
     scopes = root.at("scopes").alone().entries()
-    everywhere = {"batch": BASE, "why": why}
     return Manifest(
         file=documents.manifest.file,
         name=root.text("name"),
@@ -180,8 +178,8 @@ def manifest(documents: Documents) -> Manifest:
         batches=batches,
         guarantees=_guarantees(root.at("guarantees")),
         marks=documents.manifest.values,
-        prune_symbols=tuple(statements(Rule, root.at("prune_symbols"), everywhere, verdict="keep")),
-        named_files=tuple(statements(Rule, root.at("named_files"), everywhere, verdict="keep")),
+        prune_symbols=tuple(statements(Rule, root.at("prune_symbols"), base, verdict="keep")),
+        named_files=tuple(statements(Rule, root.at("named_files"), base, verdict="keep")),
         kernel=_kernel(root.at("kernel"), batches) if root.has("kernel") else None,
         scope=tuple(_scope(documents.view(documents.scope))),
         scopes={name: read(NamedScope, one, name=name, mark=one.key_mark) for name, one in scopes},
@@ -212,10 +210,11 @@ def _roots(view: View, package: str) -> Roots:
     return read(Roots, view, command_line=view.text("command_line") or f"{package}.{SERVER_PARSER}")
 
 
-def _batch(view: View, name: str, why: str) -> Batch:
-    batch = {"batch": name, "why": why}
+def _batch(view: View, batch: Mapping[str, str] | None = None) -> Batch:
+    """A batch; `batch`: its id and reason, if they are not stated in the view."""
+    batch = batch or {"batch": view.text("id"), "why": view.text("why")}
     facts, edits = tuple(_facts(view.at("facts"), batch)), tuple(_edits(view, batch))
-    return read(Batch, view, batch, id=name, why=why, facts=facts, edits=edits)
+    return read(Batch, view, batch, id=batch["batch"], why=batch["why"], facts=facts, edits=edits)
 
 
 def _facts(view: View, batch: Mapping[str, str]) -> Iterator[Fact]:

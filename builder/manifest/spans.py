@@ -60,10 +60,10 @@ def beyond(statement: Statement) -> Problem:
 
 def check(manifest: Manifest) -> Iterator[Problem]:
     """M013 for each span that is empty or that no pin confirms, and each reason that is about versions."""
-    pins = manifest.upstream.pins
+    versions = {pin.name: version(version_of(pin)) for pin in manifest.upstream.pins.values()}
     for statement in {one.mark: one for one in reversed([*stated(manifest)])}.values():
         if statement.span:
-            yield from _span(statement, pins)
+            yield from _span(statement, versions)
         if statement.optional and statement.span:
             message = f"`{statement.subject}` has both a reason under `optional` and a range of versions."
             yield Problem("M013", message, statement.mark, hint="remove one of them")
@@ -78,7 +78,7 @@ def _of_all(statement: Statement) -> bool:
     return getattr(statement, "why", None) == statement.optional
 
 
-def _span(statement: Statement, pins: Mapping[str, Pin]) -> Iterator[Problem]:
+def _span(statement: Statement, versions: Mapping[str, Version | None]) -> Iterator[Problem]:
     span, name = statement.span, statement.subject
     stated_as = " and ".join(f"`{k}: {v}`" for k, v in (("since", span.since), ("until", span.until)) if v)
     for text in (span.since, span.until):
@@ -91,7 +91,6 @@ def _span(statement: Statement, pins: Mapping[str, Pin]) -> Iterator[Problem]:
     if since is not None and until is not None and since > until:
         yield Problem("M013", f"`{name}` says {stated_as}, which is an empty range.", statement.mark)
         return
-    versions = {pin.name: version(version_of(pin)) for pin in pins.values()}
     if not versions or any(at is None for at in versions.values()):
         return  # a pin without a stated version may confirm any range
     inside = [pin for pin, at in versions.items() if at is not None and within(span, at)]

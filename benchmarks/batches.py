@@ -29,8 +29,7 @@ from builder.errors import BuildError, Problem
 from builder.graph.names import locate
 from builder.manifest.load import load_default
 from builder.manifest.model import Manifest
-from builder.manifest.stated import name_of, stated
-from builder.manifest.statements import BASE
+from builder.manifest.statements import BASE, stated
 from builder.manifest.switches import off_with, switch_off
 from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.lockfile import known
@@ -93,7 +92,7 @@ class Pin:
         """
         modules: dict[str, set[str]] = {b.id: set() for b in self.manifest.batches if b.id != BASE}
         for one in stated(self.manifest):
-            found = locate(name_of(one), self.manifest.packages, self.files)
+            found = locate(one.subject, self.manifest.packages, self.files)
             if found and (batch := getattr(one, "batch", None)) in modules:
                 modules[batch].add(found[1])
         together = {name: off_with(self.manifest, [name], with_needs=True) for name in modules}

@@ -16,7 +16,7 @@ from builder.errors import Mark, Problem
 from builder.graph.modules import python_paths
 from builder.graph.names import module_of
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Batch, Spared, Word
+from builder.manifest.statements import Batch, Word, WordException
 from builder.memo import remembered
 from builder.select.patterns import PatternSet
 
@@ -112,9 +112,9 @@ class _Excuses:
     """The exceptions of one batch, and which of them excused something."""
 
     def __init__(self, batch: Batch) -> None:
-        self._spared = [(one, PatternSet([one.pattern])) for one in batch.spared if one.kind == "path"]
-        self._names = tuple(one.pattern for one in batch.spared if one.kind == "name")
-        self._used: set[Spared] = set()
+        self._spared = [(one, PatternSet([one.pattern])) for one in batch.exceptions if one.kind == "path"]
+        self._names = tuple(one.pattern for one in batch.exceptions if one.kind == "name")
+        self._used: set[WordException] = set()
 
     def excuse(self, path: str, name: str, text: str) -> bool:
         """Whether the name in this line of this file is excepted."""

@@ -110,7 +110,7 @@ def accept(root: Path, state: State, manifest: Manifest) -> list[str]:
         return []
     except OSError as error:
         raise fail("L005", f"{PATCH} cannot be read: {error.strerror or error}.", Mark(PATCH)) from None
-    item = Patch(PATCH, "the proposal", Mark(PATCH), "lift")
+    item = Patch(PATCH, "the proposal", "lift", mark=Mark(PATCH))
     done = patch.apply(item, source, _texts(manifest))
     if done.problems:
         raise BuildError(Problem(p.code, p.message, p.mark, hint=p.hint) for p in done.problems)

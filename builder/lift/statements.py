@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from builder.errors import Mark
 from builder.manifest.model import Manifest
-from builder.manifest.stated import name_of
 from builder.manifest.statements import (
     Absent,
     AnchoredEdit,
@@ -48,7 +47,7 @@ def statements(manifest: Manifest) -> Iterator[Statement]:
 
 def words(stated: Stated) -> str:
     """What a statement does, in the manifest's own words, on one line."""
-    name = name_of(stated)
+    name = stated.subject
     if isinstance(stated, Rule):
         return f"{stated.verdict}: {name}"
     if isinstance(stated, Edit):
@@ -73,10 +72,10 @@ def words(stated: Stated) -> str:
 def file_of(stated: Stated, packages: Mapping[str, str], files: Mapping[str, object]) -> str | None:
     """The upstream file that a statement applies to; None if it applies to many."""
     if isinstance(stated, (WholeFile, TomlEdit, AnchoredEdit)):
-        return name_of(stated)
+        return stated.subject
     in_one_file = isinstance(stated, Fact) and stated.kind in ("predicate", "default")
     if in_one_file or isinstance(stated, (Edit, Absent)):
-        target = resolve(name_of(stated), packages, files)
+        target = resolve(stated.subject, packages, files)
         return target.file if target else None
     return None
 

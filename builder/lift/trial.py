@@ -16,8 +16,7 @@ from builder.graph.modules import known_of, summaries
 from builder.graph.resolve import Index
 from builder.lift.history import History
 from builder.manifest.model import Manifest
-from builder.manifest.stated import Stated, changed
-from builder.manifest.statements import BASE, Rule, WholeFile
+from builder.manifest.statements import BASE, Rule, WholeFile, changed
 from builder.overlay.files import place
 from builder.pipeline.cut import Cut
 from builder.pipeline.given_back import cut_to_fit
@@ -137,14 +136,14 @@ def _relaxed(manifest: Manifest, open_paths: Iterable[str], upstream: Snapshot) 
     whole files in place whatever they replace: what upstream made of a file that is not in the output says
     nothing about the output. Where an overlay is optional, upstream's own file may be in the output."""
 
-    def admitted(one: Stated) -> Stated:
+    def admitted(one: object) -> object:
         if not isinstance(one, WholeFile) or not one.replaces or one.optional or one.path not in upstream:
             return one
         return replace(one, preimage=(*one.preimage, upstream.tree[one.path].blob), definitions={})
 
     relaxed = changed(manifest, admitted)
     base, *others = relaxed.batches
-    kept = (Rule(f"/{glob.escape(path)}", "keep", BASE, manifest.mark("keep")) for path in open_paths)
+    kept = (Rule(f"/{glob.escape(path)}", "keep", BASE, mark=manifest.mark("keep")) for path in open_paths)
     return replace(relaxed, batches=(replace(base, rules=(*base.rules, *kept)), *others))
 
 

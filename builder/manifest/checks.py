@@ -25,14 +25,6 @@ def ids(manifest: Manifest) -> Iterator[Problem]:
             first[batch.id] = mark
 
 
-def batches_named(named: Iterable[tuple[str, Mark]], manifest: Manifest) -> Iterator[Problem]:
-    """M006: a guarantee or a rule for the kernel wheel names a batch that does not exist."""
-    ids = [batch.id for batch in manifest.batches if batch.id != BASE]
-    for name, mark in named:
-        if name not in ids:
-            yield Problem("M006", f"There is no batch `{name}`.", mark, hint=nearest(name, ids))
-
-
 def pruned(manifest: Manifest) -> Iterator[Problem]:
     """M011: a batch prunes models, which is the business of `roots.models`; one by its name it may."""
     package = manifest.roots.model_package

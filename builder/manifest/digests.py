@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 from builder.manifest.documents import Documents
-from builder.manifest.findings import TRUTH
 from builder.manifest.nodes import Document, Path, real
+from builder.manifest.view import TRUTH
 
 
 def of_files(data: bytes, overlays: Mapping[str, bytes]) -> str:
@@ -29,7 +28,7 @@ def of_statements(
     """
     parts = {"manifest": documents.manifest}
     parts |= {name: document for name, document in documents.edits.items() if name not in off}
-    if documents.history is not None:
+    if documents.history.data is not None:
         parts["history"] = documents.history
     contents = {name: _stated(document, scope, off) for name, document in parts.items()}
     canonical = json.dumps(contents, sort_keys=True, separators=(",", ":"))
@@ -56,7 +55,8 @@ def _stated(document: Document, scope: str, off: Collection[str]) -> dict[str, A
         "unquoted": sorted(
             json.dumps(_renumbered(path, left))
             for path in document.plain
-            if _means_a_value(data, path) and _counts(path, scope, left)
+            if (document.value(path) in TRUTH or real(document.value(path)) is not None)
+            and _counts(path, scope, left)
         ),
     }
 
@@ -70,11 +70,6 @@ def _counts(path: Path, scope: str, left: Sequence[int]) -> bool:
 def _renumbered(path: Path, left: Sequence[int]) -> Path:
     """The path where only these batches are left."""
     return ("batches", left.index(path[1]), *path[2:]) if path[:1] == ("batches",) else path
-
-
-def _means_a_value(data: Any, path: Path) -> bool:
-    text = reduce(lambda value, key: value[key], path, data)
-    return text in TRUTH or real(text) is not None
 
 
 def _together(first: bytes, overlays: Mapping[str, bytes]) -> str:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from builder.errors import Mark, Problem
 from builder.manifest.nodes import Document, read
 from builder.manifest.schema import Elsewhere, validate
-from builder.manifest.view import View
+from builder.manifest.view import Findings, View
 from builder.spelling import nearest
 
 SCHEMA = "schema/manifest.schema.json"
 HISTORY = "overlays/history.yaml"
 SCOPE = "docs/scope.yaml"
 _EDITS = re.compile(r"overlays/([^/]+)/edits\.yaml")
+_MISSING = Document("", None, {}, {})
 
 
 def is_part(path: str) -> bool:
@@ -26,17 +27,19 @@ def is_part(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """A manifest's files as they were read. `edits`: batch id -> the file of its edits."""
+    """A manifest's files, and what is found while their values are read. `edits`: batch id -> the file of its
+    edits."""
 
     manifest: Document
     edits: Mapping[str, Document]
-    history: Document | None = None
-    scope: Document | None = None
+    history: Document = _MISSING
+    scope: Document = _MISSING
+    findings: Findings = field(default_factory=Findings)
 
     def __iter__(self) -> Iterator[Document]:
         yield self.manifest
         yield from self.edits.values()
-        yield from (one for one in (self.history, self.scope) if one is not None)
+        yield from (one for one in (self.history, self.scope) if one is not _MISSING)
 
     @property
     def whole(self) -> bool:
@@ -46,25 +49,25 @@ class Documents:
     @property
     def root(self) -> View:
         """The manifest, with what the history adds to it."""
-        view = View(self.manifest, (), self.manifest.data)
-        return view.with_others(View(one, (), one.data) for one in (self.history,) if one is not None)
+        return self.view(self.manifest).with_others([self.view(self.history)])
+
+    def view(self, document: Document) -> View:
+        """One of these files."""
+        return View(document, self.findings, document.data)
 
     def batches(self) -> Iterator[View]:
         """The batches of the manifest, each with its file of edits and what the history adds to it."""
-        past: dict[str, list[View]] = {}
-        for one in self._past():
-            past.setdefault(one.text("id"), []).append(one)
         for batch in self.root.alone().items("batches"):
             name = batch.text("id")
-            own = [View(self.edits[name], (), self.edits[name].data)] if name in self.edits else []
-            yield batch.with_others([*own, *past.get(name, ())])
+            own = [self.view(self.edits[name])] if name in self.edits else []
+            yield batch.with_others([*own, *(one for one in self._past() if one.text("id") == name)])
 
     def strays(self) -> Iterator[View]:
         """Additions of the history to batches that do not exist."""
-        known = self._ids()
+        known = self.ids()
         for name, document in self.edits.items():
             if name not in known:
-                yield View(document, (), document.data)
+                yield self.view(document)
         yield from (one for one in self._past() if one.text("id") not in known)
 
     def problems(self, schema: Mapping[str, Any]) -> Iterator[Problem]:
@@ -77,32 +80,25 @@ class Documents:
 
     def _kinds(self, schema: Mapping[str, Any]) -> Iterator[tuple[Document, Mapping[str, Any], Elsewhere]]:
         parts = schema.get("definitions", {})
-        top, batch = _keys(schema), _keys(parts.get("batch", {}))
+        batch, file = _keys(parts.get("batch", {})), self.manifest.file
         yield self.manifest, schema, {(): {"scope": SCOPE}}
         edits = parts.get("batch-edits", {})
         for document in self.edits.values():
-            yield document, edits, {(): dict.fromkeys(batch - _keys(edits), self.manifest.file)}
-        if self.history is not None:
-            past = parts.get("history", {})
-            added = {
-                (): top - _keys(past),
-                ("roots",): _keys(schema.get("properties", {}).get("roots", {})) - {"dynamic"},
-                ("batches",): batch - _keys(parts.get("history-batch", {})),
-                ("kernel",): _keys(parts.get("kernel", {})) - _keys(parts.get("history-kernel", {})),
-                ("guarantees",): _keys(schema.get("properties", {}).get("guarantees", {}))
-                - _keys(parts.get("history-guarantees", {})),
-            }
-            yield (
-                self.history,
-                past,
-                {path: dict.fromkeys(keys, self.manifest.file) for path, keys in added.items()},
-            )
-        if self.scope is not None:
-            yield self.scope, parts.get("scope", {}), {}
+            yield document, edits, {(): dict.fromkeys(batch - _keys(edits), file)}
+        past, whole = parts.get("history", {}), schema.get("properties", {})
+        added = {
+            (): _keys(schema) - _keys(past),
+            ("roots",): _keys(whole.get("roots", {})) - {"dynamic"},
+            ("batches",): batch - _keys(parts.get("history-batch", {})),
+            ("kernel",): _keys(parts.get("kernel", {})) - _keys(parts.get("history-kernel", {})),
+            ("guarantees",): _keys(whole.get("guarantees", {})) - _keys(parts.get("history-guarantees", {})),
+        }
+        yield self.history, past, {path: dict.fromkeys(keys, file) for path, keys in added.items()}
+        yield self.scope, parts.get("scope", {}), {}
 
     def _strays(self) -> Iterator[Problem]:
         """M009 for edits of no batch; M006 and M012 for a batch or pattern that only the history names."""
-        known = self._ids()
+        known = self.ids()
         for name, document in self.edits.items():
             if name not in known:
                 close = nearest(name, known)
@@ -117,12 +113,10 @@ class Documents:
                 hint = nearest(name, known)
                 yield Problem("M006", f"There is no batch `{name}`.", mark, hint=hint)
             marks.setdefault(name, mark)
-        if self.history is None:
-            return
-        manifest, history = self.root.alone(), View(self.history, (), self.history.data)
+        manifest, history = self.root.alone(), self.view(self.history)
         if history.has("kernel") and not manifest.has("kernel"):
             message = f"The history adds to `kernel`, which {self.manifest.file} does not have."
-            yield Problem("M012", message, history.key_mark("kernel"))
+            yield Problem("M012", message, history.at("kernel").key_mark)
         patterns = [text.text("pattern") for text in manifest.at("guarantees").items("absent_text")]
         for text in history.at("guarantees").items("absent_text"):
             if (pattern := text.text("pattern")) and pattern not in patterns:
@@ -130,11 +124,12 @@ class Documents:
                 hint = nearest(pattern, patterns)
                 yield Problem("M012", message, text.at("pattern").mark, hint=hint)
 
-    def _past(self) -> list[View]:
+    def _past(self) -> Iterator[View]:
         """The additions of the history to batches."""
-        return list(View(self.history, (), self.history.data).items("batches")) if self.history else []
+        return self.view(self.history).items("batches")
 
-    def _ids(self) -> list[str]:
+    def ids(self) -> list[str]:
+        """The ids of the batches of the manifest."""
         return [batch.text("id") for batch in self.root.alone().items("batches")]
 
 
@@ -142,8 +137,8 @@ def read_all(data: bytes, file: str, overlays: Mapping[str, bytes], scope: bytes
     """The files of the manifest `data`, those among the overlays included; never raises for bad input."""
     parts = ((path, match[1]) for path in sorted(overlays) if (match := _EDITS.fullmatch(path)))
     edits = {name: read(overlays[path], path) for path, name in parts}
-    history = read(overlays[HISTORY], HISTORY) if HISTORY in overlays else None
-    return Documents(read(data, file), edits, history, None if scope is None else read(scope, SCOPE))
+    history = read(overlays[HISTORY], HISTORY) if HISTORY in overlays else _MISSING
+    return Documents(read(data, file), edits, history, _MISSING if scope is None else read(scope, SCOPE))
 
 
 def _keys(schema: Mapping[str, Any]) -> set[str]:

@@ -14,15 +14,14 @@ from typing import Any
 
 from builder.adapter import PROGRAM
 from builder.errors import BuildError, Mark, fail
-from builder.manifest import checks, digests, named_scopes, spans, switches
+from builder.manifest import checks, digests, named_scopes, reading, spans, switches
 from builder.manifest import scope as items
-from builder.manifest.build import build
 from builder.manifest.documents import SCHEMA, SCOPE, is_part, read_all
-from builder.manifest.findings import OVERLAYS, Findings
 from builder.manifest.model import DEFAULT_SCOPE, Manifest
 from builder.manifest.nodes import MAX_BYTES
 from builder.manifest.repeated import repeated
 
+OVERLAYS = "overlays/"
 MAX_OVERLAY_BYTES = 16_000_000
 
 
@@ -72,17 +71,17 @@ def parse(
     """
     others = others or {}
     documents = read_all(data, file, overlays, scope)
-    findings = Findings([problem for document in documents for problem in document.problems])
+    findings = documents.findings
+    findings.problems += [problem for document in documents for problem in document.problems]
     misfits = list(documents.problems(schema))
     if documents.manifest.data is None:
         raise BuildError([*findings.problems, *misfits])
-    manifest = build(documents, findings)
+    manifest = reading.manifest(documents)
     unread = list(checks.parts_read(others))
     read = documents.whole and not unread
     problems = [*findings.problems, *misfits, *unread]
     problems += [problem for document in documents for problem in repeated(document)]
     problems += checks.ids(manifest)
-    problems += checks.batches_named(findings.batches, manifest)
     if read:  # the scope may refer to statements of a part that could not be read
         problems += items.check(manifest)
     problems += checks.pins(manifest)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from builder.errors import Mark
-from builder.manifest.statements import ALWAYS, Batch, Rule, Span, TomlEdit
+from builder.manifest.statements import Batch, Note, Rule, Statement, TomlEdit
+from builder.manifest.view import View
 
 #: The scope that no name has to be given for: the manifest as it stands.
 DEFAULT_SCOPE = "default"
@@ -68,30 +70,26 @@ class Upstream:
 
 
 @dataclass(frozen=True, slots=True)
-class DynamicEdge:
+class DynamicEdge(Statement):
     """An import that no statement shows: `source` loads every module that `target` matches.
 
     `of_kept_models`: it loads them for the models that they import, so it requires none that imports no
     model that stays.
     """
 
-    source: str
-    target: str
+    about = "source"
+
+    source: Annotated[str, "from"]
+    target: Annotated[str, "to"]
     why: str
-    mark: Mark
-    optional: str | None = None  # why upstream may lack the source
-    span: Span = ALWAYS
     of_kept_models: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class Root(Statement):
     """A module that must work, or a package with everything below it (`package.*`)."""
 
-    name: str
-    mark: Mark
-    optional: str | None = None  # why upstream may lack it
-    span: Span = ALWAYS
+    name: Annotated[str, Note.ALONE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +99,18 @@ class Roots:
     `programs`: patterns of modules that are started by their name where they can be. `command_line`: the
     module whose parser reads the command line of the main program. Without a package of models,
     `model_package` is empty. `tables`: names of tables in upstream's code, from architecture to (module of
-    that package, class); without them, each of its modules states its architectures itself. `made_of_models`:
+    that package, class); without them, each of its modules states its architectures itself. `used_by`:
     modules whose models stay with them.
     """
 
     modules: tuple[Root, ...]
-    models: tuple[str, ...]
-    model_package: str
+    models: Annotated[tuple[str, ...], "models.keep"]
+    model_package: Annotated[str, "models.package"]
     dynamic: tuple[DynamicEdge, ...] = ()
     programs: tuple[str, ...] = ()
     command_line: str = ""
-    tables: tuple[str, ...] = ()
-    made_of_models: tuple[Root, ...] = ()
+    tables: Annotated[tuple[str, ...], "models.tables"] = ()
+    used_by: Annotated[tuple[Root, ...], "models.used_by"] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,34 +120,30 @@ class AbsentText:
     `batches` make it hold: with one of them switched off, it is not asked for.
     """
 
-    pattern: str
-    paths: tuple[str, ...]
+    pattern: Annotated[str, View.regex]
+    paths: Annotated[tuple[str, ...], "in", View.patterns]
     mark: Mark
     exceptions: tuple[TextException, ...] = ()
-    batches: tuple[str, ...] = ()
+    batches: Annotated[tuple[str, ...], View.batches] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class TextException:
+class TextException(Statement):
     """Where a guarantee of absence does not hold, and why: a path pattern, and the text there."""
 
-    path: str
+    about = "path"
+
+    path: Annotated[str, View.pattern, Note.SEVERAL]
     text: str | None
     why: str
-    mark: Mark
-    optional: str | None = None  # why the place may not hold the text at all
-    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDependency:
+class KeptDependency(Statement):
     """A requirement that stays although no import statement needs it, and why."""
 
     name: str
     why: str
-    mark: Mark
-    optional: str | None = None
-    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,28 +155,24 @@ class Guarantees:
 
 
 @dataclass(frozen=True, slots=True)
-class WheelRule:
+class WheelRule(Statement):
     """Members of the published kernel wheel that leave: a path pattern, and why.
 
     With `batch` the rule is part of that decision: with the batch switched off, so is the rule.
     """
 
-    pattern: str
+    about = "pattern"
+
+    pattern: Annotated[str, "path", View.rule]
     why: str
-    mark: Mark
-    batch: str | None = None
-    optional: str | None = None
-    span: Span = ALWAYS
+    batch: Annotated[str, View.batch] = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Statement):
     """A folder of the kernel wheel with the code of one architecture (`sm90`), which stays."""
 
-    name: str
-    mark: Mark
-    optional: str | None = None
-    span: Span = ALWAYS
+    name: Annotated[str, Note.ALONE, Note.PLACE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,17 +182,14 @@ class Kernel:
     distributions: tuple[str, ...]
     mark: Mark
     remove: tuple[WheelRule, ...] = ()
-    architectures: tuple[Architecture, ...] = ()  # none given: all stay
+    architectures: Annotated[tuple[Architecture, ...], "architectures.keep"] = ()  # none given: all stay
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Statement):
     """A path or qualified name that must be in the output, unless it is optional and upstream lacks it."""
 
-    name: str
-    mark: Mark
-    optional: str | None = None
-    span: Span = ALWAYS
+    name: Annotated[str, Note.ALONE, Note.PLACE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +221,8 @@ class NamedScope:
     name: str
     why: str
     mark: Mark
-    without: tuple[str, ...] = ()
-    only_here: tuple[str, ...] = ()
+    without: Annotated[tuple[str, ...], View.batches] = ()
+    only_here: Annotated[tuple[str, ...], "with", View.batches] = ()
     models: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()

@@ -6,26 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from builder.errors import BuildError, Mark, Problem
-from builder.manifest.findings import Findings
-from builder.manifest.model import DEFAULT_SCOPE, Manifest, NamedScope
+from builder.manifest.model import DEFAULT_SCOPE, Manifest
 from builder.manifest.switches import without
-from builder.manifest.view import View
 from builder.spelling import nearest
-
-
-def named_scopes(view: View, findings: Findings) -> Iterator[NamedScope]:
-    """The scopes in the order of the file; a batch that one switches off is noted in `findings`."""
-    for name, scope in view.pairs():
-        yield NamedScope(
-            name,
-            scope.text("why"),
-            scope.document.keys.get(scope.path, scope.mark),
-            without=tuple(findings.batch(batch) for batch in scope.items("without")),
-            only_here=tuple(findings.batch(batch) for batch in scope.items("with")),
-            models=scope.texts("models"),
-            architectures=scope.texts("architectures"),
-            pins=scope.texts("pins"),
-        )
 
 
 def check(manifest: Manifest) -> Iterator[Problem]:

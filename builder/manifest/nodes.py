@@ -12,6 +12,7 @@ import codecs
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 from builder.errors import Mark, Problem
@@ -54,6 +55,9 @@ class Document:
         while path and path not in self.values:
             path = path[:-1]
         return self.values.get(path, Mark(self.file))
+
+    def value(self, path: Path) -> Any:
+        return reduce(lambda value, key: value[key], path, self.data)
 
 
 def read(data: bytes, file: str) -> Document:

@@ -43,10 +43,4 @@ def _plain(document: Document, path: Path) -> set[Path]:
     """Which numbers below `path` have no quotes: `0.5` and `"0.5"` are different values of a program."""
     below = len(path)
     plain = (one for one in document.plain if one[:below] == path)
-    return {one[below:] for one in plain if real(_value(document.data, one)) is not None}
-
-
-def _value(data: Any, path: Path) -> str:
-    for key in path:
-        data = data[key]
-    return str(data)
+    return {one[below:] for one in plain if real(document.value(one)) is not None}

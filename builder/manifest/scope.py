@@ -6,48 +6,12 @@ afterwards (a guarantee like those of `present`), and what checks it; `docs/scop
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from builder.errors import CODES, Mark, Problem
-from builder.manifest.model import Item, Kept, Manifest
-from builder.manifest.nodes import Document
+from builder.manifest.model import Item, Manifest
 from builder.manifest.statements import BASE
-from builder.manifest.view import View
 from builder.spelling import nearest
-
-SECTIONS = ("decisions", "removed", "kept", "guarantees")
-
-
-def items(document: Document) -> Iterator[Item]:
-    """The items of the document, in the order of the file."""
-    view = View(document, (), document.data)
-    for section in SECTIONS:
-        for item in view.items(section):
-            keeps = (
-                Kept(
-                    kept.one("name").word, kept.one("name").mark, kept.optional_text("optional"), kept.span()
-                )
-                for kept in item.items("keeps")
-            )
-            yield Item(
-                section=section,
-                id=item.text("id"),
-                what=item.text("what"),
-                decision=item.text("decision"),
-                mark=item.mark,
-                batches=item.texts("batches"),
-                statements=item.texts("statements"),
-                keeps=tuple(keeps),
-                gates=item.texts("gates"),
-                tests=item.texts("tests"),
-                lines=_lines(item.at("lines")),
-            )
-
-
-def _lines(view: View) -> Mapping[str, int]:
-    """Pin -> the most lines."""
-    data = view.data if isinstance(view.data, dict) else {}
-    return {str(pin): most for pin, most in data.items() if type(most) is int}
 
 
 def check(manifest: Manifest) -> Iterator[Problem]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from builder.errors import Problem
 from builder.manifest.model import Manifest, Pin
-from builder.manifest.stated import Stated, name_of, stated
-from builder.manifest.statements import Span
+from builder.manifest.statements import Span, Statement, stated
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -26,6 +26,7 @@ _HISTORY = re.compile(
 )
 
 
+@cache
 def version(text: str | None) -> Version | None:
     """A version for comparison; None for None and for text that is not a version."""
     from packaging.version import InvalidVersion, Version
@@ -47,38 +48,38 @@ def version_of(pin: Pin) -> str | None:
     return pin.version or pin.release
 
 
-def beyond(statement: Stated) -> Problem:
+def beyond(statement: Statement) -> Problem:
     """R011 for a statement that matches at a pin outside its span."""
     span = statement.span
     at = version((span.beyond or "").rpartition("(")[2].rstrip(")"))
     early = at is not None and span.since is not None and not within(Span(span.since), at)
     key, bound = ("since", span.since) if early else ("until", span.until)
-    message = f"`{name_of(statement)}` says `{key}: {bound}`, and it matches at the pin {span.beyond} too."
+    message = f"`{statement.subject}` says `{key}: {bound}`, and it matches at the pin {span.beyond} too."
     return Problem("R011", message, statement.mark, hint=f"write `{key}: {at}`, or remove `{key}`")
 
 
 def check(manifest: Manifest) -> Iterator[Problem]:
     """M013 for each span that is empty or that no pin confirms, and each reason that is about versions."""
-    pins = manifest.upstream.pins
+    versions = {pin.name: version(version_of(pin)) for pin in manifest.upstream.pins.values()}
     for statement in {one.mark: one for one in reversed([*stated(manifest)])}.values():
         if statement.span:
-            yield from _span(statement, pins)
+            yield from _span(statement, versions)
         if statement.optional and statement.span:
-            message = f"`{name_of(statement)}` has both a reason under `optional` and a range of versions."
+            message = f"`{statement.subject}` has both a reason under `optional` and a range of versions."
             yield Problem("M013", message, statement.mark, hint="remove one of them")
         elif statement.optional and _HISTORY.search(statement.optional) and not _of_all(statement):
-            message = f"The reason `{statement.optional}` of `{name_of(statement)}` is about versions."
+            message = f"The reason `{statement.optional}` of `{statement.subject}` is about versions."
             hint = "write `since: VERSION` or `until: VERSION`; or nothing, for what a release lacks"
             yield Problem("M013", message, statement.mark, hint=hint)
 
 
-def _of_all(statement: Stated) -> bool:
+def _of_all(statement: Statement) -> bool:
     """Is the reason that of an exception from every guarantee, which may excuse nothing anywhere?"""
     return getattr(statement, "why", None) == statement.optional
 
 
-def _span(statement: Stated, pins: Mapping[str, Pin]) -> Iterator[Problem]:
-    span, name = statement.span, name_of(statement)
+def _span(statement: Statement, versions: Mapping[str, Version | None]) -> Iterator[Problem]:
+    span, name = statement.span, statement.subject
     stated_as = " and ".join(f"`{k}: {v}`" for k, v in (("since", span.since), ("until", span.until)) if v)
     for text in (span.since, span.until):
         if text and version(text) is None:
@@ -90,7 +91,6 @@ def _span(statement: Stated, pins: Mapping[str, Pin]) -> Iterator[Problem]:
     if since is not None and until is not None and since > until:
         yield Problem("M013", f"`{name}` says {stated_as}, which is an empty range.", statement.mark)
         return
-    versions = {pin.name: version(version_of(pin)) for pin in pins.values()}
     if not versions or any(at is None for at in versions.values()):
         return  # a pin without a stated version may confirm any range
     inside = [pin for pin, at in versions.items() if at is not None and within(span, at)]

@@ -1,35 +1,34 @@
 """What a batch of the manifest decides: its statements as frozen dataclasses, each with its mark.
 
-Each class is one mapping of manifest.yaml, or of a file that is a part of it (see `documents`);
-`schema/manifest.schema.json` describes the same keys for people and editors.
+These classes and those of `model` are the tables that `reading` goes by. A field stands in YAML under the key
+of its own name, or under the one that its annotation names; it is read as its type says, or by the function
+in its annotation. `schema/manifest.schema.json` describes the same keys for people and editors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from builder.errors import Mark
+from builder.manifest.view import View
 
 Scalar = bool | int | float | str | None
-FactKind = Literal[
-    "predicate",
-    "value",
-    "environment",
-    "attribute",
-    "pure",
-    "default",
-    "environment-reader",
-    "quiet-import",
-    "base",
-    "registry",
-    "uncalled",
-    "declaration",
-]
 
 #: The id of the implicit first batch, and of the rules that keep the root models.
 BASE = "base"
+
+
+class Note(enum.Enum):
+    """What the annotation of a field may say besides its key and how it is read."""
+
+    VERB = "the one of its words that is a key of the item"
+    OBJECT = "it stands under the key that is the verb"
+    ALONE = "an item that is plain text is this field alone"
+    SEVERAL = "a list stands for several statements that share the rest"
+    PLACE = "the statement is placed here, and not where the item begins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Span:
     since: str | None = None
     until: str | None = None
     beyond: str | None = None
-    without: tuple[str, ...] = ()
+    without: Annotated[tuple[str, ...], View.words] = ()
 
     def __bool__(self) -> bool:
         return self.since is not None or self.until is not None
@@ -53,8 +52,29 @@ class Span:
 ALWAYS = Span()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What is stated about upstream, and may or may not match it.
+
+    `optional`: why it may match nothing. `models`: where one of them stays, it is withdrawn.
+    """
+
+    #: the field that says what it is about, if one does
+    about: ClassVar[str] = "name"
+
+    mark: Mark
+    optional: str | None = None
+    span: Span = ALWAYS
+    models: tuple[Models, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in one word of the manifest."""
+        return str(getattr(self, self.about))
+
+
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Statement):
     """One path pattern (gitignore syntax, strict last match wins) and what it decides.
 
     `keep` and `remove` decide; `prune` removes unless a kept model needs the module. No manifest states
@@ -62,12 +82,11 @@ class Rule:
     a root reaches it, `follow` a data file unless a module beside it stays; `pattern` is then a clause.
     """
 
-    pattern: str
+    about = "pattern"
+
+    pattern: Annotated[str, "path", View.rule, Note.ALONE, Note.PLACE]
     verdict: Literal["keep", "remove", "prune", "reach", "follow"]
     batch: str
-    mark: Mark
-    optional: str | None = None  # why the pattern may match nothing
-    span: Span = ALWAYS
     word: str | None = None  # the word of the batch that is in the name of what the pattern matches
     defines: str | None = None  # of the files that match, only those are meant that bind this name
 
@@ -77,27 +96,28 @@ class Rule:
         return self.word or self.pattern
 
 
+#: Key of a list of rules -> what all of them have. The last match wins: `keep` excepts from the others.
+RULES = {key: {"verdict": key} for key in ("remove", "prune", "keep")}
+
+
 @dataclass(frozen=True, slots=True)
-class Models:
+class Models(Statement):
     """Models because of which a statement would not hold: where one of them stays, it is withdrawn.
 
     kind            name                              the models
-    module          a module of the model package, or an fnmatch pattern of such
+    name            a module of the model package, or an fnmatch pattern of such
     architectures   the qualified name of a list of architectures in upstream's code, or of a function that
                     answers True for an architecture
     defines         a name that the model's file defines, at any depth
     parameter       a name that a function in the model's file has as a parameter
     """
 
-    name: str
-    mark: Mark
-    optional: str | None = None  # why upstream may have no such model
-    kind: Literal["module", "architectures", "defines", "parameter"] = "module"
-    span: Span = ALWAYS
+    name: Annotated[str, Note.OBJECT, Note.ALONE, Note.PLACE]
+    kind: Annotated[Literal["name", "architectures", "defines", "parameter"], Note.VERB] = "name"
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class Option(Statement):
     """Absent values of an option: in an expression whose last name matches `names`
     (fnmatch patterns: `*attention_backend*`), or anywhere for `*`, `values` never occur.
 
@@ -106,16 +126,19 @@ class Option:
     every other text never occurs under these names.
     """
 
+    about = ""
+
     names: tuple[str, ...]
-    values: tuple[Scalar, ...]
-    mark: Mark
+    values: Annotated[tuple[Scalar, ...], "absent"]
     batch: str
-    optional: str | None = None
     removed_models: bool = False
     among: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
-    models: tuple[Models, ...] = ()
-    span: Span = ALWAYS
+
+    @property
+    def subject(self) -> str:
+        values = (*self.values, *self.parts, *self.among)
+        return ", ".join(str(value) for value in values) or ", ".join(self.names)
 
     def has_not(self, value: Scalar) -> bool:
         """Whether this value never occurs."""
@@ -133,13 +156,47 @@ class Configuration:
 
     of: tuple[str, ...]
     types: tuple[str, ...]
-    objects: tuple[tuple[str, tuple[str, ...]], ...]
+    objects: Annotated[
+        tuple[tuple[str, tuple[str, ...]], ...],
+        lambda view: tuple((item.one("name").word(), item.at("in").texts()) for item in view.each()),
+    ]
     keys: tuple[str, ...]
     mark: Mark
 
 
+FactKind = Literal[
+    "predicate",
+    "value",
+    "environment",
+    "default",
+    "attribute",
+    "pure",
+    "environment-reader",
+    "quiet-import",
+    "declaration",
+    "base",
+    "registry",
+    "uncalled",
+]
+#: key of a mapping from names to values -> the kind of fact
+VALUES: Mapping[str, FactKind] = {
+    "predicates": "predicate",
+    "values": "value",
+    "environment": "environment",
+}
+#: key of a list of names -> what all of its facts have
+NAMES: Mapping[str, Mapping[str, Any]] = {
+    "attributes": {"kind": "attribute", "value": False},
+    "pure": {"kind": "pure", "value": True},
+    "environment_readers": {"kind": "environment-reader", "value": True},
+    "quiet_imports": {"kind": "quiet-import", "value": True},
+    "declarations": {"kind": "declaration", "value": True},
+    "bases": {"kind": "base", "value": True},
+}
+
+
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Statement):
     """One thing that is true on the target.
 
     kind        name                                value
@@ -158,31 +215,46 @@ class Fact:
     """
 
     kind: FactKind
-    name: str
+    name: Annotated[str, Note.ALONE, Note.SEVERAL, Note.PLACE]
     value: Scalar
-    mark: Mark
     batch: str
     exact: bool = True  # False: only the truth of the value is known, not the value
-    optional: str | None = None
-    models: tuple[Models, ...] = ()
-    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Statement):
     """A module (with everything below it) or a symbol that does not exist in the distribution."""
 
     kind: Literal["module", "symbol"]
-    name: str
-    mark: Mark
+    name: Annotated[str, Note.ALONE, Note.SEVERAL, Note.PLACE]
     batch: str
-    optional: str | None = None
-    models: tuple[Models, ...] = ()
-    span: Span = ALWAYS
+
+
+#: Key of a list of names -> what all of its statements have.
+ABSENT = {"absent.modules": {"kind": "module"}, "absent.symbols": {"kind": "symbol"}}
+
+#: key of an edit -> how what it matches is read; None: what it is about stands there, and not under `in`
+EDITS: Mapping[str, Callable[[View], str] | None] = {
+    "set": None,
+    "drop_import": View.word,
+    "add_import": View.word,
+    "drop_entry": View.word,
+    "drop_statement": View.statement,
+    "replace": View.value,
+    "reword": View.word,
+    "body": None,
+}
+#: key of an edit that has a replacement -> the key of that, and how it is read
+REPLACEMENTS: Mapping[str, tuple[str, Callable[[View], str]]] = {
+    "set": ("to", View.expression),
+    "replace": ("by", View.value),
+    "reword": ("by", View.word),
+    "body": ("from", View.overlay),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Statement):
     """A structural edit of Python by qualified name.
 
     kind            target                          match                    by
@@ -198,6 +270,8 @@ class Edit:
     body            function or method              -                        overlay file with the new body
     """
 
+    about = "target"
+
     kind: Literal[
         "drop",
         "stub",
@@ -210,20 +284,16 @@ class Edit:
         "reword",
         "body",
     ]
-    target: str
-    mark: Mark
+    target: Annotated[str, "name", Note.ALONE, Note.SEVERAL, Note.PLACE]
     batch: str
     why: str
     match: str | None = None
     by: str | None = None
     count: int = 1  # 0: however many there are
-    optional: str | None = None
-    models: tuple[Models, ...] = ()
-    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
-class WholeFile:
+class WholeFile(Statement):
     """A file of ours that replaces an upstream file or is new.
 
     `preimage`: blob ids of what is replaced, any of them. `definitions`: instead of these, the names at
@@ -231,16 +301,15 @@ class WholeFile:
     new. `tables`: the builder fills in what was left out of the surface.
     """
 
-    path: str
-    overlay: str
+    about = "path"
+
+    path: Annotated[str, View.file]
+    overlay: Annotated[str, "from", View.overlay]
     preimage: tuple[str, ...]
-    mark: Mark
     batch: str
     why: str
-    optional: str | None = None
-    tables: bool = False
+    tables: Annotated[bool, lambda view: view.data is not None] = False
     definitions: Mapping[str, str] = field(default_factory=dict)
-    span: Span = ALWAYS
 
     @property
     def replaces(self) -> bool:
@@ -249,39 +318,36 @@ class WholeFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Statement):
     """A unified diff, the last resort; applied exactly or not at all."""
 
-    overlay: str
+    about = "overlay"
+
+    overlay: Annotated[str, "from", View.overlay]
     why: str
-    mark: Mark
     batch: str
-    optional: str | None = None
-    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
-class TomlEdit:
+class TomlEdit(Statement):
     """remove: a key, or the array items equal to or (requirements) named `value`, with the text `by` in
     their place; `unused`: only where nothing of the output needs what the requirement provides.
     set: a key; add: an array item."""
 
-    file: str
-    op: Literal["remove", "set", "add"]
-    key: str
+    about = "file"
+
+    file: Annotated[str, View.file]
+    op: Annotated[Literal["remove", "set", "add"], Note.VERB]
+    key: Annotated[str, Note.OBJECT]
     value: object
-    mark: Mark
     batch: str
     why: str
-    optional: str | None = None
     by: str | None = None
     unused: bool = False
-    models: tuple[Models, ...] = ()
-    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
-class AnchoredEdit:
+class AnchoredEdit(Statement):
     """A text edit of CMake or C++ that is found by its syntax, never by line number.
 
     drop: statement   C/C++: from the anchor to its `;`, parentheses balanced
@@ -291,43 +357,42 @@ class AnchoredEdit:
     replace: the anchor text by `by`
     """
 
-    file: str
-    kind: Literal["statement", "command", "argument", "block", "replace"]
-    anchor: str
-    mark: Mark
+    about = "file"
+
+    file: Annotated[str, View.file]
+    kind: Annotated[Literal["statement", "command", "argument", "block", "replace"], Note.VERB]
+    anchor: Annotated[str, Note.OBJECT]
     batch: str
     why: str
     by: str | None = None
     count: int = 1  # 0: however many there are
-    optional: str | None = None
-    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Word(Statement):
     """A word of a platform's or feature's names: every path and name that is made of it leaves.
 
     `text` is in lower case; words that follow one another are joined by `_`.
     """
 
-    text: str
-    mark: Mark
-    optional: str | None = None
-    span: Span = ALWAYS
+    about = "text"
+
+    text: Annotated[str, "word", Note.ALONE, Note.PLACE]
 
 
 @dataclass(frozen=True, slots=True)
-class Spared:
+class WordException(Statement):
     """An exception to the words of a batch: a path pattern (with `text`: only lines that hold it), or an
     fnmatch pattern of names."""
 
-    kind: Literal["path", "name"]
-    pattern: str
+    about = "pattern"
+
+    kind: Annotated[Literal["name", "path"], Note.VERB]
+    pattern: Annotated[
+        str, Note.OBJECT, lambda view: view.pattern() if view.path[-1] == "path" else view.word()
+    ]
     why: str
-    mark: Mark
     text: str | None = None
-    optional: str | None = None
-    span: Span = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +400,7 @@ class Batch:
     """One decision: what is removed, edited and added, and why.
 
     `models`: where one of them stays, the whole batch is switched off. `words`: whatever is named by one
-    of them is part of it, but for what is `spared`. `needs`: batches that must be off wherever this one
+    of them is part of it, but for the `exceptions`. `needs`: batches that must be off wherever this one
     is; `follows`: batches of which one that is off takes this one with it.
     """
 
@@ -343,18 +408,64 @@ class Batch:
     why: str
     mark: Mark
     kind: Literal["feature", "housekeeping"] = "feature"
-    needs: tuple[tuple[str, Mark], ...] = ()
-    follows: tuple[tuple[str, Mark], ...] = ()
+    needs: Annotated[tuple[tuple[str, Mark], ...], View.related] = ()
+    follows: Annotated[tuple[tuple[str, Mark], ...], View.related] = ()
     models: tuple[Models, ...] = ()
     words: tuple[Word, ...] = ()
-    spared: tuple[Spared, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    exceptions: Annotated[tuple[WordException, ...], "except"] = ()
+    rules: Annotated[tuple[Rule, ...], RULES] = ()
     facts: tuple[Fact, ...] = ()
-    options: tuple[Option, ...] = ()
-    configuration: Configuration | None = None
-    absent: tuple[Absent, ...] = ()
+    options: Annotated[tuple[Option, ...], "facts.options"] = ()
+    configuration: Annotated[Configuration | None, "facts.configuration"] = None
+    absent: Annotated[tuple[Absent, ...], ABSENT] = ()
     edits: tuple[Edit, ...] = ()
     files: tuple[WholeFile, ...] = ()
     patches: tuple[Patch, ...] = ()
     toml: tuple[TomlEdit, ...] = ()
     anchored: tuple[AnchoredEdit, ...] = ()
+
+
+# -- all of them
+
+#: Fields of statements that are not in force, or that stand in another field as well.
+_BESIDE = frozenset(["given_back", "words_given_back", "toml_given_back", "everywhere"])
+
+
+_Whole = TypeVar("_Whole")
+
+
+def changed(whole: _Whole, change: Callable[[Any], Any]) -> _Whole:
+    """A manifest, or a part of one, with `change` applied to every statement, a statement's own models
+    included; one that it turns into None leaves."""
+
+    def one(part: Any) -> Any:
+        part = change(part) if isinstance(part, Statement) else part
+        if part is None:
+            return None
+        changes: dict[str, Any] = {}
+        for name, value in _parts(part):
+            several = isinstance(value, tuple)
+            changes[name] = (
+                tuple(new for v in value if (new := one(v)) is not None) if several else one(value)
+            )
+        return replace(part, **changes) if changes else part
+
+    return one(whole)  # type: ignore[no-any-return]
+
+
+def stated(whole: Any) -> Iterator[Statement]:
+    """The statements of a manifest, or of a part of one, the models of each directly behind it; several may
+    share a mark."""
+    if isinstance(whole, Statement):
+        yield whole
+    for _, value in _parts(whole):
+        for part in value if isinstance(value, tuple) else (value,):
+            yield from stated(part)
+
+
+def _parts(whole: Any) -> Iterator[tuple[str, Any]]:
+    """The fields in which statements may lie: dataclasses, and tuples of such."""
+    for name in ("models",) if isinstance(whole, Statement) else (one.name for one in fields(whole)):
+        value = getattr(whole, name)
+        if name not in _BESIDE and is_dataclass(value[0] if value and isinstance(value, tuple) else value):
+            yield name, value

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from builder.errors import BuildError, Mark, Problem
 from builder.manifest.model import Manifest
-from builder.manifest.stated import name_of, stated
-from builder.manifest.statements import BASE, Batch
+from builder.manifest.statements import BASE, Batch, stated
 from builder.spelling import nearest
 
 
@@ -102,10 +101,10 @@ def check(manifest: Manifest) -> Iterator[Problem]:
     for statement in {one.mark: one for one in stated(manifest)}.values():
         for name in statement.span.without:
             if name not in known:
-                message = f"There is no batch `{name}`, which `{name_of(statement)}` names under `without`."
+                message = f"There is no batch `{name}`, which `{statement.subject}` names under `without`."
                 yield Problem("M006", message, statement.mark, hint=nearest(name, known))
             elif name == getattr(statement, "batch", None):
-                message = f"`{name_of(statement)}` holds only without `{name}`, which is its own batch."
+                message = f"`{statement.subject}` holds only without `{name}`, which is its own batch."
                 yield Problem("M011", message, statement.mark, hint="move it to another batch, or delete it")
 
 

@@ -42,7 +42,7 @@ def expand_configurations(manifest: Manifest, upstream: Snapshot, staying: Snaps
         if stands is None:
             return batch
         lacking = _lacking(stands, upstream, staying)
-        facts = (Fact("attribute", f"*.{one}", False, stands.mark, batch.id) for one in lacking)
+        facts = (Fact("attribute", f"*.{one}", False, batch.id, mark=stands.mark) for one in lacking)
         return replace(batch, facts=(*batch.facts, *facts))
 
     return replace(manifest, batches=tuple(map(expanded, manifest.batches)))

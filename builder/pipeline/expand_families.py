@@ -181,7 +181,7 @@ class _Expansion:
                     if any(path in self._upstream for path in path_of(module, self._manifest.packages) or ()):
                         break  # a rule decides about the file
                     self._absent.setdefault(
-                        ("module", module), Absent("module", module, member.word.mark, member.batch)
+                        ("module", module), Absent("module", module, member.batch, mark=member.word.mark)
                     )
                     break
 
@@ -246,13 +246,13 @@ class _Expansion:
         self._fact("environment", member, name, False if _SWITCH.search(name) else None)
 
     def _symbol(self, member: Member, name: str) -> None:
-        self._absent.setdefault(("symbol", name), Absent("symbol", name, member.word.mark, member.batch))
+        self._absent.setdefault(("symbol", name), Absent("symbol", name, member.batch, mark=member.word.mark))
 
     def _fact(
         self, kind: FactKind, member: Member, name: str, value: bool | None, exact: bool = True
     ) -> None:
         if (kind, name) not in self._stated:
-            fact = Fact(kind, name, value, member.word.mark, member.batch, exact)
+            fact = Fact(kind, name, value, member.batch, exact, mark=member.word.mark)
             self._facts.setdefault((kind, name), fact)
 
     def batch(self, batch: Batch) -> Batch:
@@ -264,7 +264,9 @@ class _Expansion:
             if member.batch == batch.id:
                 values.setdefault(names, []).append(value)
         mark = batch.words[0].mark
-        options = tuple(Option((names,), tuple(found), mark, batch.id) for names, found in values.items())
+        options = tuple(
+            Option((names,), tuple(found), batch.id, mark=mark) for names, found in values.items()
+        )
         stated = {(a.kind, a.name) for a in batch.absent}
         return replace(
             batch,

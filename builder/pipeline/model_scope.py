@@ -138,7 +138,7 @@ class _Scope:
 
     def _stays(self, one: Models) -> str | None:
         if one not in self._answers:
-            if one.kind == "module":
+            if one.kind == "name":
                 self._answers[one] = self._named(one)
             elif one.kind == "architectures":
                 self._answers[one] = self._listed(one)

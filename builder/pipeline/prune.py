@@ -130,7 +130,7 @@ def with_followers(
     data = [p for p in decided.kept if decided.selection.decisions[p].verdict == "follow"]
     modules = [s for s in staying if s.module]
     found = followed(data, python_modules(upstream, manifest.packages), modules)
-    rule = Rule("no module beside it stays", "follow", BASE, manifest.mark("roots"))
+    rule = Rule("no module beside it stays", "follow", BASE, mark=manifest.mark("roots"))
     gone = {path: rule for path in data if path not in found}
     unused, named = unnamed(found, {s.path: source[s.path] for s in modules}, source, manifest)
     for path, stated in unused.items():
@@ -141,14 +141,14 @@ def with_followers(
 
 def unreached_rule(manifest: Manifest) -> Rule:
     """The rule by which modules leave that no root reaches."""
-    return Rule(UNREACHED, "reach", BASE, manifest.mark("roots"))
+    return Rule(UNREACHED, "reach", BASE, mark=manifest.mark("roots"))
 
 
 def _model_rule(manifest: Manifest) -> Rule:
     """The rule by which models leave, for the batch that closes the set of architectures."""
     closed = (b.id for b in manifest.batches for option in b.options if option.removed_models)
     mark = manifest.mark("roots", "models", "keep")
-    return Rule("roots.models does not keep it", "remove", next(closed, BASE), mark)
+    return Rule("roots.models does not keep it", "remove", next(closed, BASE), mark=mark)
 
 
 def _defining(summaries: Mapping[str, Summary]) -> Callable[[str, str], bool]:
@@ -186,7 +186,7 @@ def _needed(manifest: Manifest, open_: set[str], index: Index, registering: set[
         if path in open_ and not module.startswith(f"{package}."):
             called.setdefault(_stem(module), []).append(module)
     todo = [(f"{package}.{name}", f"{package}.{name}") for name in manifest.roots.models]
-    users = expand(index, (root.name for root in manifest.roots.made_of_models))
+    users = expand(index, (root.name for root in manifest.roots.used_by))
     todo += ((module, module) for modules in users.values() for module in modules)
     found: dict[str, str] = {}
     seen: set[str] = set()

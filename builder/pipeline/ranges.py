@@ -10,7 +10,6 @@ from typing import Any, Literal
 from builder.errors import Mark, Problem
 from builder.manifest import spans
 from builder.manifest.model import DynamicEdge, Kept, KeptDependency, Manifest, Root, TextException
-from builder.manifest.stated import Stated, changed, stated
 from builder.manifest.statements import (
     Absent,
     AnchoredEdit,
@@ -20,16 +19,19 @@ from builder.manifest.statements import (
     Option,
     Rule,
     Span,
-    Spared,
+    Statement,
     TomlEdit,
     WholeFile,
     Word,
+    WordException,
+    changed,
+    stated,
 )
 from builder.select.rules import can_match, holds_path
 from builder.upstream.model import Upstream
 
 #: What is compared with the output, or with upstream beside it.
-_GATED = (DynamicEdge, TextException, KeptDependency, Kept, Spared)
+_GATED = (DynamicEdge, TextException, KeptDependency, Kept, WordException)
 _ELSEWHERE = "this upstream does not hold the place"
 _OTHER = "made for other versions"
 
@@ -113,10 +115,8 @@ def elsewhere(manifest: Manifest, known: About, within: Sequence[str]) -> frozen
 
 
 def _tolerant(one: Any, reason: str) -> Any:
-    models = getattr(one, "models", ())
-    if models:
-        one = replace(one, models=tuple(replace(m, optional=m.optional or reason) for m in models))
-    return replace(one, optional=one.optional or reason)
+    models = tuple(replace(each, optional=each.optional or reason) for each in one.models)
+    return replace(one, optional=one.optional or reason, models=models)
 
 
 def mistakes(problems: Iterable[Problem], manifest: Manifest) -> list[Problem]:
@@ -159,13 +159,13 @@ def kept_to(problems: Sequence[Problem], manifest: Manifest) -> list[Problem]:
     return [*mistakes(problems, manifest), *beyond(manifest, said - missing(problems, manifest))]
 
 
-def _elsewhere(one: Stated, manifest: Manifest, within: Sequence[str]) -> bool:
+def _elsewhere(one: Statement, manifest: Manifest, within: Sequence[str]) -> bool:
     """Is what a statement is about outside of the folders that upstream holds?"""
     if isinstance(one, (Rule, TextException)):
         return not can_match(one.pattern if isinstance(one, Rule) else one.path, within)
     if isinstance(one, Word):
         return True  # what it names may be in the part that upstream lacks
-    if isinstance(one, Spared):
+    if isinstance(one, WordException):
         return one.kind == "path" and not can_match(one.pattern, within)
     if isinstance(one, (WholeFile, TomlEdit, AnchoredEdit)):
         return not holds_path(one.path if isinstance(one, WholeFile) else one.file, within)
@@ -182,7 +182,7 @@ def _elsewhere(one: Stated, manifest: Manifest, within: Sequence[str]) -> bool:
     return False
 
 
-def _unstated(one: Stated, known: About) -> bool:
+def _unstated(one: Statement, known: About) -> bool:
     """Is a statement about a part of pyproject.toml that a wheel's metadata does not state?"""
     return known.kind == "wheel" and isinstance(one, TomlEdit) and one.key.startswith("tool.")
 

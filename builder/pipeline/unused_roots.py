@@ -32,7 +32,7 @@ def unused_roots(
     names = {name for module in modules.values() for name in _with_parents(module)}
     paths = {module: path for path, module in modules.items()}
     problems: list[Problem] = []
-    roots = (*manifest.roots.modules, *manifest.roots.made_of_models)
+    roots = (*manifest.roots.modules, *manifest.roots.used_by)
     marked = [(root.name, root.mark) for root in roots]
     marked += [
         (pattern.removeprefix("!"), manifest.mark("roots", "programs", number))

@@ -57,9 +57,9 @@ class Families:
         needles: set[str] = set()
         for batch in batches:
             self._paths[batch.id] = PatternSet(
-                [s.pattern for s in batch.spared if s.kind == "path" and not s.text]
+                [s.pattern for s in batch.exceptions if s.kind == "path" and not s.text]
             )
-            self._names[batch.id] = tuple(s.pattern for s in batch.spared if s.kind == "name")
+            self._names[batch.id] = tuple(s.pattern for s in batch.exceptions if s.kind == "name")
             for word in batch.words:
                 member, parts = Member(batch.id, word), tuple(word.text.split("_"))
                 self._first.setdefault(parts[0].rstrip(_DIGITS), []).append((parts, member))
@@ -136,7 +136,12 @@ def _rules(families: Families, paths: Iterable[str]) -> dict[str, dict[str, Rule
             place, member = named
             rules = rules_by_batch.setdefault(member.batch, {})
             rule = Rule(
-                literal(place), "remove", member.batch, member.word.mark, _why(member), word=member.word.text
+                literal(place),
+                "remove",
+                member.batch,
+                word=member.word.text,
+                mark=member.word.mark,
+                optional=_why(member),
             )
             rules.setdefault(place, rule)
     return rules_by_batch

@@ -131,7 +131,7 @@ def select(tree: Iterable[str], manifest: Manifest, within: Sequence[str] = ()) 
 
 def reach_rule(manifest: Manifest) -> Rule:
     """The rule for a module about which reachability decides."""
-    return Rule("a root reaches it", "reach", BASE, manifest.mark("roots"))
+    return Rule("a root reaches it", "reach", BASE, mark=manifest.mark("roots"))
 
 
 class _Unstated:
@@ -144,7 +144,7 @@ class _Unstated:
         self._patterns = PatternSet([rule.pattern for rule in manifest.given_back])
         roots = manifest.mark("roots")
         self._reach = reach_rule(manifest)
-        self._follow = Rule("it follows the modules beside it", "follow", BASE, roots)
+        self._follow = Rule("it follows the modules beside it", "follow", BASE, mark=roots)
 
     def rule(self, path: str) -> Rule | None:
         if path.startswith(self._folders):
@@ -152,7 +152,7 @@ class _Unstated:
         back = self._patterns.matching(path)
         if back:
             rule = self._given_back[back[-1]]
-            return Rule(rule.pattern, "keep", BASE, rule.mark)
+            return Rule(rule.pattern, "keep", BASE, mark=rule.mark)
         return None
 
 
@@ -163,9 +163,9 @@ def _model_rules(manifest: Manifest, index: Paths) -> tuple[tuple[Rule, ...], li
         mark = manifest.model_mark(model)
         stem = f"{folder}/{model.replace('.', '/')}"
         if f"{stem}.py" in index:
-            rules.append(Rule(f"{stem}.py", "keep", BASE, mark))
+            rules.append(Rule(f"{stem}.py", "keep", BASE, mark=mark))
         elif index.is_folder(stem):
-            rules.append(Rule(f"{stem}/", "keep", BASE, mark))
+            rules.append(Rule(f"{stem}/", "keep", BASE, mark=mark))
         else:
             message = f"The model `{model}` does not exist in `{folder}/`."
             scope = manifest.named_scope

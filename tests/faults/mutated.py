@@ -17,17 +17,18 @@ from small_world import ROOT
 from builder.errors import BuildError, Mark, Problem
 from builder.manifest.load import load, parse, read_overlays, read_schema, read_scope
 from builder.manifest.model import DynamicEdge, Manifest
-from builder.manifest.stated import changed, stated
 from builder.manifest.statements import (
     Absent,
     AnchoredEdit,
     Edit,
     Fact,
     Rule,
-    Spared,
     TomlEdit,
     WholeFile,
     Word,
+    WordException,
+    changed,
+    stated,
 )
 from builder.pipeline import cut as cutting
 from builder.pipeline.ranges import About, about, excused
@@ -47,10 +48,10 @@ NAMED: dict[type[Any], str] = {
     TomlEdit: "key",
     DynamicEdge: "source",
     Word: "text",
-    Spared: "pattern",
+    WordException: "pattern",
 }
 #: checked only with the output, when requirements and gates are done
-LATE = (TomlEdit, DynamicEdge, Spared)
+LATE = (TomlEdit, DynamicEdge, WordException)
 
 
 class _Enough(Exception):

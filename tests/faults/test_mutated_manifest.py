@@ -28,8 +28,7 @@ from small_world import ROOT
 
 from builder.errors import BuildError
 from builder.manifest.load import load
-from builder.manifest.stated import stated
-from builder.manifest.statements import WholeFile
+from builder.manifest.statements import WholeFile, stated
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 MIRROR = os.environ.get("SGLANG_MIRROR")

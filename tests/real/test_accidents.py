@@ -27,7 +27,7 @@ def cut(before: IndexedTree, changes: Mapping[str, bytes | None], pattern: str =
     """The findings of the gates on upstream with these files changed or, for None, removed."""
     after = before.snapshot.replace(changes)
     known = {summary_key(p, before.snapshot.tree[p].blob): s for p, s in before.summaries.items()}
-    rule = Rule(pattern, "remove", "models", RULE)
+    rule = Rule(pattern, "remove", "models", mark=RULE)
     removals = index_removals(MANIFEST, {p: rule for p, data in changes.items() if data is None}, {})
     changed = world(after, PACKAGES, known=known)
     return [p for code in STATIC for p in TREE_GATES[code](before, changed, MANIFEST, removals)]

@@ -53,11 +53,11 @@ def manifest(guarantees: Guarantees | None = None, **more: object) -> Manifest:
 
 
 def rule(pattern: str, batch: str = "models", line: int = 42) -> Rule:
-    return Rule(pattern, "remove", batch, Mark("manifest.yaml", line, 7))
+    return Rule(pattern, "remove", batch, mark=Mark("manifest.yaml", line, 7))
 
 
 def dropped(name: str, batch: str) -> Removals:
     """The index of a manifest whose batch drops one name."""
     mark = Mark("manifest.yaml", 3, 5)
-    edit = Edit("drop", name, mark, batch, "why")
+    edit = Edit("drop", name, batch, "why", mark=mark)
     return index_removals(manifest(batches=(Batch(batch, "why", mark, edits=(edit,)),)), {}, {})

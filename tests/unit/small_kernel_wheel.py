@@ -69,8 +69,8 @@ def wheel(
 
 
 def kernel(*patterns: str, keep: tuple[str, ...] = (), optional: str | None = None) -> Kernel:
-    rules = tuple(WheelRule(p, f"no {p}", HERE, optional=optional) for p in patterns)
-    return Kernel(("sgl-kernel",), HERE, rules, tuple(Architecture(name, HERE) for name in keep))
+    rules = tuple(WheelRule(p, f"no {p}", optional=optional, mark=HERE) for p in patterns)
+    return Kernel(("sgl-kernel",), HERE, rules, tuple(Architecture(name, mark=HERE) for name in keep))
 
 
 def run(

@@ -33,7 +33,9 @@ def surfaces() -> Surfaces:
         }
     )
     here = Mark("manifest.yaml", 3, 5)
-    stated = manifest(batches=(Batch("b", "because", here, options=(Option(("mode",), ("b",), here, "b"),)),))
+    stated = manifest(
+        batches=(Batch("b", "because", here, options=(Option(("mode",), ("b",), "b", mark=here),)),)
+    )
     removals = index_removals(stated, {"python/pkg/gone.py": rule("gone.py")}, {})
     return compare(before, surface(before, stated.packages), after, stated, removals)
 

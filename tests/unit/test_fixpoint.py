@@ -239,6 +239,6 @@ def test_an_argument_whose_flag_is_gone_leaves() -> None:
     )
     done = run(
         {"pkg/a.py": source},
-        facts=Facts(modules={"pkg.gone": Absent("module", "pkg.gone", Mark("manifest.yaml"), "one")}),
+        facts=Facts(modules={"pkg.gone": Absent("module", "pkg.gone", "one", mark=Mark("manifest.yaml"))}),
     )
     assert b"add_argument" not in done.files["pkg/a.py"]

@@ -96,11 +96,11 @@ def names(*listed: str) -> st.SearchStrategy[frozenset[str]]:
 
 
 OPTIONS = [
-    Option(("backend",), ("slow",), HERE, "a"),
-    Option(("*",), ("odd",), HERE, "a"),
-    Option(("other",), ("odd",), HERE, "a"),
+    Option(("backend",), ("slow",), "a", mark=HERE),
+    Option(("*",), ("odd",), "a", mark=HERE),
+    Option(("other",), ("odd",), "a", mark=HERE),
 ]
-MODULE, SYMBOL = (Absent(kind, "absent", HERE, "a") for kind in ("module", "symbol"))  # type: ignore[arg-type]
+MODULE, SYMBOL = (Absent(kind, "absent", "a", mark=HERE) for kind in ("module", "symbol"))  # type: ignore[arg-type]
 FACTS = st.builds(
     Facts,
     predicates=table(TRUTHS, "pkg.platform.is_npu", "pkg.flags.quick"),

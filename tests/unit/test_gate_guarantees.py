@@ -52,7 +52,7 @@ def test_paths_that_match_nothing_are_a_problem() -> None:
 
 
 def test_an_exception_excuses_its_path_and_text_only() -> None:
-    excused = TextException("python/pkg/a.py", "backend", "public name", THERE)
+    excused = TextException("python/pkg/a.py", "backend", "public name", mark=THERE)
     (problem,) = run(absent("fa3", excused))
     assert "python/pkg/c/d.py" in problem.message
 
@@ -60,9 +60,9 @@ def test_an_exception_excuses_its_path_and_text_only() -> None:
 @pytest.mark.parametrize(
     "exception",
     [
-        TextException("python/pkg/b.py", None, "w", THERE),
-        TextException("python/pkg/a.py", "no such text", "w", THERE),
-        TextException("python/pkg/nope.py", None, "w", THERE),
+        TextException("python/pkg/b.py", None, "w", mark=THERE),
+        TextException("python/pkg/a.py", "no such text", "w", mark=THERE),
+        TextException("python/pkg/nope.py", None, "w", mark=THERE),
     ],
 )
 def test_an_exception_that_excuses_nothing_is_a_problem(exception: TextException) -> None:
@@ -72,7 +72,7 @@ def test_an_exception_that_excuses_nothing_is_a_problem(exception: TextException
 
 
 def test_two_exceptions_for_one_line_are_both_used() -> None:
-    both = [TextException("python/pkg/**", t, "w", THERE) for t in (None, "fa3")]
+    both = [TextException("python/pkg/**", t, "w", mark=THERE) for t in (None, "fa3")]
     assert run(absent("fa3", *both)) == []
 
 

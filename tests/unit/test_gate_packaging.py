@@ -49,7 +49,7 @@ def run(
     """The findings when upstream (FILES by default) is changed; ninja and `kept` stay without an import."""
     before = snapshot(upstream or FILES)
     after = before.replace({p: None if d is None else d.encode() for p, d in changes.items()})
-    reasons = tuple(KeptDependency(n, "compiles at run time", HERE) for n in ("ninja", *kept))
+    reasons = tuple(KeptDependency(n, "compiles at run time", mark=HERE) for n in ("ninja", *kept))
     stated = replace(manifest(Guarantees(dependencies=reasons)), toml_given_back=given_back)
     return packaging.check(world(before, PACKAGES), world(after, PACKAGES), stated, Removals())
 
@@ -67,7 +67,7 @@ def test_a_dependency_that_nothing_imports_any_more_is_found() -> None:
 
 
 def edit(op: Literal["remove", "add"], key: str, value: str | None) -> TomlEdit:
-    return TomlEdit("python/pyproject.toml", op, key, value, HERE, "packaging", "why")
+    return TomlEdit("python/pyproject.toml", op, key, value, "packaging", "why", mark=HERE)
 
 
 def test_a_dependency_that_a_batch_which_is_off_would_have_removed_may_stay() -> None:
@@ -99,8 +99,8 @@ def test_a_reason_for_a_dependency_that_is_not_there_is_an_error_unless_it_is_op
     assert problem.mark == HERE and "absent-dist" in problem.message
     some = Guarantees(
         dependencies=(
-            KeptDependency("ninja", "w", HERE),
-            KeptDependency("x", "w", HERE, "its batch may be off"),
+            KeptDependency("ninja", "w", mark=HERE),
+            KeptDependency("x", "w", mark=HERE, optional="its batch may be off"),
         )
     )
     same = world(snapshot(FILES), PACKAGES)

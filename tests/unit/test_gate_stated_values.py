@@ -20,7 +20,7 @@ def found(before: str, after: str, *facts: Fact) -> list[Problem]:
 
 
 def value(name: str, of: object, exact: bool = True) -> Fact:
-    return Fact("value", name, of, HERE, "b", exact)  # type: ignore[arg-type]
+    return Fact("value", name, of, "b", exact, mark=HERE)  # type: ignore[arg-type]
 
 
 STATISTICS = "class Statistics:\n    usage: float = 0.0\n"
@@ -74,7 +74,7 @@ def test_an_absent_field_that_a_method_still_reads_is_a_problem() -> None:
     upstream = "class Options:\n    size: int = 1\n\n    def set(self):\n        self.size = self.size or 2\n"
     output = "class Options:\n    def set(self):\n        self.size = self.size or 2\n"
     one, two = worlds({"a.py": upstream}, {"a.py": output})
-    gone = Absent("symbol", "pkg.a.Options.size", HERE, "b")
+    gone = Absent("symbol", "pkg.a.Options.size", "b", mark=HERE)
     stated = manifest(batches=(Batch("b", "why", HERE, absent=(gone,)),))
     (problem,) = stated_values.check(one, two, stated, Removals())
     assert "self.size is read, and batch b removes the field" in problem.message

@@ -38,7 +38,7 @@ def batch(name: str = "b", **parts: object) -> Batch:
 
 
 def edit(kind: str, target: str, match: str | None = None, by: str | None = None) -> Edit:
-    return Edit(kind, target, HERE, "b", "because", match, by)  # type: ignore[arg-type]
+    return Edit(kind, target, "b", "because", match, by, mark=HERE)  # type: ignore[arg-type]
 
 
 def differences(
@@ -106,7 +106,7 @@ def test_an_edit_whose_text_has_the_flag_explains_it_and_no_other_edit_does() ->
 
 def test_a_patch_that_takes_the_flag_explains_it() -> None:
     text = b"--- a/python/pkg/args.py\n+++ b/python/pkg/args.py\n-parser.add_argument('--grpc-mode')\n"
-    stated = batch(patches=(Patch("overlays/p.patch", "because", HERE, "b"),))
+    stated = batch(patches=(Patch("overlays/p.patch", "because", "b", mark=HERE),))
     more = {"overlays": {"overlays/p.patch": text}}
     assert batches_of(one({"args.py": FLAG}, {"args.py": NO_FLAG}, stated, **more)) == ["b"]
     more = {"overlays": {"overlays/p.patch": text + b"+parser.add_argument('--grpc-mode', help='')\n"}}
@@ -127,7 +127,7 @@ FEWER = "CHOICES = ['triton']\nparser.add_argument('--backend', choices=CHOICES)
     ("names", "removals"), [(("*",), True), (("*backend*",), True), (("*device*",), False)]
 )
 def test_a_choice_leaves_with_the_absent_value_of_an_option(names: tuple[str, ...], removals: bool) -> None:
-    stated = batch(options=(Option(names, ("fa3",), HERE, "b"),))
+    stated = batch(options=(Option(names, ("fa3",), "b", mark=HERE),))
     found = one({"args.py": CHOICES}, {"args.py": FEWER}, stated)
     assert (found.change, found.detail, found.before) == ("changed", "choices", "fa3")
     assert batches_of(found) == (["b"] if removals else [])
@@ -149,7 +149,7 @@ def test_a_choice_that_comes_is_reported() -> None:
 def test_choices_read_from_a_registry_leave_with_its_entries() -> None:
     args = "from pkg.reg import TABLE\nparser.add_argument('--parser', choices=list(TABLE.keys()))\n"
     before = {"args.py": args, "reg.py": "TABLE = {'a': A, 'b': B}\n"}
-    whole = WholeFile("python/pkg/reg.py", "overlays/reg.py", ("0" * 40,), HERE, "b", "because")
+    whole = WholeFile("python/pkg/reg.py", "overlays/reg.py", ("0" * 40,), "b", "because", mark=HERE)
     found = differences(before, {"reg.py": "TABLE = {'a': A}\n"}, batch(files=(whole,)))
     assert [(d.change, d.key.kind, d.before, batches_of(d)) for d in found] == [
         ("changed", "flag", "b", ["b"]),
@@ -175,7 +175,7 @@ def test_a_default_changes_by_the_edit_that_sets_it() -> None:
 def test_what_no_overlay_states_must_not_come() -> None:
     found = one({"args.py": NO_FLAG}, {"args.py": FLAG})
     assert (found.change, found.key.name, found.causes) == ("added", "--grpc-mode", ())
-    whole = WholeFile("python/pkg/new.py", "overlays/new.py", (), HERE, "b", "because")
+    whole = WholeFile("python/pkg/new.py", "overlays/new.py", (), "b", "because", mark=HERE)
     assert batches_of(one({"args.py": ""}, {"new.py": FLAG.split("\n")[0]}, batch(files=(whole,)))) == ["b"]
     by = "parser.add_argument('--grpc-mode')"
     stated = batch(edits=(edit("replace", "pkg.args", "x", by),))
@@ -191,7 +191,7 @@ def test_a_route_that_vanishes_is_a_problem() -> None:
 # -- environment variables: every place must be accounted for -----------------------------------------
 
 
-PREDICATE = Fact("predicate", "pkg.platform.is_hip", False, HERE, "rocm")
+PREDICATE = Fact("predicate", "pkg.platform.is_hip", False, "rocm", mark=HERE)
 PLATFORM = {"platform.py": "def is_hip(): ...\n", "api.py": "from pkg.platform import *\n"}
 
 
@@ -252,13 +252,13 @@ def test_a_variable_that_is_still_read_somewhere_is_not_lost() -> None:
 
 
 def test_the_environment_may_be_a_fact_itself() -> None:
-    fact = Fact("environment", "A", False, HERE, "rocm")
+    fact = Fact("environment", "A", False, "rocm", mark=HERE)
     before = {"a.py": "import os\nx = os.getenv('A')\n"}
     assert batches_of(one(before, {"a.py": ""}, batch("rocm", facts=(fact,)))) == ["rocm"]
 
 
 def test_a_declared_variable_leaves_with_its_declaration() -> None:
-    absent = Absent("symbol", "pkg.a.Envs.A", HERE, "npu")
+    absent = Absent("symbol", "pkg.a.Envs.A", "npu", mark=HERE)
     before = {"a.py": "class Envs:\n    A = EnvBool(False)\n    B = EnvBool(True)\n"}
     after = {"a.py": "class Envs:\n    B = EnvBool(True)\n"}
     assert batches_of(one(before, after, batch("npu", absent=(absent,)))) == ["npu"]
@@ -312,7 +312,7 @@ def test_a_dead_function_without_a_visible_user_is_explained_by_the_facts() -> N
 
 def test_a_dead_function_of_a_family_is_explained_by_the_word_of_its_batch() -> None:
     before = {"a.py": "import os\ndef check_npu(): return os.getenv('A')\n"}
-    uncalled = Fact("uncalled", "pkg.a.check_npu", True, HERE, "npu")
+    uncalled = Fact("uncalled", "pkg.a.check_npu", True, "npu", mark=HERE)
     found = one(before, {"a.py": ""}, batch("npu", facts=(uncalled,)), proved={"pkg.a.check_npu": "unused"})
     assert batches_of(found) == ["npu"]
 
@@ -329,7 +329,7 @@ def test_an_entry_leaves_with_the_class_that_it_stands_for() -> None:
 def test_a_member_of_an_enumeration_leaves_by_its_own_name() -> None:
     before = {"k.py": "class Kind(Enum):\n    NPU = 'npu'\n    GPU = 'gpu'\n"}
     after = {"k.py": "class Kind(Enum):\n    GPU = 'gpu'\n"}
-    stated = batch(absent=(Absent("symbol", "pkg.k.Kind.NPU", HERE, "b"),))
+    stated = batch(absent=(Absent("symbol", "pkg.k.Kind.NPU", "b", mark=HERE),))
     assert batches_of(one(before, after, stated)) == ["b"]
     assert one(before, after).causes == ()
 
@@ -339,7 +339,7 @@ def test_a_comparison_with_an_absent_member_is_never_true() -> None:
         "k.py": "class Kind(Enum):\n    NPU = 'npu'\n    GPU = 'gpu'\n",
         "a.py": "import os\nfrom pkg.k import Kind\ndef f(k):\n    if k == Kind.NPU: os.getenv('A')\n",
     }
-    stated = batch(absent=(Absent("symbol", "pkg.k.Kind.NPU", HERE, "b"),))
+    stated = batch(absent=(Absent("symbol", "pkg.k.Kind.NPU", "b", mark=HERE),))
     assert batches_of(one(before, {"a.py": ""}, stated)) == ["b"]
 
 
@@ -351,7 +351,7 @@ def test_a_console_script_leaves_by_a_toml_edit() -> None:
     new = old.replace({"pyproject.toml": b'[project]\nname = "x"\nscripts = {go = "a:c"}\n'})
     (problem,) = found(old, new, manifest())
     assert "script run vanished" in problem.message
-    remove = TomlEdit("pyproject.toml", "remove", "project.scripts.run", None, HERE, "b", "because")
+    remove = TomlEdit("pyproject.toml", "remove", "project.scripts.run", None, "b", "because", mark=HERE)
     stated = manifest(batches=(batch(toml=(remove,)),))
     assert found(old, new, stated) == []
 
@@ -378,7 +378,7 @@ ARGUMENTS = """
         def from_cli_args(cls, args):
             return cls(**{f.name: getattr(args, f.name) for f in dataclasses.fields(cls)})
 """
-SPARSE = batch(options=(Option(("add_argument",), ("--enable-sparse",), HERE, "b"),))
+SPARSE = batch(options=(Option(("add_argument",), ("--enable-sparse",), "b", mark=HERE),))
 
 
 class TestAFieldThatIsReadFromTheCommandLine:

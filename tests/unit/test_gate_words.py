@@ -18,7 +18,7 @@ from builder.gates.words import _may_hold, _names, _pattern, _runs
 from builder.manifest.statements import Word
 
 HERE = Mark("manifest.yaml", 1, 1)
-NPU = Word("npu", HERE)
+NPU = Word("npu", mark=HERE)
 PATTERN = _pattern([NPU])
 
 PIECES = [

@@ -58,7 +58,7 @@ def test_a_file_that_upstream_cannot_parse_either_is_no_finding() -> None:
 
 
 def test_an_overlay_that_does_not_parse_is_named() -> None:
-    whole = WholeFile("python/pkg/a.py", "overlays/b/a.py", (), HERE, "b", "why")
+    whole = WholeFile("python/pkg/a.py", "overlays/b/a.py", (), "b", "why", mark=HERE)
     before, after = worlds(CLEAN, {"a.py": "x = (\n"})
     (problem,) = parse.check(before, after, manifest(batches=(batch(files=(whole,)),)), NOTHING)
     assert "overlays/b/a.py" in problem.message
@@ -346,7 +346,7 @@ def test_a_truncated_file_says_so_first() -> None:
 
 
 def test_a_file_replaced_whole_is_accounted_for_by_its_overlay() -> None:
-    whole = WholeFile("python/pkg/b.py", "overlays/b.py", (), HERE, "b", "why")
+    whole = WholeFile("python/pkg/b.py", "overlays/b.py", (), "b", "why", mark=HERE)
     before, after = worlds(CLEAN, {"b.py": "x = 1\n"})
     assert symbols.check(before, after, manifest(batches=(batch(files=(whole,)),)), NOTHING) == []
 
@@ -365,8 +365,11 @@ def test_a_second_run_that_changes_something_is_found() -> None:
 
 def test_a_manifest_explains_what_it_names() -> None:
     stated = batch(
-        absent=(Absent("symbol", "pkg.a.X", HERE, "b"),),
-        edits=(Edit("drop", "pkg.b.f", HERE, "b", "why"), Edit("stub", "pkg.b.g", HERE, "b", "why")),
+        absent=(Absent("symbol", "pkg.a.X", "b", mark=HERE),),
+        edits=(
+            Edit("drop", "pkg.b.f", "b", "why", mark=HERE),
+            Edit("stub", "pkg.b.g", "b", "why", mark=HERE),
+        ),
     )
     found = index_removals(manifest(batches=(stated,)), {}, {"pkg.c.h": "folded away"})
     assert str(found.symbol("pkg.a.X.member")) == "batch b declares pkg.a.X absent (manifest.yaml:3:5)"

@@ -19,7 +19,7 @@ def index(files: Mapping[str, str]) -> Index:
 
 
 def dynamic(source: str, target: str) -> DynamicEdge:
-    return DynamicEdge(source, target, "walk", HERE)
+    return DynamicEdge(source, target, "walk", mark=HERE)
 
 
 def test_names_resolve_as_definitions_submodules_and_reexports() -> None:

@@ -146,7 +146,7 @@ def test_a_path_that_came_back_and_left_again_is_the_last_loss(tmp_path: Path) -
     assert commit and commit.id == out
 
 
-EDIT = Edit("drop-statement", "pkg.m.f", Mark("manifest.yaml", 1, 1), "b", "why", match="noise()")
+EDIT = Edit("drop-statement", "pkg.m.f", "b", "why", match="noise()", mark=Mark("manifest.yaml", 1, 1))
 
 
 def _source(body: str) -> bytes:

@@ -25,7 +25,7 @@ batches:
 
 
 def rule(pattern: str, batch: str = "alien") -> Rule:
-    return Rule(pattern, "remove", batch, Mark("manifest.yaml", 1, 1))
+    return Rule(pattern, "remove", batch, mark=Mark("manifest.yaml", 1, 1))
 
 
 A, B, OTHER = rule("csrc/a/"), rule("csrc/b/"), rule("docs/", "docs")

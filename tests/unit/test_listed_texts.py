@@ -9,7 +9,7 @@ from builder.errors import Mark
 from builder.manifest.statements import Option
 from builder.specialize.evaluating.facts import Facts
 
-FACTS = Facts(options=(Option(("*backend*",), ("fa3",), Mark("manifest.yaml"), "one"),))
+FACTS = Facts(options=(Option(("*backend*",), ("fa3",), "one", mark=Mark("manifest.yaml")),))
 TABLE = 'backend_table = {"fa3": 1, "triton": 2}\n'
 
 

@@ -16,7 +16,7 @@ from builder.specialize.evaluating.facts import Facts, Registry
 def test_the_top_level_is_the_batch_base() -> None:
     it = manifest("keep: [python/]\nfacts: {predicates: {pkg.is_x: false}}\nbatches: [{id: a, why: b}]\n")
     assert [b.id for b in it.batches] == ["base", "a"]
-    assert it.batches[0].rules == (Rule("python/", "keep", "base", Mark("manifest.yaml", NEXT, 8)),)
+    assert it.batches[0].rules == (Rule("python/", "keep", "base", mark=Mark("manifest.yaml", NEXT, 8)),)
     assert it.batches[0].facts[0].batch == "base"
 
 
@@ -78,10 +78,10 @@ batches: []
     asked = frozenset(["a.get", "a.of"])
     assert known.registries == (Registry("a.R", "op", "at", "a.add", "a.all", asked),)
     assert facts[2].optional == "an example"
-    assert facts[1] == Fact("predicate", "a.c", True, Mark("manifest.yaml", NEXT + 1, 28), "base", False)
+    assert facts[1] == Fact("predicate", "a.c", True, "base", False, mark=Mark("manifest.yaml", NEXT + 1, 28))
     options = manifest(text).batches[0].options
     assert options == (
-        Option(("*backend*",), ("fa3", 4, 0.5, "0.5"), Mark("manifest.yaml", NEXT + 11, 13), "base"),
+        Option(("*backend*",), ("fa3", 4, 0.5, "0.5"), "base", mark=Mark("manifest.yaml", NEXT + 11, 13)),
     )
 
 
@@ -193,7 +193,7 @@ edits:
         ("replace", "a.g", "x or y", "x", 1, "because"),
         ("body", "a.h", None, "overlays/h.py", 1, "because"),
     ]
-    assert edits[1] == Edit("drop", "a.C", Mark("m", NEXT + 3, 24), "one", "w", count=2, optional="o")
+    assert edits[1] == Edit("drop", "a.C", "one", "w", count=2, optional="o", mark=Mark("m", NEXT + 3, 24))
 
 
 def test_files_patches_and_anchored_edits_are_read() -> None:
@@ -207,23 +207,23 @@ absent: {{modules: [aiter], symbols: [{{name: a.B, optional: o}}]}}""")
     made = parse(text.encode(), "m", {"overlays/x.py": b"", "overlays/p.patch": b""}, schema()).batches[1]
     line = NEXT + 3
     assert made.files == (
-        WholeFile("python/x.py", "overlays/x.py", (blob,), Mark("m", line, 13), "one", "because"),
+        WholeFile("python/x.py", "overlays/x.py", (blob,), "one", "because", mark=Mark("m", line, 13)),
     )
-    assert made.patches == (Patch("overlays/p.patch", "no other way", Mark("m", line + 1, 15), "one"),)
+    assert made.patches == (Patch("overlays/p.patch", "no other way", "one", mark=Mark("m", line + 1, 15)),)
     toml = TomlEdit(
         "python/pyproject.toml",
         "remove",
         "project.dependencies",
         "grpcio",
-        Mark("m", line + 2, 12),
         "one",
         "because",
+        mark=Mark("m", line + 2, 12),
     )
     assert made.toml == (toml,)
     assert (made.anchored[0].kind, made.anchored[0].anchor) == ("statement", 'm.def("f')
     assert made.absent == (
-        Absent("module", "aiter", Mark("m", line + 4, 24), "one"),
-        Absent("symbol", "a.B", Mark("m", line + 4, 49), "one", "o"),
+        Absent("module", "aiter", "one", mark=Mark("m", line + 4, 24)),
+        Absent("symbol", "a.B", "one", mark=Mark("m", line + 4, 49), optional="o"),
     )
 
 

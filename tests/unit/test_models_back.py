@@ -71,7 +71,7 @@ def with_models(*models: str, **changes: str) -> Cut:
         "batches: [{id: others, why: one model, facts: {options: [{names: [a], removed_models: true}]}}]\n"
     )
     mark = stated.mark("roots")
-    edge = DynamicEdge("pkg.registry", "pkg.processors.*", "it walks", mark, of_kept_models=True)
+    edge = DynamicEdge("pkg.registry", "pkg.processors.*", "it walks", of_kept_models=True, mark=mark)
     roots = replace(stated.roots, models=models, dynamic=(edge,))
     return cut(snapshot({**FILES, **changes}), replace(stated, roots=roots))
 

@@ -18,7 +18,7 @@ HERE = Mark("manifest.yaml", 3)
 
 def add(source: bytes, *names: str, path: tuple[str, ...] = ()) -> Edited:
     target = Target("a.py", "pkg.a", path)
-    edits = [(Edit("add-import", "pkg.a", HERE, "b", "because", name), target) for name in names]
+    edits = [(Edit("add-import", "pkg.a", "b", "because", name, mark=HERE), target) for name in names]
     return add_imports(parse(source, "a.py"), source, edits)
 
 

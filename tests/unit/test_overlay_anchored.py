@@ -75,7 +75,7 @@ endif()
 
 
 def anchored(kind: str, anchor: str, **more: object) -> AnchoredEdit:
-    return AnchoredEdit("f", kind, anchor, Mark("manifest.yaml", 8, 1), "b", "why", **more)  # type: ignore[arg-type]
+    return AnchoredEdit("f", kind, anchor, "b", "why", mark=Mark("manifest.yaml", 8, 1), **more)  # type: ignore[arg-type]
 
 
 def after(path: str, source: str, *edits: AnchoredEdit) -> str:

@@ -18,7 +18,8 @@ OVERLAYS = {"overlays/b/a.py": b"ours\n"}
 def item(
     path: str = "a.py", preimage: tuple[str, ...] = (), optional: str | None = None, line: int = 5
 ) -> WholeFile:
-    return WholeFile(path, "overlays/b/a.py", preimage, Mark("manifest.yaml", line, 3), "b", "why", optional)
+    mark = Mark("manifest.yaml", line, 3)
+    return WholeFile(path, "overlays/b/a.py", preimage, "b", "why", mark=mark, optional=optional)
 
 
 def test_a_file_with_the_stated_pre_image_is_replaced() -> None:
@@ -39,7 +40,7 @@ class TestDefinitions:
 
     ONE = b"@cached\ndef one():  \n    return 1\n"
     HELD = WholeFile(
-        "a.py", "overlays/b/a.py", (), Mark("manifest.yaml", 5, 3), "b", "why",
+        "a.py", "overlays/b/a.py", (), "b", "why", mark=Mark("manifest.yaml", 5, 3),
         definitions={"one": blob_id(b"@cached\ndef one():\n    return 1\n")},
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from builder.manifest.statements import Patch
 from builder.overlay.patch import Patched, apply
 from builder.tree import EXECUTABLE, FILE, SYMLINK, Entry, blob_id
 
-PATCH = Patch("overlays/b/x.patch", "because", Mark("manifest.yaml", 4, 5), "b")
+PATCH = Patch("overlays/b/x.patch", "because", "b", mark=Mark("manifest.yaml", 4, 5))
 OLD = b"".join(b"line %d\n" % n for n in range(1, 21))
 LINE = st.sampled_from(
     [b"a", b"b", b"c", b"", b"-- d", b"@@ e", b"\t f\r", "g\u00e4".encode(), b"\xff\xfe", b"\\ x"]

@@ -19,7 +19,11 @@ FILE = "python/pkg/mod.py"
 
 def edit(kind: str, target: str, **more: object) -> Edit:
     base = Edit(
-        "drop", f"pkg.mod{'.' if target else ''}{target}", Mark("manifest.yaml", 7, 3), "batch-a", "because"
+        "drop",
+        f"pkg.mod{'.' if target else ''}{target}",
+        "batch-a",
+        "because",
+        mark=Mark("manifest.yaml", 7, 3),
     )
     return replace(base, kind=kind, **more)  # type: ignore[arg-type]
 

@@ -43,7 +43,7 @@ n = 1
 
 
 def change(op: str, key: str, value: object = None, **more: object) -> TomlEdit:
-    return TomlEdit("p.toml", op, key, value, Mark("manifest.yaml", 3, 1), "b", "why", **more)  # type: ignore[arg-type]
+    return TomlEdit("p.toml", op, key, value, "b", "why", mark=Mark("manifest.yaml", 3, 1), **more)  # type: ignore[arg-type]
 
 
 def after(source: str, *edits: TomlEdit) -> str:

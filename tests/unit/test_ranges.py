@@ -16,8 +16,7 @@ from small_world import World, small_world
 from builder.errors import BuildError, Problem
 from builder.manifest.load import load, parse, read_overlays
 from builder.manifest.model import Manifest
-from builder.manifest.stated import stated
-from builder.manifest.statements import Span
+from builder.manifest.statements import Span, stated
 from builder.pipeline.cut import cut
 from builder.pipeline.ranges import UNKNOWN, About, about, elsewhere, excused, mistakes
 from builder.pipeline.verify import verify

@@ -51,7 +51,7 @@ def test_a_surface_rests_on_every_file_that_was_asked_for(trees: list[Mapping[st
 
 
 def anchored(line: int, anchor: str, why: str = "w") -> AnchoredEdit:
-    return AnchoredEdit("a.cc", "replace", anchor, Mark("manifest.yaml", line, 3), "b", why, by="X")
+    return AnchoredEdit("a.cc", "replace", anchor, "b", why, by="X", mark=Mark("manifest.yaml", line, 3))
 
 
 def test_remembered_edits_are_of_the_statements_at_hand() -> None:

@@ -91,7 +91,10 @@ def test_the_tables_hold_what_left_from_the_servers_parser_and_the_models() -> N
 
 
 def test_values_of_options_that_take_any_text_come_from_the_facts_that_name_the_option() -> None:
-    options = (Option(("*device*",), ("npu",), HERE, "fa3-fa4"), Option(("*",), ("ascend",), HERE, "fa3-fa4"))
+    options = (
+        Option(("*device*",), ("npu",), "fa3-fa4", mark=HERE),
+        Option(("*",), ("ascend",), "fa3-fa4", mark=HERE),
+    )
     found = values(
         options=options,
         device={"type": Ellipsis},  # type: ignore[dict-item]

@@ -105,7 +105,7 @@ def test_a_result_belongs_to_whoever_recalls_it() -> None:
 
 def test_a_digest_is_of_what_is_stated_and_not_of_where() -> None:
     def facts(line: int, value: object) -> Facts:
-        option = Option(("x",), ("y",), Mark("manifest.yaml", line, 1), "a")
+        option = Option(("x",), ("y",), "a", mark=Mark("manifest.yaml", line, 1))
         return Facts(predicates={"p.is_x": KnownValue(value)}, options=(option,), pure=frozenset(["a", "b"]))  # type: ignore[arg-type]
 
     assert digest_of(facts(1, True)) == digest_of(facts(2, True))

@@ -7,6 +7,7 @@ any other fact does not concern the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from typing import Any
 
 from builder.manifest.statements import Option, Scalar
@@ -15,10 +16,7 @@ from builder.specialize.evaluating.facts import Facts
 #: The kinds of questions about facts.
 KINDS = ("fact", "fact-stated", "fact-option", "fact-method")
 #: The tables of `Facts` in which a fold looks one key up at a time.
-TABLES = (
-    "predicates", "values", "environment", "attributes", "pure", "environment_readers", "quiet_imports",
-    "defaults", "modules", "symbols", "uncalled", "bases",
-)  # fmt: skip
+TABLES = tuple(one.name for one in fields(Facts) if not str(one.type).startswith("tuple"))
 #: Takes a question and its answer.
 Record = Callable[[tuple[Any, ...], Any], None]
 

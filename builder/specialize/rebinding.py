@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
-from builder.specialize.reflected_writes import ANY, EVERY, REFLECTION, Write, writes_of
+from builder.specialize.own_namespace import lists_own_names
 from builder.specialize.text_index.text_search import fields_of, nodes_on, refers
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from builder.specialize.evaluating.evaluate import Evaluator
 
 _STORES = (ast.Store, ast.Del)
+#: What writes names that are texts.
+_REFLECTION = frozenset([
+    b"setattr", b"delattr", b"__setattr__", b"patch", b"globals", b"locals", b"vars", b"__dict__", b"exec",
+    b"eval",
+])  # fmt: skip
+#: What names of modules that tests use to write names.
+_OF_TESTS = frozenset([b"mock", b"monkeypatch"])
 
 _NAMES_OF: dict[bytes, Mapping[str, list[ast.AST]]] = {}
 
@@ -35,15 +42,41 @@ _NAMES_OF: dict[bytes, Mapping[str, list[ast.AST]]] = {}
 def rebound(world: SpecializerWorld, qualified: str) -> bool:
     """May a module-level name be written by anything but the statements of its own module?"""
     module, _, name = qualified.rpartition(".")
-    if any(w.owner in (module, ANY, EVERY) and w.name in (name, ANY) for w in _reflected(world, name)):
+    if (
+        world.ask("module_exposed", module)
+        or _is_spelled(world, qualified)
+        or _is_reflected(world, qualified)
+    ):
         return True
-    if world.ask("names_computed") and world.ask("module_exposed", module):
-        return True
-    return _is_spelled(world, qualified) or any(
+    return any(
         _may_be_module(world, unit, node.value, module)
         for unit, node in _attribute_stores(world, name)
         if not _is_self(node.value)
     )
+
+
+def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
+    """May a file write a name by a text, or may its module write any of its own names?
+
+    A file that names a function which writes by names does so if it has the name of the module as a text, or
+    if it has the name as a text and names the module. One that names what tests use does if a text ends in
+    the name, or if the name is a keyword.
+    """
+    module, _, name = qualified.encode().rpartition(b".")
+    own, last = world.paths.get(module.decode()), module.rpartition(b".")[2]
+    if own is not None and lists_own_names(world.unit(own)):
+        return True
+    for path in world.words.holding(_REFLECTION):
+        words = world.words.of(path)
+        if words[last] and (b'"%b"' % module in world.files[path] or b"'%b'" % module in world.files[path]):
+            return True
+        quoted = words[name] and name in world.outline(path).quoted
+        if quoted and (path == own or words[last]):
+            return True
+        patched = words[name] and words.keys() & _OF_TESTS
+        if patched and re.search(rb"\.%b[\"']|[(,]\s*%b=" % (name, name), world.files[path]):
+            return True
+    return False
 
 
 def _is_spelled(world: SpecializerWorld, qualified: str) -> bool:
@@ -52,18 +85,6 @@ def _is_spelled(world: SpecializerWorld, qualified: str) -> bool:
     holders = world.words.holding([name]) & world.words.holding([module.rpartition(b".")[2]])
     texts = b'"%b"' % qualified.encode(), b"'%b'" % qualified.encode()
     return any(text in world.files[path] for path in holders for text in texts)
-
-
-@question
-def writes_any(world: SpecializerWorld, module: str) -> bool:
-    """Does the program write names of a module that no text shows?"""
-    return any(write == Write(module, ANY) for _, write in _writes(world))
-
-
-@question
-def names_computed(world: SpecializerWorld) -> bool:
-    """Does the program write attributes that no text shows, of objects that may be anything?"""
-    return any(write == Write(ANY, ANY) for _, write in _writes(world))
 
 
 @question
@@ -80,16 +101,8 @@ def module_exposed(world: SpecializerWorld, module: str) -> bool:
 
 @question
 def import_rebound(world: SpecializerWorld, qualified: str) -> bool:
-    """Does the program bind a name that a module imports again: in its namespace, or as its attribute?
-
-    Only what means this module counts. What anybody may write is no import that a fact speaks of.
-    """
+    """Does the program bind a name that a module imports again, as an attribute of this very module?"""
     module, _, name = qualified.rpartition(".")
-    path = world.paths.get(module)
-    if path is not None and name.encode() in world.outline(path).quoted and world.ask("writes_any", module):
-        return True
-    if any(write.owner == module and write.name == name for write in _reflected(world, name)):
-        return True
     return _is_spelled(world, qualified) or any(
         _evaluator(world, unit).qualified(node.value, unit.scope_of(node.value)) == module
         for unit, node in _attribute_stores(world, name)
@@ -289,26 +302,6 @@ def _stores_of(nodes: Iterable[ast.AST], name: str) -> Iterator[ast.Attribute]:
     for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, _STORES):
             yield node
-
-
-def _reflected(world: SpecializerWorld, name: str) -> Iterator[Write]:
-    """The writes that are no statements and may mean this name."""
-    encoded = name.encode()
-    for path, write in _writes(world):
-        if write.name == name or (write.name == ANY and write.owner != ANY):
-            yield write
-        elif write.name == ANY and encoded in world.outline(path).quoted:
-            yield write  # a dynamic name, in a file that has this one in a string
-
-
-def _writes(world: SpecializerWorld) -> Sequence[tuple[str, Write]]:
-    """The writes of the whole program that are no statements, each with its file."""
-    known: Sequence[tuple[str, Write]] | None = world.derived.get(("writes",))  # type: ignore[assignment]
-    if known is None:
-        paths = sorted(world.words.holding(REFLECTION))
-        known = [(path, write) for path in paths for write in writes_of(world, path)]
-        world.derived["writes",] = known
-    return known
 
 
 def _may_be_module(world: SpecializerWorld, unit: Unit, owner: ast.expr, module: str) -> bool:

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from builder.graph.names import packages_around
 from builder.specialize.held_modules import holds_itself, modules_held
+from builder.specialize.own_namespace import WRITES, last_name, lists_own_names, uses_of
 from builder.specialize.text_index.content_answers import AnswerCache
 from builder.specialize.text_index.identifier_index import IdentifierIndex
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.loaded_names import looks_up, modules_named
-from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
 
-#: Functions that list the names of the module at whose top they are called without an argument, or that run a
-#: text as its code.
-_LISTS = (b"dir", b"eval", b"exec", b"globals", b"locals", b"vars")
 #: What loads a module by a name, which no import statement shows.
 _LOADERS = (
     b"__import__", b"entry_points", b"exec_module", b"find_loader", b"import_module", b"load_module",
@@ -32,9 +29,6 @@ _LOADERS = (
 #: Where else than from strings the names of modules come: a package, or the files of a folder.
 _WALKS = re.compile(rb"\b(?:iter_modules|walk_packages|listdir|scandir|r?glob|iterdir)\b|os\.walk")
 _HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
-#: What may be done to a namespace with a name that the text shows.
-_KEYED = frozenset(["get", "pop", "setdefault", "__getitem__", "__contains__"])
-_WRITES = frozenset(["update", "clear", "__setitem__"])
 
 
 class Reflection:
@@ -106,9 +100,9 @@ class Reflection:
             found: dict[tuple[str, bytes], None] = {}
             for path in sorted(self._words.holding(_LOADERS)):
                 unit = self._world.unit(path)
-                for node in _uses_of(unit, _LOADERS):
+                for node in uses_of(unit, _LOADERS):
                     text = _text_around(unit, node)
-                    if looks_up(text) and (_last(node) != "modules" or _is_asked_for_any(unit, node)):
+                    if looks_up(text) and (last_name(node) != "modules" or _is_asked_for_any(unit, node)):
                         found[path, text] = None
             self._loading = list(found)
         return self._loading
@@ -137,69 +131,12 @@ class Reflection:
         return not packages.isdisjoint(whole | held)
 
 
-def lists_own_names(unit: Unit) -> bool:
-    """Does a module list its own names, or run a text as its code?"""
-    return any(_lists(unit, node) for node in _uses_of(unit, _LISTS))
-
-
-def _lists(unit: Unit, node: ast.AST) -> bool:
-    name = _last(node)
-    if isinstance(node, ast.alias):  # `from builtins import globals as names`
-        source = unit.module.parents.get(node)
-        return isinstance(source, ast.ImportFrom) and source.module == "builtins"
-    if isinstance(node, ast.Attribute) and _last(node.value) not in ("builtins", "__builtins__"):
-        return False
-    scope = unit.scope_of(node)
-    owner = scope.find(name) if isinstance(node, ast.Name) else None
-    if owner is not None and not any(binding.kind == "import" for binding in owner.names.get(name, ())):
-        return False  # a local of that name
-    call = unit.module.parents.get(node)
-    if not isinstance(call, ast.Call) or call.func is not node:
-        return True  # who gets the function may call it
-    if name in ("eval", "exec"):
-        return bool(call.args) and not isinstance(call.args[0], ast.Constant)
-    if call.args or (name != "globals" and scope.kind != "module"):
-        return False
-    return not _is_keyed(unit, call)
-
-
 def _is_asked_for_any(unit: Unit, node: ast.AST) -> bool:
     """Is this `sys.modules[name]`, and not this module itself?"""
     parent = unit.module.parents.get(node)
     if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
-        return _last(parent.slice) != "__name__"
-    return isinstance(parent, ast.Attribute) and parent.attr not in _WRITES
-
-
-def _is_keyed(unit: Unit, node: ast.AST) -> bool:
-    """Is a namespace only written to, or asked for names that the text shows?"""
-    parent = unit.module.parents.get(node)
-    if isinstance(parent, ast.Subscript) and parent.value is node:
-        return not isinstance(parent.ctx, ast.Load) or isinstance(parent.slice, ast.Constant)
-    if isinstance(parent, ast.Compare) and node in parent.comparators:
-        return isinstance(parent.left, ast.Constant)
-    if not isinstance(parent, ast.Attribute):
-        return False
-    call = unit.module.parents.get(parent)
-    if not isinstance(call, ast.Call) or call.func is not parent:
-        return False
-    shown = bool(call.args) and isinstance(call.args[0], ast.Constant)
-    return parent.attr in _WRITES or (parent.attr in _KEYED and shown)
-
-
-def _uses_of(unit: Unit, names: Iterable[bytes]) -> Iterator[ast.AST]:
-    """Where a file reads one of these names, reads an attribute of that name, or imports it under another."""
-    for name in (name.decode() for name in names):
-        for node in nodes_on(unit, name):
-            if _last(node) == name and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-                yield node
-
-
-def _last(node: ast.AST) -> str:
-    """`b` of `a.b`, `b` itself, and `b` of `from a import b as c`; "" for anything else."""
-    if isinstance(node, ast.alias):
-        return node.name if node.asname else ""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        return last_name(parent.slice) != "__name__"
+    return isinstance(parent, ast.Attribute) and parent.attr not in WRITES
 
 
 def _text_around(unit: Unit, node: ast.AST) -> bytes:

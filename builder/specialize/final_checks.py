@@ -15,7 +15,7 @@ from importlib import import_module
 from builder.specialize.dead_code.class_statements import Class, defines_method
 from builder.specialize.dead_code.hierarchy import INERT_BASES, Hierarchy
 from builder.specialize.evaluating.names import names_of, text
-from builder.specialize.given_fields import Makers, given_uses
+from builder.specialize.given_fields import given_uses
 from builder.specialize.leftovers import Leftover, use_of
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
@@ -28,14 +28,13 @@ def hidden_uses(
     world: SpecializerWorld, hierarchy: Hierarchy, before: Callable[[str], Unit | None]
 ) -> Iterator[Leftover]:
     """Every such use. `before`: a file as upstream has it."""
-    makers = Makers(world)
     for name in sorted(world.facts.symbols):
         owner, _, member = name.rpartition(".")
         if owner.rpartition(".")[0] not in world.paths:
             continue
         for cls in hierarchy.named(owner):
             yield from _exposed(world, hierarchy, cls, member, name)
-            yield from given_uses(makers, hierarchy, cls, member, name, before)
+            yield from given_uses(world, hierarchy, cls, member, name, before)
     yield from _exported(world)
 
 

@@ -231,10 +231,6 @@ def invert(function):
     return lambda: not function()
 
 
-def store(owner, name, value="stored"):
-    setattr(owner, name, value)
-
-
 def lookup(owner, *parts):
     return getattr(owner, "".join(parts))
 

@@ -109,9 +109,10 @@ class _Uses:
         return parent.arg == "choices"
 
     def _in_Subscript(self, parent: ast.Subscript, node: ast.expr, scope: Scope) -> bool:
-        by_position = isinstance(parent.slice, (ast.Slice, ast.UnaryOp))
-        by_position = by_position or isinstance(getattr(parent.slice, "value", None), int)
-        return node is parent.value and not by_position
+        """A name that another binding makes a dict is read by key."""
+        owner = scope.find(node.id) if isinstance(node, ast.Name) and node is parent.value else None
+        bindings = owner.names[node.id] if owner is not None and isinstance(node, ast.Name) else []
+        return any(isinstance(binding.value, (ast.Dict, ast.DictComp)) for binding in bindings)
 
     def _in_Call(self, parent: ast.Call, node: ast.expr, scope: Scope) -> bool:
         if node is parent.func:

@@ -40,6 +40,7 @@ def _use(p: Writer, items: str, members: list[str], at: int) -> str:
             f"next(m for i, m in enumerate({items}) if i == {at})",
             f"list(reversed({items}))[{size - 1 - at}]",
             f"sorted([{member}], key=list({items}).index)",
+            f"[{items}[i] for i in range({size}) if i == {at}]",
             f"len({items}) == {size}",
             f"{member} in {items}",
             f"{items}.count({member}) if hasattr({items}, 'count') else 0",

@@ -14,7 +14,6 @@ _STORES = (
     "sys.modules[__name__].__dict__.update({name}='stored')",
     "exec(\"{name} = 'stored'\", globals())",
     "for sys.modules[__name__].{name} in ('stored',): pass",
-    "framework.store(sys.modules[__name__], '{name}')",
     "globals().__setitem__('{nam' + 'e}', 'stored')",
 )
 #: Ways to store one of another module, which reads it.
@@ -26,7 +25,6 @@ _ELSEWHERE = (
     "vars(pkg.consts)['stored'] = 'stored'",
     "pkg.consts.stored |= True",
     "pkg.consts.stored, _ = 'stored', 1",
-    "framework.store(pkg.consts, 'stored')",
     "sys.modules['pkg.consts'].stored = 'stored'",
 )
 #: Statements that may bind a constant, or not, and that nobody can decide.
@@ -100,7 +98,6 @@ def replaced(p: Writer, depth: int) -> None:
         p.pick(
             f"globals()['{name}'] = lambda: True",
             f"setattr(sys.modules[__name__], '{name}', framework.yes)",
-            f"framework.store(sys.modules[__name__], '{name}', lambda: True)",
             f"{name} = framework.invert({name})",
             f"{name}_kept = {name}",
         ),

@@ -199,19 +199,8 @@ def emptied_methods(p: Writer, depth: int) -> None:
     p.put(depth, f"record([{base}().run(), {base}(lambda *v: record(v)).run()])")
 
 
-def enum_methods(p: Writer, depth: int) -> None:
-    """The method of an enumeration that the facts decide, and other objects that have one of this name."""
-    one = p.pick(
-        "types.SimpleNamespace(is_old=lambda: True)",
-        "collections.namedtuple('Row', 'is_old')(lambda: True)",
-        "type('Made', (), {'is_old': lambda self: True})()",
-        "framework.Free()",
-    )
-    p.put(depth, f"record([1 if o.is_old() else 0 for o in (Kind.A, {one})])")
-
-
 TOP: tuple[Shape, ...] = (
     framework_methods, framework_methods, standard_methods, registered, registered, shared_methods,
-    emptied_methods, enum_methods, mangled_methods,
+    emptied_methods, mangled_methods,
 )  # fmt: skip
-INSIDE: tuple[Shape, ...] = (shared_methods, emptied_methods, enum_methods)
+INSIDE: tuple[Shape, ...] = (shared_methods, emptied_methods)

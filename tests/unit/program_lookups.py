@@ -27,8 +27,6 @@ _GIVERS = (
     ("{order} = {{{pairs}}}", "list({order})"),
     ("{order} = [{shown}]", "{order}"),
 )
-#: The one of them that keeps them as the keys of a dict.
-_KEYS = 4
 #: What goes through the texts, and what it asks of the table.
 _LOOPS = (
     "record([ask(t) for t in {texts}])",
@@ -48,21 +46,21 @@ _ASKS = (
 
 
 def looked_up(p: Writer, depth: int) -> None:
-    """A collection of texts, of which one never occurs as an option, gives the keys of a table."""
+    """A collection of texts gives the keys of a table; only a table of options has another key as well."""
     texts = p.random.sample(["'triton'", "'other'", "'third'"], p.random.randint(1, 3))
-    texts.insert(p.random.randint(0, len(texts)), p.absent())
-    table, order, allowed = p.own(p.pick("backend_table", "table")), p.own("order"), p.own("backend_allowed")
-    kind, loop = p.random.randrange(len(_GIVERS)), p.random.choice(_LOOPS)
-    unordered = kind == _KEYS or "set(" in loop  # of these, an absent value leaves where nothing counts them
-    if not unordered and p.chance(0.5):
-        order = f"backend_{order}"
+    keys = [*texts]
+    keys.insert(p.random.randint(0, len(texts)), p.absent())
+    option = p.pick("backend_", "")
+    table, order, allowed = p.own(f"{option}table"), p.own("order"), p.own(f"{option}allowed")
+    if not option:
+        texts = keys
     frame, entry = p.random.choice(_TABLES)
     entries = [
-        entry.format(name=table, text=text, value=index, index=index) for index, text in enumerate(texts)
+        entry.format(name=table, text=text, value=index, index=index) for index, text in enumerate(keys)
     ]
     between = ", " if "{items}}" in frame or "[{items}]" in frame else "\n"
     p.write(depth, frame.format(name=table, items=between.join(entries)))
-    p.put(depth, f"{allowed} = {{{', '.join(texts)}}}")
+    p.put(depth, f"{allowed} = {{{', '.join(keys)}}}")
     statement, given = (
         form.format(
             order=order,
@@ -70,12 +68,12 @@ def looked_up(p: Writer, depth: int) -> None:
             words=" ".join(text.strip("'") for text in texts),
             pairs=", ".join(f"{text}: 1" for text in texts),
         )
-        for form in _GIVERS[kind]
+        for form in p.random.choice(_GIVERS)
     )
     p.put(depth, statement)
     ask = p.random.choice(_ASKS).format(table=table, allowed=allowed, t="t")
     p.put(depth, f"ask = lambda t: {ask}")
-    p.put(depth, loop.format(texts=given, size=len(texts)))
+    p.put(depth, p.random.choice(_LOOPS).format(texts=given, size=len(texts)))
 
 
 def computed(p: Writer, depth: int) -> None:
@@ -96,7 +94,6 @@ def computed(p: Writer, depth: int) -> None:
         "globals()[{text}] = 'set'",
         "globals().update({{{text}: 'set'}})",
         "(lambda owner, key: setattr(owner, key, 'set'))(sys.modules[__name__], {text})",
-        "{name}_read.__globals__[{text}] = 'set'",
         "[setattr(owner, key, 'set') for owner, key in [(sys.modules[__name__], {text})]]",
     )
     if p.chance(0.5):

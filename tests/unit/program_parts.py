@@ -123,11 +123,9 @@ FACTS += "".join(f"    - pkg.prog{i}.{name}\n" for i in range(BATCH) for name in
 
 #: A package that the programs use and that nobody specializes.
 FRAMEWORK = """\
-import collections
 import contextlib
 
 SEEN = []
-ids = collections.defaultdict(lambda: len(ids))
 
 
 class Plugin:
@@ -229,10 +227,6 @@ def same(value):
 
 def invert(function):
     return lambda: not function()
-
-
-def store(owner, name, value="stored"):
-    setattr(owner, name, value)
 
 
 def lookup(owner, *parts):

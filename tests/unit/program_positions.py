@@ -128,11 +128,13 @@ def fields_by_list(p: Writer, depth: int) -> None:
 
 
 def emptied(p: Writer, depth: int) -> None:
-    """A literal that loses all that it holds, asked for its truth, its kind and its size."""
+    """A literal that loses all that it holds, asked for its kind and, unless it is a dict, for its truth."""
     gone, name = p.pick("Gone", "'fa3'", "'fa4'"), p.own("backend_extra")
     text = p.pick(f"[{gone}]", f"({gone},)", f"{{{gone}}}", f"{{{gone}: 1}}", f"{{'k': {gone}}}")
     p.put(depth, f"{name} = {text}")
-    p.put(depth, f"record({p.pick(f'bool({name})', f'1 if {name} else 2', f'type({name}).__name__')})")
+    kind = f"type({name}).__name__"
+    use = kind if ":" in text else p.pick(f"bool({name})", f"1 if {name} else 2", kind)
+    p.put(depth, f"record({use})")
 
 
 def numbered(p: Writer, depth: int) -> None:

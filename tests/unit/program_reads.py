@@ -155,17 +155,10 @@ def lost_effects(p: Writer, depth: int) -> None:
         p.put(depth, f"if echo(backend_of(x)) == {gone}: {p.tag()}" if not p.outside else p.tag())
 
 
-def loud_imports(p: Writer, depth: int) -> None:
-    """An import that has an effect, of what only code names that is never reached."""
-    name = p.own("loud")
-    p.put(depth, p.pick(f"from loud import {name}", f"from loud import {name} as {name}"))
-    p.put(depth, f"if {p.dead()}: {name}()")
-
-
 def failing_imports(p: Writer, depth: int) -> None:
     """An import that fails, of what only code names that is never reached."""
     name = p.own("missing")
-    p.put(depth, f"try: from loud import {name}")
+    p.put(depth, f"try: from {p.pick('framework', 'framework_over')} import {name}")
     p.put(depth, f"except {p.pick('ImportError', 'Exception')}: {name}_flag = 'failed'")
     p.put(depth, f"else: {name}_flag = 'imported'")
     p.put(depth, f"if {p.dead()}: {name}()")
@@ -189,8 +182,8 @@ def parts_of_text(p: Writer, depth: int) -> None:
 
 
 TOP: tuple[Shape, ...] = (
-    defaults, defaults, no_variable, used_up, lost_effects, loud_imports, failing_imports, parts_of_text,
+    defaults, defaults, no_variable, used_up, lost_effects, failing_imports, parts_of_text,
 )  # fmt: skip
 INSIDE: tuple[Shape, ...] = (
-    defaults, no_variable, used_up, used_up, lost_effects, loud_imports, failing_imports, parts_of_text,
+    defaults, no_variable, used_up, used_up, lost_effects, failing_imports, parts_of_text,
 )  # fmt: skip

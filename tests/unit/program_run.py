@@ -113,15 +113,6 @@ class _Effects:
 
         return decorate if not name.startswith("fa") else (lambda function: function)
 
-    def import_from(self, name: str) -> Any:
-        """A name of the module `loud`, whose import is an effect."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        self.note(f"import {name}")
-        if name.startswith("missing"):
-            raise AttributeError(name)
-        return lambda: None
-
 
 class _Later:
     """Finds modules that run when they are imported, and not before."""
@@ -215,7 +206,6 @@ def _modules(effects: _Effects, gone: bool) -> dict[str, types.ModuleType]:
         "effects": module("effects", **effects.names()),
         "framework": module("framework"),
         "framework_over": module("framework_over", over_flag="outer", over_function=lambda: "outer"),
-        "loud": module("loud", __getattr__=effects.import_from),
     }
     exec(_code(FRAMEWORK, "framework.py"), found["framework"].__dict__)
     if gone:

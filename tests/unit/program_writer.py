@@ -11,7 +11,7 @@ PREDICATES = (
     "is_hip()", "is_npu()", "is_new()", "_is_hip", "_is_npu", "_use_fast", "plat.is_npu()", "use_slow()",
     "get_bool_env_var('USE_HIP')", "torch.version.hip", "hasattr(torch, 'npu')", "_late", "some()", "none()",
     "backend == 'fa3'", "backend != 'fa4'", "backend in ['fa3', 'fa4']", "backend not in ('fa3',)",
-    "'fa3' in backends", "device == 'npu'", "get_name() == 'dev'", "isinstance(x, Gone)", "Kind.A.is_old()",
+    "'fa3' in backends", "device == 'npu'", "get_name() == 'dev'", "isinstance(x, Gone)",
     "isinstance(x, (Gone, Other))", "bool(is_hip())", "get_name() in ('dev', 'prod')", "plat.DERIVED",
     "False", "True", "x == Kind.OLD", "Kind.A in (Kind.OLD, Kind.A)", "getenv('USE_HIP', '0') == '1'",
     "getenv('USE_HIP')", "int(getenv('USE_HIP', '0'))", "envs.USE_HIP.get()", "CHOICE == 'fa3'",
@@ -22,7 +22,7 @@ OPEN = (
     "choose()", "choose()", "choose()", "boom()", "peek()", "x", "y", "x == 2", "x in (1, 2)", "is_cuda()",
     "_is_cuda", "device == 'cuda'", "backend == 'triton'", "backend in ['triton', 'fa3']", "obj.is_hip",
     "obj.is_npu()", "not_a_fact", "1 != x != 3", "any(v == 1 for v in (0, x))", "maker.is_hip", "maker.maker",
-    "backend in CHOICES", "shared",
+    "backend in CHOICES", "shared", "Kind.A.is_old()",
 )  # fmt: skip
 _LOCAL = ("CHOICE", "x", "y", "backend", "device", "obj", "not_a_fact", "CHOICES", "_late")
 #: Those that mean something at the top of the module too.

@@ -32,6 +32,11 @@ _REFLECTION = frozenset([
     b"setattr", b"delattr", b"__setattr__", b"patch", b"globals", b"locals", b"vars", b"__dict__", b"exec",
     b"eval",
 ])  # fmt: skip
+#: What may write names of its own module that no text shows.
+_WRITES_OWN = re.compile(
+    rb"(?:\b(?:globals|locals|vars)\(\)|modules\[[^\]]*\]\.__dict__)"
+    rb"\s*(?:\[\s*(?![\"'])|\.\s*(?:update|setdefault|__setitem__|pop|clear)\b)"
+)
 #: What names of modules that tests use to write names.
 _OF_TESTS = frozenset([b"mock", b"monkeypatch"])
 
@@ -64,7 +69,7 @@ def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
     """
     module, _, name = qualified.encode().rpartition(b".")
     own, last = world.paths.get(module.decode()), module.rpartition(b".")[2]
-    if own is not None and lists_own_names(world.unit(own)):
+    if own is not None and (_WRITES_OWN.search(world.files[own]) or lists_own_names(world.unit(own))):
         return True
     for path in world.words.holding(_REFLECTION):
         words = world.words.of(path)

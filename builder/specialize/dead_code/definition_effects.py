@@ -116,7 +116,9 @@ class Effects:
                 return False
             decorator = decorator.func
         if isinstance(decorator, ast.Attribute) and decorator.attr in _PROPERTY_PARTS:
-            return isinstance(decorator.value, ast.Name)
+            name = decorator.value.id if isinstance(decorator.value, ast.Name) else ""
+            bindings = scope.names.get(name, []) if scope.kind == "class" else []
+            return bool(bindings) and all(binding.kind == "def" for binding in bindings)
         return all(name in TRANSPARENT or self._declared(name) for name in self._named(decorator, scope))
 
     def _declared(self, name: object) -> bool:

@@ -24,7 +24,7 @@ Shows = Callable[[Evaluator, ast.expr, Scope], bool]
 
 @question
 def key_named(world: SpecializerWorld, value: str) -> bool:
-    """Does the program take an entry by this text: `a["key"]`, but for a mere store, or by a pattern?"""
+    """Does the program take an entry by this text: `a["key"]`, `a.pop("key")`, by a pattern?"""
     word = max(_IDENTIFIER.findall(value), key=len, default="")
     return not word or any(
         _takes_entry(unit, node, value)
@@ -36,6 +36,8 @@ def key_named(world: SpecializerWorld, value: str) -> bool:
 def _takes_entry(unit: Unit, node: ast.AST, value: str) -> bool:
     if isinstance(node, ast.MatchMapping):
         return any(text(key) == value for key in node.keys)
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "pop":
+        return [text(argument) for argument in node.args] == [value]
     if not isinstance(node, ast.Subscript) or text(node.slice) != value:
         return False
     return not isinstance(node.ctx, ast.Store) or isinstance(unit.module.parents.get(node), ast.AugAssign)

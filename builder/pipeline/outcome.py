@@ -121,7 +121,7 @@ def recorded(
         for path in output:
             if output.tree[path] != upstream.tree.get(path):
                 output[path]  # raises where the text is not the one that the tree names
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, TypeError):
         return None
     return replace(known, record=record)
 

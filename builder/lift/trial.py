@@ -18,13 +18,13 @@ from builder.lift.history import History
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule, WholeFile, changed
 from builder.overlay.files import place
+from builder.pipeline.comparison import staying_python
 from builder.pipeline.cut import Cut
 from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.run import Recalled
-from builder.pipeline.surfaces import staying_python
 from builder.pipeline.verify import output_world, problems
 from builder.select.families import with_paths
 from builder.select.rules import Selection, holds_path

@@ -22,11 +22,11 @@ from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE
 from builder.native.units import units
+from builder.pipeline import report_page
 from builder.pipeline.answers.context import Context
 from builder.pipeline.cut import Cut
 from builder.pipeline.measure import Figures
 from builder.pipeline.outcome import Outcome
-from builder.pipeline.report_page import data as report_data
 from builder.pipeline.request_key import own_digest
 from builder.pipeline.uncertain import NAME, uncertain
 from builder.upstream.commits import project_table
@@ -111,7 +111,7 @@ def assemble(
     )
     doubts = uncertain(cut, outcome.graphs)
     context = Context.of(outcome, manifest)
-    shown = report_data.Build(upstream, wheel.name if wheel else "", version, without)
+    shown = report_page.Build(upstream, wheel.name if wheel else "", version, without)
     files = {
         LEDGER: ledger.to_bytes(measured.rows),
         BUILD: build_json.build_json(build),
@@ -124,7 +124,7 @@ def assemble(
             lost_names(cut.surfaces, manifest.roots.command_line, [b.id for b in manifest.batches]),
         ),
         report_html.NAME: report_html.report_html(
-            report_data.report_data(shown, context, measured, doubts, manifest)
+            report_page.report_data(shown, context, measured, doubts, manifest)
         ),
         SURFACE: surface_json(cut.surfaces),
         SBOM: bill,

@@ -20,22 +20,20 @@ from builder.native import gate as native
 from builder.native import lockstep
 from builder.overlay.record import Record
 from builder.pipeline.architectures import facts_of
-from builder.pipeline.comparison import compare_beside
+from builder.pipeline.comparison import compare_beside, staying_python, surfaces, with_tables
 from builder.pipeline.expand import expand
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
 from builder.pipeline.places import true_places
-from builder.pipeline.project import require_project
-from builder.pipeline.prune import Pruned, chosen, prune
+from builder.pipeline.prune import Pruned, chosen, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes
 from builder.pipeline.reduce import Setting, reduce, specialize_once
 from builder.pipeline.requirements import decide_requirements
 from builder.pipeline.run import Recalled, Run, Stop
-from builder.pipeline.surfaces import staying_python, surfaces, with_tables
+from builder.pipeline.unneeded_modules import blamed
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
-from builder.pipeline.unreached import blamed
 from builder.select.families import with_paths
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.results import Specialized
@@ -117,7 +115,7 @@ def cut(
     run.stop(true_places(wrong, upstream, files, expanded.manifest, overlaid.records))
 
     # specialize and lockstep
-    facts = facts_of(expanded.manifest, upstream, pruned)
+    facts = facts_of(expanded.manifest, upstream, pruned.kept, pruned.removed)
     setting = Setting(
         upstream, expanded.manifest, facts, frozenset(overlaid.ours), frozenset(errors)
     )  # fmt: skip

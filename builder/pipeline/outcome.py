@@ -18,6 +18,7 @@ from builder.errors import BuildError, Problem
 from builder.graph.modules import Summary, known_of, summaries
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
+from builder.pipeline.comparison import staying_python
 from builder.pipeline.cut import Cut
 from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.graph_answers import GraphAnswers, graph_answers
@@ -27,7 +28,6 @@ from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.ranges import About
 from builder.pipeline.run import Recalled
 from builder.pipeline.specialization_memo import digest_of
-from builder.pipeline.surfaces import staying_python
 from builder.pipeline.verify import output_world, verify
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream, deferred, snapshot

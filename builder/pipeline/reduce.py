@@ -11,12 +11,11 @@ from builder.graph.modules import Summary, SummaryCache, known_of, python_paths
 from builder.graph.names import is_test
 from builder.manifest.model import Manifest
 from builder.native import lockstep
-from builder.pipeline import tools, unresolved_uses
-from builder.pipeline.empty_modules import empty_modules
+from builder.pipeline import request_key, unresolved_uses
 from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.run import Run
 from builder.pipeline.specialization_memo import digest_of, recall_or_run
-from builder.pipeline.unreached import narrowed, output_summaries
+from builder.pipeline.unneeded_modules import empty_modules, narrowed, output_summaries
 from builder.select.patterns import PatternSet
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import Session, specialize
@@ -161,7 +160,7 @@ def _digest(files: Snapshot, setting: Setting) -> str:
     manifest = setting.manifest
     python = python_modules(python_paths(files), manifest.packages)
     return digest_of(
-        tools.versions(),
+        request_key.versions(),
         setting.upstream.tree.id,
         [(path, files.tree[path].blob) for path in sorted({*python, *_other_texts(files, setting)})],
         manifest.packages,

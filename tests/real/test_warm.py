@@ -11,7 +11,7 @@ from builder.cli.cache_file import recalled
 from builder.manifest.load import parse, read_overlays, read_schema, read_scope
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
-from builder.pipeline import build, outcome, tools
+from builder.pipeline import build, outcome, request_key
 from builder.pipeline.ranges import about
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, Upstream
@@ -42,7 +42,7 @@ def files(manifest: Manifest, upstream: Upstream, cache: Path) -> tuple[str, dic
         done = outcome.recall(upstream, manifest, known, recall) or outcome.make(
             upstream, manifest, known, recall
         )
-        output, _ = build.assemble(done, upstream, manifest, (), tools.versions())
+        output, _ = build.assemble(done, upstream, manifest, (), request_key.versions())
     return output.tree.tree.id, dict(output.files)
 
 

@@ -19,7 +19,7 @@ from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.manifest.switches import switch_off
-from builder.pipeline import build, outcome, tools
+from builder.pipeline import build, outcome, request_key
 from builder.pipeline.answers import readings
 from builder.pipeline.answers.answer import sentences
 from builder.pipeline.answers.context import Context
@@ -130,7 +130,7 @@ def everything(step: Step, store: MemoryStore) -> Any:
     with memo.using(store):
         try:
             done, upstream, manifest = run(step, Recalled.of(store))
-            output, proof = build.assemble(done, upstream, manifest, step.without, tools.versions())
+            output, proof = build.assemble(done, upstream, manifest, step.without, request_key.versions())
         except BuildError as error:
             return list(error.problems)
     told = {}

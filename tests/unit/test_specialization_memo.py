@@ -11,7 +11,7 @@ from test_reached import BASIC, HEAD, stated, upstream
 
 from builder.errors import Mark
 from builder.manifest.statements import Option
-from builder.pipeline import reduce, tools
+from builder.pipeline import reduce, request_key
 from builder.pipeline.cut import Cut, cut
 from builder.pipeline.run import Recalled
 from builder.pipeline.specialization_memo import digest_of
@@ -88,7 +88,7 @@ def test_any_other_change_specializes(rest: str, monkeypatch: pytest.MonkeyPatch
 def test_another_formatter_specializes(monkeypatch: pytest.MonkeyPatch) -> None:
     recalled = Recalled()
     run(MANIFESTS[0], recalled)
-    monkeypatch.setattr(tools, "versions", lambda: {"ruff": "another"})
+    monkeypatch.setattr(request_key, "versions", lambda: {"ruff": "another"})
     calls: list[object] = []
     real = reduce.specialize
     monkeypatch.setattr(reduce, "specialize", lambda *given: (calls.append(given), real(*given))[1])

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from builder.emit.ledger import Reason
 from builder.graph.names import is_test, locate, module_of
 from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
-from builder.pipeline.answers.context import Context, reasons_of
+from builder.pipeline.answers.context import Context, reasons_of, restore_statement
 from builder.pipeline.answers.paths import named_paths, path_answer
-from builder.pipeline.answers.recipes import restore_statement
 
 #: Names of one spelling of which each gets a whole answer.
 _MAX_NAMESAKES = 3

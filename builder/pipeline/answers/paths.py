@@ -11,8 +11,7 @@ from builder.emit.marker import TREE
 from builder.graph.names import module_of
 from builder.graph.reach import Step, why
 from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
-from builder.pipeline.answers.context import Context
-from builder.pipeline.answers.recipes import restore_path
+from builder.pipeline.answers.context import Context, restore_path
 
 _STATES = {
     "kept": "is kept as upstream has it",

@@ -11,8 +11,7 @@ from builder.analysis.projects import Project, projects
 from builder.emit.ledger import Reason
 from builder.manifest.statements import BASE, Fact
 from builder.pipeline.answers.answer import Answer, State, listed, plural
-from builder.pipeline.answers.context import Context
-from builder.pipeline.answers.recipes import restore_statement, without
+from builder.pipeline.answers.context import Context, restore_statement, without
 
 _KINDS = ("predicate", "value", "environment", "attribute")
 _REQUIREMENT = re.compile(r"[\w.-]+(?:\[[\w,. -]+\])?\s*(?:[<>=!~][<>=!~\w.,* +-]*)?")

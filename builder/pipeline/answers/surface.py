@@ -9,8 +9,14 @@ from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
 from builder.manifest.statements import Rule
 from builder.pipeline.answers.answer import Answer, Kind, State, listed, plural
-from builder.pipeline.answers.context import Context, commonest_first, reason_of
-from builder.pipeline.answers.recipes import model_of, restore_path, restore_statement
+from builder.pipeline.answers.context import (
+    Context,
+    commonest_first,
+    model_of,
+    reason_of,
+    restore_path,
+    restore_statement,
+)
 from builder.surface.model import Item, Key, destination
 
 _KINDS: dict[str, Kind] = {

@@ -81,27 +81,30 @@ def cut(
     instead, stage by stage, and the cut goes on with what it has.
     """
     require_project(upstream, manifest)
-    run = Run.of(upstream, manifest, about, stop, recall)
-
-    # select: what the rules say of each path
-    asked = with_paths(excused(manifest, about, run.within), upstream.tree)
-    selection = chosen(upstream, asked, run.within)
-    pending = compare_beside(run, selection, asked)
-
-    progress.step("reading upstream")
-    # prune: where no rule decides, reach does
     known = recall.summaries if recall else {}
-    paths = [path for path in staying_python(selection) if path not in leaving]
-    staying = summaries(upstream.restrict(paths), asked.packages, known)
-    index = Index(staying, asked.packages)
-    pruned = prune(selection, asked, index, staying, upstream).without(leaving)
+    withdrawn: dict[str, str] = {}
+    while True:
+        run = Run.of(upstream, manifest, about, stop, recall)
 
-    # follow the models: what a model that stays contradicts is withdrawn
-    scoped = follow_models(asked, upstream, pruned)
-    if scoped.off:
-        rest = without(manifest, tuple(scoped.off))
-        done = cut(upstream, rest, stop, recall, replace(about, pin=None), leaving)
-        return replace(done, withdrawn={**scoped.off, **done.withdrawn})
+        # select: what the rules say of each path
+        asked = with_paths(excused(manifest, about, run.within), upstream.tree)
+        selection = chosen(upstream, asked, run.within)
+        pending = compare_beside(run, selection, asked)
+
+        progress.step("reading upstream")
+        # prune: where no rule decides, reach does
+        paths = [path for path in staying_python(selection) if path not in leaving]
+        staying = summaries(upstream.restrict(paths), asked.packages, known)
+        index = Index(staying, asked.packages)
+        pruned = prune(selection, asked, index, staying, upstream).without(leaving)
+
+        # follow the models: what a model that stays contradicts is withdrawn
+        scoped = follow_models(asked, upstream, pruned)
+        if not scoped.off:
+            break
+        # without these batches, other paths and other models stay
+        withdrawn |= scoped.off
+        manifest, about = without(manifest, tuple(scoped.off)), replace(about, pin=None)
 
     progress.step("expanding the manifest")
     expanded = expand(run, asked, scoped, pruned, staying, index)
@@ -150,6 +153,7 @@ def cut(
         manifest=expanded.manifest,
         facts=facts,
         laid=files.replace(required.files),
+        withdrawn=withdrawn,
         families=expanded.families,
         summaries=reduced.summaries,
     )

@@ -20,7 +20,6 @@ from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.pipeline.comparison import staying_python
 from builder.pipeline.cut import Cut
-from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.graph_answers import GraphAnswers, graph_answers
 from builder.pipeline.measure import Figures, Measured
 from builder.pipeline.packing import Packing
@@ -28,7 +27,7 @@ from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.ranges import About
 from builder.pipeline.run import Recalled
 from builder.pipeline.specialization_memo import digest_of
-from builder.pipeline.verify import output_world, verify
+from builder.pipeline.verify import cut_without_broken_files, output_world, verify
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream, deferred, snapshot
 
@@ -242,7 +241,7 @@ def _cut(
     twice: bool = False,
 ) -> tuple[Cut, IndexedTree]:
     progress.stage("cutting")
-    done = _settled(cut_to_fit(upstream, manifest, about=about, recall=recall))
+    done = _settled(cut_without_broken_files(upstream, manifest, about=about, recall=recall))
     progress.summary(f"{len(done.output):,} files in {done.specialized.rounds} rounds")
     progress.stage("verifying")
     try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Mark, Problem, by_cause
-from builder.graph.modules import known_of, summaries
+from builder.graph.modules import summaries
 from builder.graph.resolve import Index
 from builder.lift.history import History
 from builder.manifest.model import Manifest
@@ -74,7 +74,7 @@ def compare(
     asked = with_paths(excused(manifest, about_old, within), old.tree)
     selection = chosen(old, asked, within)
     staying = summaries(old.restrict(staying_python(selection)), manifest.packages, recall.summaries)
-    recall.remember(known_of(old, staying))
+    recall.remember(old, staying)
     decided = prune(selection, asked, Index(staying, manifest.packages), staying, old)
     done = overlay(old, decided.kept, decided.removed, asked, within)
     edited = frozenset(record.mark for record in done.records)

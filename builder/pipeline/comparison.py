@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from builder.analysis.removals import Removals
-from builder.analysis.surface_diff import Surfaces, compare
+from builder.analysis.surface_diff import Surfaces
 from builder.emit import removed_features
 from builder.errors import BuildError, Problem
-from builder.graph.modules import Summary, SummaryCache, known_of, summaries
+from builder.graph.modules import Summary, summaries
 from builder.manifest.model import Manifest
 from builder.native import gate as native
 from builder.parallel import Future, submit
 from builder.pipeline.prune import python_modules
-from builder.pipeline.run import Comparison, Run
+from builder.pipeline.run import Run
 from builder.select.rules import Selection
 from builder.surface.extract import surface
 from builder.surface.model import Surface
@@ -34,47 +33,17 @@ class Compared:
     findings: tuple[native.Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PendingComparison:
-    """A comparison that a second process works out. `files`: those that have a surface."""
+def compare_beside(
+    run: Run, files: Snapshot, selection: Selection, packages: Mapping[str, str]
+) -> Future[Compared]:
+    """Begin to work out what the output is compared with; `files`: those that have a surface."""
+    removed = sorted({*python_modules(run.upstream, packages)} - {*staying_python(selection)})
 
-    files: Snapshot
-    _key: str
-    _future: Future[Compared]
+    def compared() -> Compared:
+        summarized = summaries(run.upstream.restrict(removed), packages, run.summaries)
+        return Compared(summarized, surface(files, packages), native.check(run.upstream))
 
-    def result(self, run: Run, staying: Mapping[str, Summary]) -> Compared:
-        """The comparison, remembered for later runs together with the summaries of all of upstream."""
-        compared = self._future.result()
-        if run.recalled:
-            run.recalled.remember(known_of(run.upstream, {**staying, **compared.removed}))
-            run.recalled.told[self._key] = (compared.surface, compared.findings)
-        return compared
-
-
-def compare_beside(run: Run, selection: Selection, manifest: Manifest) -> PendingComparison:
-    """Begin to work out what the output is compared with."""
-    files = surface_files(run.upstream, selection, manifest)
-    key = f"{files.tree.id} {run.upstream.tree.id} {sorted(manifest.packages.items())}"
-    known = run.recalled.summaries if run.recalled else {}
-    earlier = run.recalled.told.get(key) if run.recalled else None
-    return PendingComparison(
-        files, key, submit(lambda: _compare(run.upstream, files, selection, manifest, known, earlier))
-    )
-
-
-def _compare(
-    upstream: Snapshot,
-    files: Snapshot,
-    selection: Selection,
-    manifest: Manifest,
-    known: SummaryCache,
-    earlier: Comparison | None,
-) -> Compared:
-    removed = sorted({*python_modules(upstream, manifest.packages)} - {*staying_python(selection)})
-    return Compared(
-        summaries(upstream.restrict(removed), manifest.packages, known),
-        *(earlier or (surface(files, manifest.packages), native.check(upstream))),
-    )
+    return submit(compared)
 
 
 def surface_files(upstream: Snapshot, selection: Selection, manifest: Manifest) -> Snapshot:
@@ -88,17 +57,6 @@ def surface_files(upstream: Snapshot, selection: Selection, manifest: Manifest) 
 def staying_python(selection: Selection) -> list[str]:
     """The Python files that no rule removes, those outside the packages among them."""
     return [p for p in (*selection.kept, *selection.prunable, *selection.by_reach) if p.endswith(".py")]
-
-
-def surfaces(
-    before: Snapshot,
-    old: Surface,
-    output: Snapshot,
-    manifest: Manifest,
-    removals: Removals,
-) -> Surfaces:
-    """Both surfaces and their differences; `old`: what the files of `before` offer."""
-    return compare(before, old, output, manifest, removals)
 
 
 def with_tables(output: Snapshot, found: Surfaces, manifest: Manifest) -> Snapshot:

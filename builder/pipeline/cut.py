@@ -10,7 +10,7 @@ from types import MappingProxyType
 from builder import progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals, index_removals
-from builder.analysis.surface_diff import Surfaces
+from builder.analysis.surface_diff import Surfaces, compare
 from builder.graph.modules import SummaryCache, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
@@ -20,7 +20,7 @@ from builder.native import gate as native
 from builder.native import lockstep
 from builder.overlay.record import Record
 from builder.pipeline.architectures import facts_of
-from builder.pipeline.comparison import compare_beside, staying_python, surfaces, with_tables
+from builder.pipeline.comparison import compare_beside, staying_python, surface_files, with_tables
 from builder.pipeline.expand import expand
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
@@ -81,7 +81,6 @@ def cut(
     instead, stage by stage, and the cut goes on with what it has.
     """
     require_project(upstream, manifest)
-    known = recall.summaries if recall else {}
     withdrawn: dict[str, str] = {}
     while True:
         run = Run.of(upstream, manifest, about, stop, recall)
@@ -89,12 +88,13 @@ def cut(
         # select: what the rules say of each path
         asked = with_paths(excused(manifest, about, run.within), upstream.tree)
         selection = chosen(upstream, asked, run.within)
-        pending = compare_beside(run, selection, asked)
+        offering = surface_files(upstream, selection, asked)
+        pending = compare_beside(run, offering, selection, asked.packages)
 
         progress.step("reading upstream")
         # prune: where no rule decides, reach does
         paths = [path for path in staying_python(selection) if path not in leaving]
-        staying = summaries(upstream.restrict(paths), asked.packages, known)
+        staying = summaries(upstream.restrict(paths), asked.packages, run.summaries)
         index = Index(staying, asked.packages)
         pruned = prune(selection, asked, index, staying, upstream).without(leaving)
 
@@ -130,13 +130,15 @@ def cut(
     output = reduced.output.replace(required.files)
 
     progress.step("comparing with upstream")
-    compared = pending.result(run, staying)
-    left = summaries(upstream.restrict(p for p in leaving if p.endswith(".py")), asked.packages, known)
+    compared = pending.result()
+    run.remember(upstream, {**staying, **compared.removed})
+    gone = upstream.restrict(path for path in leaving if path.endswith(".py"))
+    left = summaries(gone, asked.packages, run.summaries)
     everything = {**staying, **compared.removed, **left}
     before = IndexedTree(upstream, asked.packages, partial(dict, everything))
     decided = blamed(reduced.pruned, before.index, expanded.manifest)
     removals = index_removals(expanded.manifest, decided.removed, reduced.specialized.lost)
-    differences = surfaces(pending.files, compared.surface, output, expanded.manifest, removals)
+    differences = compare(offering, compared.surface, output, expanded.manifest, removals)
     return Cut(
         upstream=upstream,
         before=before,

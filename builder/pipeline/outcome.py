@@ -15,7 +15,7 @@ from builder import __version__, memo, progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.record import RecordedCut
 from builder.errors import BuildError, Problem
-from builder.graph.modules import Summary, known_of, summaries
+from builder.graph.modules import Summary, summaries
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.pipeline.comparison import staying_python
@@ -25,8 +25,7 @@ from builder.pipeline.measure import Figures, Measured
 from builder.pipeline.packing import Packing
 from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.ranges import About
-from builder.pipeline.run import Recalled
-from builder.pipeline.specialization_memo import digest_of
+from builder.pipeline.run import Recalled, digest_of
 from builder.pipeline.verify import cut_without_broken_files, output_world, verify
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream, deferred, snapshot
@@ -196,7 +195,7 @@ class _Remembered:
     def _after(self, done: Cut) -> Mapping[str, Summary]:
         """The summaries of the output's Python."""
         found = output_world(done, self.manifest).summaries
-        self._recall.remember(known_of(done.output, found))
+        self._recall.remember(done.output, found)
         return found
 
     def packed(self, done: Cut, graphs: GraphAnswers, measured: Measured) -> dict[str, bytes]:
@@ -227,7 +226,7 @@ def _before(
 
     def made() -> dict[str, Summary]:
         found = summaries(chosen, packages, recall.summaries)
-        recall.remember(known_of(chosen, found))
+        recall.remember(chosen, found)
         return found
 
     return memo.recall("summaries of a tree", (chosen.tree.id, sorted(packages.items())), made)

@@ -45,6 +45,7 @@ def report_data(
     tables = Tables()
     files = file_rows(context, figures.rows, tables)
     numbers = {row.path: number for number, row in enumerate(figures.rows)}
+    stated = {batch.id: batch for batch in manifest.batches}
     data = {
         "name": manifest.name,
         "build": _build(build, context, manifest),
@@ -53,7 +54,7 @@ def report_data(
         "states": STATES,
         "files": files,
         "ways": ways(context, numbers),
-        "batches": _batches(figures, manifest),
+        "batches": [batch_record(one) | _stated(stated.get(one.id)) for one in figures.batches],
         "diffs": diffs(context, figures.rows, figures.blocks, tables),
         "definitions": definitions(context, numbers, tables),
         "server": manifest.roots.command_line,
@@ -86,13 +87,8 @@ def _build(build: Build, context: Context, manifest: Manifest) -> dict[str, Any]
     }
 
 
-def _batches(figures: Figures, manifest: Manifest) -> list[dict[str, Any]]:
-    """The batches that the manifest states, and what else reasons name, each with its figures."""
-    stated = {batch.id: batch for batch in manifest.batches}
-    return [batch_record(one) | _stated(stated.get(one.id)) for one in figures.batches]
-
-
 def _stated(batch: Batch | None) -> dict[str, Any]:
+    """What the page says of a batch that the manifest states, or of what else reasons name."""
     if batch is None or batch.id == BASE:
         return {"stated": False}
     return {
@@ -162,22 +158,19 @@ def requirement_rows(context: Context, tables: Tables) -> list[list[Any]]:
     """For each requirement of a pyproject.toml: file, extra, name, what each side states (null: nothing),
     state, reasons, how to bring it back."""
     rows: list[list[Any]] = []
+    guaranteed: dict[str, list[Reason]] = {}
+    for one in context.manifest.guarantees.dependencies:
+        guaranteed.setdefault(one.name, []).append(Reason("guarantees", f"stays: {one.why}", one.mark))
     for (file, extra, name), (before, after) in sorted(_requirements(context).items()):
         state: State = "kept" if before == after else "edited" if before and after else "added"
         if not after:
             state = "removed"
         reasons = requirement_reasons(context, name, {file}) if state != "kept" else ()
         back = restore_statement(context, (r.batch for r in reasons)) if state == "removed" else None
-        said = [*reasons, *_guaranteed(context, name)] if after else reasons
+        said = [*reasons, *(guaranteed.get(name, ()) if after else ())]
         old, new = (", ".join(side) or None for side in (before, after))
         rows.append([file, extra, name, old, new, state, tables.of(said), tables.text(back)])
     return rows
-
-
-def _guaranteed(context: Context, name: str) -> Iterator[Reason]:
-    for one in context.manifest.guarantees.dependencies:
-        if one.name == name:
-            yield Reason("guarantees", f"stays: {one.why}", one.mark)
 
 
 def _requirements(context: Context) -> dict[tuple[str, str, str], tuple[list[str], list[str]]]:
@@ -238,14 +231,11 @@ def ways(context: Context, numbers: Mapping[str, int]) -> dict[str, Any]:
         sort, reached = next((n, found) for n, (_, found) in enumerate(ways) if module in found)
         edge = reached[module]
         step = [at[edge.source], edge.kind, edge.line] if edge else [-1, "", 0]
-        rows.append([module, _number_of(module, context, numbers), sort, *step])
+        # a package goes before a file
+        paths = reversed(path_of(module, context.manifest.packages) or ())
+        number = next((numbers[path] for path in paths if path in context.cut.output.tree), -1)
+        rows.append([module, number, sort, *step])
     return {"starts": sorts, "modules": rows}
-
-
-def _number_of(module: str, context: Context, numbers: Mapping[str, int]) -> int:
-    """The number of a module's path in the output, where a package goes before a file; -1 for a folder."""
-    paths = reversed(path_of(module, context.manifest.packages) or ())
-    return next((numbers[path] for path in paths if path in context.cut.output.tree), -1)
 
 
 def diffs(

@@ -6,7 +6,6 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterator
 
-from builder.emit.ledger import Reason
 from builder.emit.marker import TREE
 from builder.graph.names import module_of
 from builder.graph.reach import Step, why
@@ -117,30 +116,22 @@ def folder_answer(context: Context, folder: str) -> Answer:
     state: State = next(iter(states)) if len(states) == 1 else "mixed"
     if state == "mixed" and "removed" not in states:
         state = "kept"
-    by_batch: Counter[tuple[str, str]] = Counter()
+    by_batch: dict[str, Counter[str]] = {}
     rules: dict[str, Counter[str]] = {}
     for path in inside:
         reason = context.reasons[path][0]
-        by_batch[reason.batch, context.state(path)] += 1
+        by_batch.setdefault(reason.batch, Counter())[context.state(path)] += 1
         if context.state(path) == "removed":
-            rules.setdefault(reason.batch, Counter())[_rule(reason)] += 1
+            rule = reason.rule + (f" ({reason.mark})" if reason.mark else "")
+            rules.setdefault(reason.batch, Counter())[rule] += 1
     details = []
-    for batch in sorted({batch for batch, _ in by_batch}, key=lambda b: (-_total(by_batch, b), b)):
-        counts = Counter({s: n for (b, s), n in by_batch.items() if b == batch})
+    for batch, counts in sorted(by_batch.items(), key=lambda one: (-one[1].total(), one[0])):
         most = listed((rule for rule, _ in rules.get(batch, Counter()).most_common()), 2)
         details.append(f"{batch:<20} {_counts(counts)}" + (f"  [{most}]" if most else ""))
     verb = {"mixed": "is kept in part", "removed": "is removed", "added": "is added"}.get(state, "is kept")
     return Answer(
         "folder", folder, state, f"{folder} {verb}: {_counts(states)}", path=folder, details=tuple(details)
     )
-
-
-def _rule(reason: Reason) -> str:
-    return reason.rule + (f" ({reason.mark})" if reason.mark else "")
-
-
-def _total(by_batch: Counter[tuple[str, str]], batch: str) -> int:
-    return sum(number for (name, _), number in by_batch.items() if name == batch)
 
 
 def _counts(states: Counter[str] | Counter[State]) -> str:

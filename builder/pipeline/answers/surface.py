@@ -50,7 +50,7 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
                 "mixed",
                 f"{what} is also stated in {plural(len(rest), 'place')} more: {kept} kept, "
                 f"{len(rest) - kept} removed",
-                details=(listed(sorted(_home(key) for key in rest), 5),),
+                details=(listed(sorted(key.group or key.name for key in rest), 5),),
             )
 
 
@@ -75,7 +75,7 @@ def value_answer(context: Context, what: str, flag: str | None = None) -> Answer
     reasons = commonest_first(reason_of(cause) for cause in causes)
     if not taken:
         state: State = "removed"
-        headline = f"`{what}` is removed: {_was_of(lost)}"
+        headline = f"`{what}` is removed: no flag takes it any more (upstream: {listed(_flags(lost))})"
     elif gone:
         state, headline = "mixed", f"`{what}` is kept for {listed(flags)}, and removed for {listed(gone)}"
     else:
@@ -86,10 +86,6 @@ def value_answer(context: Context, what: str, flag: str | None = None) -> Answer
     batch = reasons[0].batch if reasons else ""
     back = restore_statement(context, [batch]) if lost else None
     return Answer("value", what, state, headline, reasons, why=context.batch_why(batch), back=back)
-
-
-def _was_of(lost: list[Key]) -> str:
-    return f"no flag takes it any more (upstream: {listed(_flags(lost))})"
 
 
 def _flags(keys: list[Key]) -> list[str]:
@@ -118,10 +114,6 @@ def _named(item: Item, what: str) -> bool:
         field = destination(name, item.details.get("dest"))
         return what in names or spelt in names or (spelt, what)[what == field] in (f"{name}"[2:], field)
     return False
-
-
-def _home(key: Key) -> str:
-    return key.group or key.name
 
 
 def item_answer(context: Context, key: Key, item: Item) -> Answer:

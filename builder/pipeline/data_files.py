@@ -28,9 +28,11 @@ def followed(data: Iterable[str], modules: Iterable[str], staying: Iterable[Summ
     The nearest package is the nearest folder above a file in which upstream has modules (`modules`: their
     paths). A file stays with any module in or below it; an empty `__init__.py` reads nothing.
     """
-    packages = {folder for path in modules if (folder := _folder(path)) and _importable(folder)}
+    # a folder that no import statement can name, like `fast-transform`, is none of a package
+    folders = {_folder(path) for path in modules}
+    packages = {folder for folder in folders if folder.rpartition("/")[2].isidentifier()}
     readers: dict[str, str] = {}
-    for path in sorted(s.path for s in staying if not _is_empty(s)):
+    for path in sorted(s.path for s in staying if not s.package or s.imports or s.names or s.error):
         folder = _folder(path)
         readers.setdefault(folder, path)
         while folder := _folder(folder):
@@ -48,15 +50,6 @@ def followed(data: Iterable[str], modules: Iterable[str], staying: Iterable[Summ
 
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
-
-
-def _importable(folder: str) -> bool:
-    """A folder that no import statement can name, like `fast-transform`, is none of a package."""
-    return folder.rpartition("/")[2].isidentifier()
-
-
-def _is_empty(summary: Summary) -> bool:
-    return summary.package and not (summary.imports or summary.names or summary.error)
 
 
 _DOCUMENT = re.compile(r"\.(?:md|rst)$|(?<!CMakeLists)\.txt$")

@@ -15,8 +15,7 @@ from builder.errors import CODES
 from builder.graph.names import module_of, path_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Batch
-from builder.pipeline.answers.answer import State
-from builder.pipeline.answers.context import Context, reasons_of, restore_path, restore_statement
+from builder.pipeline.answers.context import Context, reasons_of, restore_path, restore_statement, state_of
 from builder.pipeline.answers.statements import requirement_reasons
 from builder.pipeline.answers.surface import item_answer
 from builder.pipeline.attribution import RemovedLines
@@ -162,9 +161,7 @@ def requirement_rows(context: Context, tables: Tables) -> list[list[Any]]:
     for one in context.manifest.guarantees.dependencies:
         guaranteed.setdefault(one.name, []).append(Reason("guarantees", f"stays: {one.why}", one.mark))
     for (file, extra, name), (before, after) in sorted(_requirements(context).items()):
-        state: State = "kept" if before == after else "edited" if before and after else "added"
-        if not after:
-            state = "removed"
+        state = state_of(before, after)
         reasons = requirement_reasons(context, name, {file}) if state != "kept" else ()
         back = restore_statement(context, (r.batch for r in reasons)) if state == "removed" else None
         said = [*reasons, *(guaranteed.get(name, ()) if after else ())]

@@ -97,7 +97,10 @@ def blamed(decided: Pruned, index: Index, manifest: Manifest) -> Pruned:
     unreached = {path for path, rule in decided.removed.items() if rule.verdict == "reach"}
     if not unreached:
         return decided
-    users = _users(index)
+    users: dict[str, list[str]] = {}
+    for source, edges in graph(index).items():
+        for edge in edges:
+            users.setdefault(edge.target, []).append(source)
     modules = {summary.path: module for module, summary in index.modules.items()}
     told = {
         path: _blame(modules[path], users, unreached, decided, index, manifest)
@@ -105,14 +108,6 @@ def blamed(decided: Pruned, index: Index, manifest: Manifest) -> Pruned:
         if path in modules
     }
     return replace(decided, removed={path: told.get(path, rule) for path, rule in decided.removed.items()})
-
-
-def _users(index: Index) -> dict[str, list[str]]:
-    users: dict[str, list[str]] = {}
-    for source, edges in graph(index).items():
-        for edge in edges:
-            users.setdefault(edge.target, []).append(source)
-    return users
 
 
 def _blame(
@@ -147,8 +142,5 @@ def _blame(
         if len(removers) == 1 and not staying and rule.batch != BASE:
             return replace(base, pattern=clause, batch=rule.batch, mark=rule.mark)
         return replace(base, pattern=clause)
-    return (
-        replace(base, pattern=f"{UNREACHED} (last over {staying}, which lost its use for it)")
-        if staying
-        else base
-    )
+    clause = f"{UNREACHED} (last over {staying}, which lost its use for it)" if staying else UNREACHED
+    return replace(base, pattern=clause)

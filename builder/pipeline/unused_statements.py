@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import accumulate
 
 from builder.errors import Mark, Problem
 from builder.graph.names import folder_of, locate, module_of
@@ -218,9 +219,8 @@ def unused_roots(
     `removed`: the rule of each removed path. `within`: the folders that a partial upstream holds; roots
     elsewhere may match nothing.
     """
-    modules = python_modules(upstream, manifest.packages)
-    names = {name for module in modules.values() for name in _with_parents(module)}
-    paths = {module: path for path, module in modules.items()}
+    paths = {module: path for path, module in python_modules(upstream, manifest.packages).items()}
+    names = {name for module in paths for name in accumulate(module.split("."), "{}.{}".format)}
     problems: list[Problem] = []
     roots = (*manifest.roots.modules, *manifest.roots.used_by)
     marked = [(root.name, root.mark) for root in roots]
@@ -233,7 +233,9 @@ def unused_roots(
         if not any(fnmatchcase(name, pattern) for name in names):
             # one without a range that resembles nothing is taken for a module of another version
             misspelt = "*" in pattern or mark in ranged or get_close_matches(pattern, names, 1, _MISSPELT)
-            if misspelt and _is_held(pattern, manifest, within):
+            folder = folder_of(pattern.partition(".")[0], manifest.packages)
+            # a name outside the packages is held by no part of an upstream
+            if misspelt and (folder is None or not within or holds_path(f"{folder}/", within)):
                 message = f"The root `{pattern}` names no module of upstream."
                 hint = nearest(pattern, names)
                 problems.append(Problem("R009", message, mark, hint=hint, nothing=True))
@@ -246,15 +248,3 @@ def unused_roots(
             hint = f"take it out of roots.modules, or add it to `keep` of batch {rule.batch}"
             problems.append(Problem("R002", message, mark, hint=hint))
     return problems
-
-
-def _with_parents(module: str) -> Iterator[str]:
-    while module:
-        yield module
-        module = module.rpartition(".")[0]
-
-
-def _is_held(pattern: str, manifest: Manifest, within: Sequence[str]) -> bool:
-    """Whether the upstream holds the package of a root; a name outside the packages is held by none."""
-    folder = folder_of(pattern.partition(".")[0], manifest.packages)
-    return folder is None or not within or holds_path(f"{folder}/", within)

@@ -82,17 +82,21 @@ class Context:
 
     def state(self, path: str) -> State:
         """What became of a path that is on one of the sides."""
-        before, after = self.cut.upstream.tree.get(path), self.cut.output.tree.get(path)
-        if after is None:
-            return "removed"
-        if before is None:
-            return "added"
-        return "kept" if before == after else "edited"
+        return state_of(self.cut.upstream.tree.get(path), self.cut.output.tree.get(path))
 
     def batch_why(self, batch: str) -> str | None:
         """The reason of a batch; None for what is no batch of the manifest's, and for the base."""
         found = self.batches.get(batch)
         return found.why if found and batch != BASE else None
+
+
+def state_of(before: object, after: object) -> State:
+    """What became of something, from what each side has of it."""
+    if not after:
+        return "removed"
+    if not before:
+        return "added"
+    return "kept" if before == after else "edited"
 
 
 def reason_of(cause: Cause) -> Reason:

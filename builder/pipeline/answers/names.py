@@ -84,34 +84,23 @@ def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
     if not in_output and not in_upstream:
         return None
     file = path_answer(context, path)
+    details: tuple[str, ...] = (f"{file.headline}.",)
     if in_output:
         state: State = "kept" if in_upstream else "added"
-        uses = _importers(context, module, symbol.partition(".")[0])
-        details = [f"{file.headline}."]
-        if uses:
-            details.append(f"{plural(len(uses), 'module')} of the output name it: {listed(uses, 5)}")
+        if uses := _importers(context, module, symbol.partition(".")[0]):
+            details += (f"{plural(len(uses), 'module')} of the output name it: {listed(uses, 5)}",)
         return Answer(
             "symbol", name, state, f"{name} is {state}", _facts(context, name), path, True, file.way,
-            file.start, details=tuple(details),
+            file.start, details=details,
         )  # fmt: skip
     removal = cut.removals.symbol(name) or cut.removals.path(path)
     headline = f"{name} is removed" + (f": {removal}" if removal else "")
-    if file.state == "removed":
-        return Answer(
-            "symbol", name, "removed", headline, file.reasons, path, why=file.why,
-            details=(f"{file.headline}.",), back=file.back,
-        )  # fmt: skip
-    return Answer(
-        "symbol",
-        name,
-        "removed",
-        headline,
-        reasons_of(removal),
-        path,
-        why=context.batch_why(removal.batch) if removal and removal.batch else None,
-        details=(f"{file.headline}.",),
-        back=restore_statement(context, [removal.batch] if removal else []),
-    )
+    reasons, why, back = file.reasons, file.why, file.back
+    if file.state != "removed":
+        reasons = reasons_of(removal)
+        why = context.batch_why(removal.batch) if removal and removal.batch else None
+        back = restore_statement(context, [removal.batch] if removal else [])
+    return Answer("symbol", name, "removed", headline, reasons, path, why=why, details=details, back=back)
 
 
 def _facts(context: Context, name: str) -> tuple[Reason, ...]:

@@ -81,32 +81,24 @@ def path_answers(context: Context, what: str) -> Iterator[Answer]:
 
 def path_answer(context: Context, path: str) -> Answer:
     """What became of one file, and why."""
-    cut, manifest = context.cut, context.manifest
+    cut = context.cut
     stated = tuple(dict.fromkeys(context.reasons.get(path, ())))
     state = context.state(path)
-    module = module_of(path, manifest.packages)
+    module = module_of(path, context.manifest.packages)
     headline = f"{path} {_STATES[state]}"
-    if state == "removed":
-        rule = cut.decided.removed.get(path)
-        if rule is None and module in cut.specialized.lost:  # no rule took it: nothing was left in it
+    if state != "removed":
+        way, start = _reached(context, module) if module is not None else (None, "a root")
+        return Answer("path", path, state, headline, stated, path, module is not None, way, start)
+    rule = cut.decided.removed.get(path)
+    if rule is None:
+        if module in cut.specialized.lost:  # no rule took it: nothing was left in it
             headline += f": {cut.specialized.lost[module]}"
-        also = tuple(p for p, r in cut.decided.removed.items() if rule and r == rule and p != path)
-        return Answer(
-            "path",
-            path,
-            state,
-            headline,
-            stated,
-            path,
-            module is not None,
-            why=context.batch_why(rule.batch) if rule else None,
-            also=also,
-            back=restore_path(context, path, rule) if rule else None,
-        )
-    if module is None:
-        return Answer("path", path, state, headline, stated, path)
-    way, start = _reached(context, module)
-    return Answer("path", path, state, headline, stated, path, True, way, start)
+        return Answer("path", path, state, headline, stated, path, module is not None)
+    also = tuple(p for p, r in cut.decided.removed.items() if r == rule and p != path)
+    why, back = context.batch_why(rule.batch), restore_path(context, path, rule)
+    return Answer(
+        "path", path, state, headline, stated, path, module is not None, why=why, also=also, back=back
+    )
 
 
 def folder_answer(context: Context, folder: str) -> Answer:

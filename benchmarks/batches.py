@@ -31,11 +31,10 @@ from builder.manifest.load import load_default
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, stated
 from builder.manifest.switches import off_with, switch_off
-from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.lockfile import known
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
-from builder.pipeline.verify import verify
+from builder.pipeline.verify import cut_without_broken_files, verify
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
@@ -75,7 +74,7 @@ class Pin:
         asked = replace(asked, roots=replace(asked.roots, models=(*asked.roots.models, *models)))
         try:
             said = about(self.upstream, self.manifest, off)
-            done = cut_to_fit(self.files, asked, recall=self.recall, about=said)
+            done = cut_without_broken_files(self.files, asked, recall=self.recall, about=said)
             verify(done, asked)
         except BuildError as error:
             return Switched(off, 0, Counter(p.code for p in _all(error.problems))), error.problems

@@ -49,7 +49,7 @@ _PARSE = (
 import ast, warnings
 warnings.simplefilter("ignore")
 from builder.pipeline.prune import chosen
-from builder.pipeline.surfaces import staying_python
+from builder.pipeline.comparison import staying_python
 for path in staying_python(chosen(upstream, manifest)):
     ast.parse(upstream[path])
 """

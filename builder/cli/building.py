@@ -8,7 +8,7 @@ from builder.cli import options, output, stages
 from builder.cli.cache_file import recalled
 from builder.emit import write
 from builder.errors import BuildError
-from builder.pipeline import build, lockfile, request_key, tools
+from builder.pipeline import build, lockfile, request_key
 from builder.pipeline.git_branch import write_branch
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def build_output(request: Request, job: Job, digest: str) -> None:
     Raises BuildError.
     """
     upstream = options.resolve(request)
-    versions = tools.versions()
+    versions = request_key.versions()
     if job.may_skip and _is_current(request, upstream, versions, job.out):
         output.note(f"{job.out} is up to date")
         return

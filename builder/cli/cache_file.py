@@ -59,8 +59,7 @@ def recalled(cache: Path | None) -> Iterator[Recalled]:
 
 def _builder() -> bytes:
     """A digest of the builder, its tools, and the Python that runs it."""
-    from builder.pipeline.request_key import own_digest
-    from builder.pipeline.tools import versions
+    from builder.pipeline.request_key import own_digest, versions
 
     return memo.digest(own_digest(), versions(), sys.implementation.cache_tag, sys.hexversion)
 

@@ -38,8 +38,7 @@ def command(**shared: Any) -> None:
 
 def _paths(request: options.Request) -> list[Problem]:
     """The problems of the path rules at an upstream, of which only the names are read."""
-    from builder.pipeline.project import require_project
-    from builder.pipeline.prune import partial_paths
+    from builder.pipeline.prune import partial_paths, require_project
     from builder.pipeline.ranges import about, excused, mistakes
     from builder.select.families import with_paths
     from builder.select.rules import select

@@ -18,7 +18,7 @@ from builder.lift.returned import gone, returned
 from builder.manifest.model import DEFAULT_SCOPE
 from builder.manifest.named_scopes import choose
 from builder.manifest.spans import version
-from builder.pipeline import build, tools
+from builder.pipeline import build, request_key
 from builder.pipeline.answers.answer import listed, plural
 from builder.pipeline.ranges import about
 
@@ -82,7 +82,7 @@ def _prove(request: Request, with_record: bool, before: _Before | None) -> _Befo
     upstream = options.resolve(request)
     done = stages.proven_outcome(request, upstream)
     output.stage("packing")
-    _, proof = build.assemble(done, upstream, manifest, request.without, tools.versions())
+    _, proof = build.assemble(done, upstream, manifest, request.without, request_key.versions())
     output.note(stages.keep_proof(request, upstream, done, proof, with_record))
     at = version(about(upstream, manifest).version)
     now = _Before(request.upstream, scope, at, gone(done.cut.before, done.after))

@@ -11,7 +11,7 @@ import click
 from builder.cli import options, output, stages
 from builder.emit import report_html
 from builder.emit.place import write_whole
-from builder.pipeline import build, tools
+from builder.pipeline import build, request_key
 from builder.pipeline.answers import foreign, mentions
 from builder.pipeline.answers.context import Context
 
@@ -45,7 +45,7 @@ def command(to: Path, foreign_only: bool, mentions_only: bool, **shared: Any) ->
             click.echo("\n".join(map(str, mentions.mentions(context))))
         return
     output.stage("packing")
-    result, _ = build.assemble(done, upstream, request.manifest, request.without, tools.versions())
+    result, _ = build.assemble(done, upstream, request.manifest, request.without, request_key.versions())
     page = result.files[report_html.NAME]
     output.stage("")
     if str(to) == "-":

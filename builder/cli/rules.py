@@ -14,8 +14,7 @@ from builder.errors import BuildError
 from builder.pipeline.cut import cut
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.outcome import recalled_cut
-from builder.pipeline.project import require_project
-from builder.pipeline.prune import partial_paths
+from builder.pipeline.prune import partial_paths, require_project
 from builder.pipeline.ranges import About, about, excused
 from builder.report import as_dict, ordered
 from builder.select.families import with_paths

@@ -16,7 +16,7 @@ from builder.lift import folder, sweep, sweep_page
 from builder.lift.history import Commit
 from builder.lift.history import between as between_upstreams
 from builder.lift.report import counted
-from builder.pipeline import tools
+from builder.pipeline import request_key
 from builder.upstream import release
 
 
@@ -43,7 +43,7 @@ def command(between: str, every: int, jobs: int, backend: str, out: Path, **shar
     start, dots, end = between.partition("..")
     if not dots or not start or not end or end.startswith("."):
         raise click.UsageError("name two upstreams as A..B")
-    key = sweep.key(request.manifest, request.without, tools.versions())
+    key = sweep.key(request.manifest, request.without, request_key.versions())
     job, on_the_way = _job(request, start, end, key)
     commits = sweep.chosen(on_the_way, every)
     lines = out / "commits.jsonl"

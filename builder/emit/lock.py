@@ -61,6 +61,22 @@ _DIGESTS = {
 }
 
 
+def proof_of(record: Mapping[str, Any]) -> Proof:
+    """What `build.json` proves. Raises KeyError and the like for values that are none of it."""
+    wheel = record["wheel"]
+    return Proof(
+        commit=record["upstream"]["commit"],
+        upstream_tree=record["upstream"]["tree"],
+        manifest=record["manifest"]["statements"],
+        verdicts=record["verdicts"],
+        output_tree=record["output"]["tree"],
+        wheel_content_sha256=wheel and wheel["content_sha256"],
+        families=record["families"],
+        tools=record["tools"],
+        figures=figures_of(record),
+    )
+
+
 def figures_of(record: Mapping[str, Any]) -> dict[str, Any]:
     """What pages show of a build, from `build.json`: lines, batches, wheel, surface, translation units."""
     wheel = record["wheel"]

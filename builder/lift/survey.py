@@ -23,9 +23,9 @@ from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.statements import BASE, Span
+from builder.pipeline.comparison import surface_files
 from builder.pipeline.ranges import about
 from builder.pipeline.run import Recalled
-from builder.pipeline.surfaces import surface_files
 from builder.report import MAX_PLACES
 from builder.surface.extract import surface as offers
 from builder.tree import Snapshot

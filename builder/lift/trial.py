@@ -12,20 +12,19 @@ from dataclasses import dataclass, replace
 
 from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Mark, Problem, by_cause
-from builder.graph.modules import known_of, summaries
+from builder.graph.modules import summaries
 from builder.graph.resolve import Index
 from builder.lift.history import History
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule, WholeFile, changed
 from builder.overlay.files import place
+from builder.pipeline.comparison import staying_python
 from builder.pipeline.cut import Cut
-from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.overlay import overlay
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune
 from builder.pipeline.ranges import UNKNOWN, About, excused
 from builder.pipeline.run import Recalled
-from builder.pipeline.surfaces import staying_python
-from builder.pipeline.verify import output_world, problems
+from builder.pipeline.verify import cut_without_broken_files, output_world, problems
 from builder.select.families import with_paths
 from builder.select.rules import Selection, holds_path
 from builder.tree import Snapshot
@@ -75,7 +74,7 @@ def compare(
     asked = with_paths(excused(manifest, about_old, within), old.tree)
     selection = chosen(old, asked, within)
     staying = summaries(old.restrict(staying_python(selection)), manifest.packages, recall.summaries)
-    recall.remember(known_of(old, staying))
+    recall.remember(old, staying)
     decided = prune(selection, asked, Index(staying, manifest.packages), staying, old)
     done = overlay(old, decided.kept, decided.removed, asked, within)
     edited = frozenset(record.mark for record in done.records)
@@ -104,7 +103,7 @@ def trial(
     done: Cut | None = None
     after: IndexedTree | None = None
     try:
-        done = cut_to_fit(upstream, relaxed, collected.extend, recall, about)
+        done = cut_without_broken_files(upstream, relaxed, collected.extend, recall, about)
         gc.collect()
         after = output_world(done, relaxed)
         collected += problems(done, after)

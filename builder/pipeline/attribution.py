@@ -154,7 +154,12 @@ class _Attribution:
             return self.reasons_above(number)
         if not block.definition and (found := self.named(place, block.body)):
             return found
-        return self.nearest_edit(number) if _LITERALS.intersection(block.head) else ()
+        if not _LITERALS.intersection(block.head):
+            return ()
+        # an edit put a literal where a condition was: the nearest of the file
+        edits = [n for n, p in enumerate(self.places) if p.path == place.path and not p.counts]
+        nearest = min(edits, key=lambda n: abs(self.places[n].block.line - block.line), default=None)
+        return self.reasons[nearest] if nearest is not None else ()
 
     def named(self, place: _Place, tokens: Iterable[str]) -> Reasons:
         """The reasons of what the tokens name: facts and removed names."""
@@ -197,14 +202,6 @@ class _Attribution:
             if other.block.indent == place.block.indent:
                 return self.reasons.get(index, ())
         return self.named(place, place.block.body)
-
-    def nearest_edit(self, number: int) -> Reasons:
-        """The reasons of the edit that put a literal where a condition was: the nearest of the file."""
-        place = self.places[number]
-        edits = [n for n, p in enumerate(self.places) if p.path == place.path and not p.counts]
-        if not edits:
-            return ()
-        return self.reasons[min(edits, key=lambda n: abs(self.places[n].block.line - place.block.line))]
 
     def users_reasons(self, number: int) -> Reasons:
         """The reasons of the nearest place that used what a block defines: in its file, in a removed

@@ -16,17 +16,17 @@ from builder.emit.metadata import About, distribution_version, metadata
 from builder.emit.provenance import SUMS, provenance, sha256sums
 from builder.emit.sbom import license_of, requirements, sbom, with_extra
 from builder.emit.surface_json import as_counts, lost_names, surface_json
-from builder.emit.wheel import Wheel, build_wheel
+from builder.emit.wheel import build_wheel
 from builder.emit.write import Output
 from builder.errors import BuildError, Problem
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE
 from builder.native.units import units
+from builder.pipeline import report_page
 from builder.pipeline.answers.context import Context
 from builder.pipeline.cut import Cut
 from builder.pipeline.measure import Figures
 from builder.pipeline.outcome import Outcome
-from builder.pipeline.report_page import data as report_data
 from builder.pipeline.request_key import own_digest
 from builder.pipeline.uncertain import NAME, uncertain
 from builder.upstream.commits import project_table
@@ -111,7 +111,7 @@ def assemble(
     )
     doubts = uncertain(cut, outcome.graphs)
     context = Context.of(outcome, manifest)
-    shown = report_data.Build(upstream, wheel.name if wheel else "", version, without)
+    shown = report_page.Build(upstream, wheel.name if wheel else "", version, without)
     files = {
         LEDGER: ledger.to_bytes(measured.rows),
         BUILD: build_json.build_json(build),
@@ -124,16 +124,18 @@ def assemble(
             lost_names(cut.surfaces, manifest.roots.command_line, [b.id for b in manifest.batches]),
         ),
         report_html.NAME: report_html.report_html(
-            report_data.report_data(shown, context, measured, doubts, manifest)
+            report_page.report_data(shown, context, measured, doubts, manifest)
         ),
         SURFACE: surface_json(cut.surfaces),
         SBOM: bill,
         NAME: doubts.to_bytes(),
         **({wheel.name: wheel.data} if wheel else {}),
     }
-    files[PROVENANCE] = provenance(build, _materials(manifest), manifest.upstream, files, own_digest())
+    sources = {path: text.encode() for path, text in manifest.texts.items()} | dict(manifest.overlays)
+    materials = {path: hashlib.sha256(data).hexdigest() for path, data in sources.items()}
+    files[PROVENANCE] = provenance(build, materials, manifest.upstream, files, own_digest())
     files[SUMS] = sha256sums(files)
-    proof = _proof(build, wheel)
+    proof = lock.proof_of(build_json.as_record(build))
     return Output(cut.output, files, key(upstream, manifest, without, tools)), proof
 
 
@@ -209,25 +211,6 @@ def _units(cut: Cut) -> Mapping[str, Mapping[str, int]] | None:
         }
         for side, one in found.items()
     }
-
-
-def _materials(manifest: Manifest) -> dict[str, str]:
-    files = {path: text.encode() for path, text in manifest.texts.items()} | dict(manifest.overlays)
-    return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-
-
-def _proof(build: build_json.Build, wheel: Wheel | None) -> lock.Proof:
-    return lock.Proof(
-        commit=build.upstream.commit,
-        upstream_tree=build.upstream.tree,
-        manifest=build.manifest_statements,
-        verdicts=build.verdicts,
-        output_tree=build.output_tree,
-        wheel_content_sha256=wheel.content_sha256 if wheel else None,
-        families=build.families,
-        tools=build.tools,
-        figures=lock.figures_of(build_json.as_record(build)),
-    )
 
 
 def key(upstream: Upstream, manifest: Manifest, without: Iterable[str], tools: Mapping[str, str]) -> str:

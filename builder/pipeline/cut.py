@@ -10,7 +10,7 @@ from types import MappingProxyType
 from builder import progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals, index_removals
-from builder.analysis.surface_diff import Surfaces
+from builder.analysis.surface_diff import Surfaces, compare
 from builder.graph.modules import SummaryCache, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
@@ -20,22 +20,20 @@ from builder.native import gate as native
 from builder.native import lockstep
 from builder.overlay.record import Record
 from builder.pipeline.architectures import facts_of
-from builder.pipeline.comparison import compare_beside
+from builder.pipeline.comparison import compare_beside, staying_python, surface_files, with_tables
 from builder.pipeline.expand import expand
 from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
 from builder.pipeline.places import true_places
-from builder.pipeline.project import require_project
-from builder.pipeline.prune import Pruned, chosen, prune
+from builder.pipeline.prune import Pruned, chosen, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes
 from builder.pipeline.reduce import Setting, reduce, specialize_once
 from builder.pipeline.requirements import decide_requirements
 from builder.pipeline.run import Recalled, Run, Stop
-from builder.pipeline.surfaces import staying_python, surfaces, with_tables
+from builder.pipeline.unneeded_modules import blamed
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
-from builder.pipeline.unreached import blamed
 from builder.select.families import with_paths
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.results import Specialized
@@ -83,27 +81,30 @@ def cut(
     instead, stage by stage, and the cut goes on with what it has.
     """
     require_project(upstream, manifest)
-    run = Run.of(upstream, manifest, about, stop, recall)
+    withdrawn: dict[str, str] = {}
+    while True:
+        run = Run.of(upstream, manifest, about, stop, recall)
 
-    # select: what the rules say of each path
-    asked = with_paths(excused(manifest, about, run.within), upstream.tree)
-    selection = chosen(upstream, asked, run.within)
-    pending = compare_beside(run, selection, asked)
+        # select: what the rules say of each path
+        asked = with_paths(excused(manifest, about, run.within), upstream.tree)
+        selection = chosen(upstream, asked, run.within)
+        offering = surface_files(upstream, selection, asked)
+        pending = compare_beside(run, offering, selection, asked.packages)
 
-    progress.step("reading upstream")
-    # prune: where no rule decides, reach does
-    known = recall.summaries if recall else {}
-    paths = [path for path in staying_python(selection) if path not in leaving]
-    staying = summaries(upstream.restrict(paths), asked.packages, known)
-    index = Index(staying, asked.packages)
-    pruned = prune(selection, asked, index, staying, upstream).without(leaving)
+        progress.step("reading upstream")
+        # prune: where no rule decides, reach does
+        paths = [path for path in staying_python(selection) if path not in leaving]
+        staying = summaries(upstream.restrict(paths), asked.packages, run.summaries)
+        index = Index(staying, asked.packages)
+        pruned = prune(selection, asked, index, staying, upstream).without(leaving)
 
-    # follow the models: what a model that stays contradicts is withdrawn
-    scoped = follow_models(asked, upstream, pruned)
-    if scoped.off:
-        rest = without(manifest, tuple(scoped.off))
-        done = cut(upstream, rest, stop, recall, replace(about, pin=None), leaving)
-        return replace(done, withdrawn={**scoped.off, **done.withdrawn})
+        # follow the models: what a model that stays contradicts is withdrawn
+        scoped = follow_models(asked, upstream, pruned)
+        if not scoped.off:
+            break
+        # without these batches, other paths and other models stay
+        withdrawn |= scoped.off
+        manifest, about = without(manifest, tuple(scoped.off)), replace(about, pin=None)
 
     progress.step("expanding the manifest")
     expanded = expand(run, asked, scoped, pruned, staying, index)
@@ -117,7 +118,7 @@ def cut(
     run.stop(true_places(wrong, upstream, files, expanded.manifest, overlaid.records))
 
     # specialize and lockstep
-    facts = facts_of(expanded.manifest, upstream, pruned)
+    facts = facts_of(expanded.manifest, upstream, pruned.kept, pruned.removed)
     setting = Setting(
         upstream, expanded.manifest, facts, frozenset(overlaid.ours), frozenset(errors)
     )  # fmt: skip
@@ -129,13 +130,15 @@ def cut(
     output = reduced.output.replace(required.files)
 
     progress.step("comparing with upstream")
-    compared = pending.result(run, staying)
-    left = summaries(upstream.restrict(p for p in leaving if p.endswith(".py")), asked.packages, known)
+    compared = pending.result()
+    run.remember(upstream, {**staying, **compared.removed})
+    gone = upstream.restrict(path for path in leaving if path.endswith(".py"))
+    left = summaries(gone, asked.packages, run.summaries)
     everything = {**staying, **compared.removed, **left}
     before = IndexedTree(upstream, asked.packages, partial(dict, everything))
     decided = blamed(reduced.pruned, before.index, expanded.manifest)
     removals = index_removals(expanded.manifest, decided.removed, reduced.specialized.lost)
-    differences = surfaces(pending.files, compared.surface, output, expanded.manifest, removals)
+    differences = compare(offering, compared.surface, output, expanded.manifest, removals)
     return Cut(
         upstream=upstream,
         before=before,
@@ -152,6 +155,7 @@ def cut(
         manifest=expanded.manifest,
         facts=facts,
         laid=files.replace(required.files),
+        withdrawn=withdrawn,
         families=expanded.families,
         summaries=reduced.summaries,
     )

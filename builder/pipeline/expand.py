@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from builder.errors import Problem
 from builder.graph.modules import Summary
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
+from builder.manifest.statements import Absent, Batch
+from builder.pipeline.data_files import unused_paths
 from builder.pipeline.expand_configurations import expand_configurations
 from builder.pipeline.expand_families import FamilyMatches, expand_families
-from builder.pipeline.expand_patterns import expand_patterns
-from builder.pipeline.misplaced_names import misplaced_names
 from builder.pipeline.model_scope import Scoped
-from builder.pipeline.named_files import unused_paths
 from builder.pipeline.prune import Pruned
 from builder.pipeline.ranges import beyond, holds, mistakes
 from builder.pipeline.run import Run
-from builder.pipeline.unused_facts import unused_facts, with_spelling
-from builder.pipeline.unused_roots import unused_roots
+from builder.pipeline.unused_statements import misplaced_names, unused_facts, unused_roots, with_spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +55,41 @@ def expand(
     mistaken = with_spelling(mistakes(unused, asked), manifest, run.upstream)
     run.stop([*selection.problems, *mistaken, *beyond(asked, matched)])
     return Expanded(manifest, families)
+
+
+def expand_patterns(manifest: Manifest, index: Index) -> tuple[Manifest, list[Problem]]:
+    """The manifest with one absent symbol for each definition that a pattern matches.
+
+    `*` stands for any part of one name, `**` for names with dots too. `index`: the modules that no
+    rule removes. R009 for a pattern that matches nothing.
+    """
+    if not any("*" in a.name for b in manifest.batches for a in b.absent):
+        return manifest, []
+    names = sorted(
+        f"{module}.{name}" for module, summary in index.modules.items() for name in summary.definitions
+    )
+    problems: list[Problem] = []
+    batches = tuple(_expanded(batch, names, problems) for batch in manifest.batches)
+    return replace(manifest, batches=batches), problems
+
+
+def _expanded(batch: Batch, names: list[str], problems: list[Problem]) -> Batch:
+    found: dict[str, Absent] = {}
+    for absent in batch.absent:
+        if "*" not in absent.name:
+            found[absent.name] = absent
+            continue
+        pattern = _compiled(absent.name)
+        matched = [name for name in names if pattern.fullmatch(name)]
+        if not matched:
+            message = f"The absent symbol `{absent.name}` matches no definition of a file that stays."
+            hint = "Remove it, or say by `since` or `until` which versions have it."
+            problems.append(Problem("R009", message, absent.mark, hint=hint, nothing=True))
+        for name in matched:
+            found.setdefault(name, replace(absent, name=name))
+    return replace(batch, absent=tuple(found.values()))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*|\*)", pattern)
+    return re.compile("".join({"**": ".*", "*": "[^.]*"}.get(part, re.escape(part)) for part in parts))

@@ -208,7 +208,9 @@ class _Expansion:
         for name, member in self._named(found.attributes):
             if _QUESTION.match(name):
                 self._fact("value", member, f"*.{name}", False)
-            elif name not in self._methods and self._stores(member.batch, name):
+            elif name not in self._methods and any(
+                not self._families.spares(member.batch, path) for path in self._stored.get(name, ())
+            ):  # a file that the batch does not except stores such an attribute
                 self._fact("value", member, f"*.{name}", None)
 
         for owner, name in found.looked_up:
@@ -220,16 +222,12 @@ class _Expansion:
             if argument is not None:
                 self._fact("predicate", argument, asked, False)
 
-    def _stores(self, batch: str, name: str) -> bool:
-        """Does a file that the batch does not except store an attribute of this name?"""
-        return any(not self._families.spares(batch, path) for path in self._stored.get(name, ()))
-
     def _named(self, names: Iterable[str]) -> Iterator[tuple[str, Member]]:
         """Those of the names that are of families; environment variables are stated here."""
         for name in names:
             member = self._member(name)
             if member is not None and _VARIABLE.fullmatch(name):
-                self._variable(name, member)
+                self._fact("environment", member, name, False if _SWITCH.search(name) else None)
             elif member is not None:
                 yield name, member
 
@@ -241,9 +239,6 @@ class _Expansion:
                 for field_name in summary.members:
                     if field_name.rpartition(".")[2] == name:
                         self._symbol(member, f"{module}.{field_name}")
-
-    def _variable(self, name: str, member: Member) -> None:
-        self._fact("environment", member, name, False if _SWITCH.search(name) else None)
 
     def _symbol(self, member: Member, name: str) -> None:
         self._absent.setdefault(("symbol", name), Absent("symbol", name, member.batch, mark=member.word.mark))

@@ -64,18 +64,7 @@ def record(
 def proof_of(out: Path) -> lock.Proof | None:
     """What an output folder says of itself in build.json; None when it says nothing that is understood."""
     try:
-        said = json.loads((out / "build.json").read_bytes())
-        return lock.Proof(
-            commit=said["upstream"]["commit"],
-            upstream_tree=said["upstream"]["tree"],
-            manifest=said["manifest"]["statements"],
-            verdicts=said["verdicts"],
-            output_tree=said["output"]["tree"],
-            wheel_content_sha256=said["wheel"] and said["wheel"]["content_sha256"],
-            families=said["families"],
-            tools=said["tools"],
-            figures=lock.figures_of(said),
-        )
+        return lock.proof_of(json.loads((out / "build.json").read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

@@ -1,15 +1,16 @@
-"""What happened to every path and why, and the figures that follow from it."""
+"""What happened to every path and why, the deciding reason first, and the figures that follow from it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.emit import figures, ledger
+from builder.emit.ledger import Reason
 from builder.manifest.model import Manifest
+from builder.manifest.statements import Rule
 from builder.pipeline.attribution import Attributed, RemovedLines, attribute
 from builder.pipeline.cut import Cut
-from builder.pipeline.reasons import reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +48,52 @@ class Measured:
         batches = figures.batch_figures(rows, [b.id for b in manifest.batches])
         lines = figures.before_after(self.before, self.after)
         return Figures(rows, lines, batches, self.attributed.blocks)
+
+
+ROOT, FACTS, LOCKSTEP = "root", "facts", "lockstep"
+
+
+def reasons(cut: Cut, attributed: Attributed | None = None) -> Mapping[str, Sequence[Reason]]:
+    """At least one reason for every path of upstream and of the output.
+
+    `attributed`: what accounts for the specialized files, where that is known already.
+    """
+    attributed = attributed or attribute(cut)
+    by_path = {path: _decided(cut, path) for path in cut.upstream.tree}
+    edits: dict[str, list[Reason]] = {}
+    # in the order of the manifest, not in the order of execution
+    for record in sorted(cut.records, key=lambda r: r.mark):
+        edits.setdefault(record.file, []).append(
+            Reason(record.batch, f"{record.kind}: {record.why}", record.mark)
+        )
+    for item in cut.consequences:
+        edits.setdefault(item.file, []).append(
+            Reason(item.batch or LOCKSTEP, f"{item.what} {item.name} left with its source")
+        )
+    for path, causes in attributed.files.items():
+        edits.setdefault(path, []).extend(causes or [Reason(FACTS, "follows from the facts")])
+    for path in sorted({*cut.upstream.tree, *cut.output.tree}):
+        changed = cut.upstream.tree.get(path) != cut.output.tree.get(path)
+        # the rule is the whole reason for a path that it removes; of a path that an edit removes it is not
+        if changed and (path in cut.output.tree or path not in cut.decided.removed):
+            by_path[path] = [*edits.get(path, ()), *by_path.get(path, ())]
+    return by_path
+
+
+def _decided(cut: Cut, path: str) -> list[Reason]:
+    if rule := cut.decided.removed.get(path):
+        return [_of(rule)]
+    decision = cut.decided.selection.decisions.get(path)
+    if decision is None:
+        return [Reason(ROOT, "a kept model")]
+    if place := cut.decided.named.get(path):
+        return [Reason(decision.rule.batch, f"{place} names it", decision.rule.mark)]
+    if module := cut.decided.follows.get(path):
+        return [Reason(decision.rule.batch, f"it follows {module}", decision.rule.mark)]
+    if path in cut.decided.needed:
+        return [Reason(ROOT, f"{cut.decided.needed[path]} needs it", decision.rule.mark)]
+    return [_of(decision.rule)]
+
+
+def _of(rule: Rule) -> Reason:
+    return Reason(rule.batch, rule.stated, rule.mark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
@@ -22,7 +22,6 @@ from builder.spelling import nearest
 from builder.tree import Snapshot
 
 _Statement = TypeVar("_Statement", Fact, Absent, Edit, TomlEdit, Option)
-_Holds = Callable[[ast.AST, str], bool]
 _HINT = "Remove it, or say by `since` or `until` which versions have it."
 _CONTRADICTED = "Switch the batch off (`{options}`), or state which `models` withdraw the fact."
 
@@ -62,7 +61,7 @@ class _Scope:
         self.manifest = manifest
         self.upstream = upstream
         self.problems: list[Problem] = []
-        self.models = sorted(self._names(upstream))
+        self.models = sorted(filter(None, map(self._name, upstream)))
         self.kept = [path for path in decided.kept if self._name(path)]
         self.staying = sorted(map(self._name, self.kept))
         self.registered = {self._name(path) for path in model_files(upstream, self.kept, manifest)}
@@ -108,7 +107,7 @@ class _Scope:
         return found if isinstance(found, bool) else None
 
     def _holding(self, statements: Iterable[_Statement]) -> tuple[_Statement, ...]:
-        return tuple(s for s in statements if not self.contradicts(s.models))
+        return tuple(s for s in statements if self.needing(s.models) is None)
 
     def _option(self, option: Option) -> Iterator[Option]:
         """The option with those of its parts that no architecture that stays contains."""
@@ -127,10 +126,6 @@ class _Scope:
         paths = (p for p in self.upstream if self._name(p) and ENTRY.encode() in self.upstream[p])
         return any(part.encode() in self.upstream[path] for path in paths)
 
-    def contradicts(self, models: Iterable[Models]) -> bool:
-        """Does one of these models stay?"""
-        return self.needing(models) is not None
-
     def needing(self, models: Iterable[Models]) -> str | None:
         """The first of these models, or of the architectures in such a list, that stays."""
         answers = [self._stays(one) for one in models]  # of all, so that each is accounted for
@@ -143,7 +138,7 @@ class _Scope:
             elif one.kind == "architectures":
                 self._answers[one] = self._listed(one)
             else:
-                self._answers[one] = self._with_name(one, *_HELD[one.kind])
+                self._answers[one] = self._with_name(one)
         return self._answers[one]
 
     def _named(self, one: Models) -> str | None:
@@ -174,22 +169,26 @@ class _Scope:
             return None
         return min(listed & self.architectures, default=None)
 
-    def _with_name(self, one: Models, holds: _Holds, verb: str) -> str | None:
-        """The first model that stays and whose file holds a name in this way."""
-        if not any(self._holds(path, one.name, holds) for path in self.upstream if self._name(path)):
+    def _with_name(self, one: Models) -> str | None:
+        """The first model that stays and whose file defines a name, or has a parameter of this name."""
+        if not any(self._holds(path, one) for path in self.upstream if self._name(path)):
+            verb = "defines" if one.kind == "defines" else "has a parameter"
             message = f"No model of upstream {verb} `{one.name}`."
             self.problems.append(Problem("R009", message, one.mark, hint=_HINT, nothing=True))
-        found = (self._name(path) for path in self.kept if self._holds(path, one.name, holds))
+        found = (self._name(path) for path in self.kept if self._holds(path, one))
         return min(filter(None, found), default=None)
 
-    def _holds(self, path: str, name: str, holds: _Holds) -> bool:
-        if not path.endswith(".py") or name.encode() not in self.upstream[path]:
+    def _holds(self, path: str, one: Models) -> bool:
+        if not path.endswith(".py") or one.name.encode() not in self.upstream[path]:
             return False
         try:
             tree = parse(self.upstream[path], path).tree
         except SyntaxError:
             return False
-        return any(holds(node, name) for node in ast.walk(tree))
+        if one.kind == "parameter":
+            return any(isinstance(node, ast.arg) and node.arg == one.name for node in ast.walk(tree))
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return any(isinstance(node, kinds) and node.name == one.name for node in ast.walk(tree))
 
     def _strings(self, qualified: str) -> set[str] | None:
         name, path = qualified.rpartition(".")[2], self._module_with(qualified)
@@ -210,29 +209,11 @@ class _Scope:
         path = next((p for p in path_of(module, self.manifest.packages) or () if p in self.upstream), None)
         return path if path is not None and name.encode() in self.upstream[path] else None
 
-    def _names(self, paths: Iterable[str]) -> Iterator[str]:
-        return (name for path in paths if (name := self._name(path)))
-
     def _name(self, path: str) -> str:
         """The name of a model file inside the model package; empty for other files."""
         package = f"{self.manifest.roots.model_package}."
         module = module_of(path, self.manifest.packages) or ""
         return module.removeprefix(package) if module.startswith(package) else ""
-
-
-def _defines(node: ast.AST, name: str) -> bool:
-    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name
-
-
-def _has_parameter(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.arg) and node.arg == name
-
-
-#: kind of `Models` -> whether a node of a model's file is what it names, and how a message says so
-_HELD: dict[str, tuple[_Holds, str]] = {
-    "defines": (_defines, "defines"),
-    "parameter": (_has_parameter, "has a parameter"),
-}
 
 
 def _strings(name: str, assigned: dict[str, list[ast.expr]], busy: frozenset[str]) -> set[str] | None:

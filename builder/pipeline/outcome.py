@@ -15,20 +15,18 @@ from builder import __version__, memo, progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.emit.record import RecordedCut
 from builder.errors import BuildError, Problem
-from builder.graph.modules import Summary, known_of, summaries
+from builder.graph.modules import Summary, summaries
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
+from builder.pipeline.comparison import staying_python
 from builder.pipeline.cut import Cut
-from builder.pipeline.given_back import cut_to_fit
 from builder.pipeline.graph_answers import GraphAnswers, graph_answers
 from builder.pipeline.measure import Figures, Measured
 from builder.pipeline.packing import Packing
 from builder.pipeline.prune import Pruned, python_modules
 from builder.pipeline.ranges import About
-from builder.pipeline.run import Recalled
-from builder.pipeline.specialization_memo import digest_of
-from builder.pipeline.surfaces import staying_python
-from builder.pipeline.verify import output_world, verify
+from builder.pipeline.run import Recalled, digest_of
+from builder.pipeline.verify import cut_without_broken_files, output_world, verify
 from builder.tree import Snapshot
 from builder.upstream.model import Upstream, deferred, snapshot
 
@@ -68,13 +66,7 @@ def prove(upstream: Upstream, manifest: Manifest, about: About) -> Outcome:
 
 def recall(upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> Outcome | None:
     """The outcome, if it is remembered; where only reasons have changed since, it is measured again."""
-    remembered = _Remembered.of(upstream, manifest, about, recalled)
-    known = remembered.outcome(recalled.outcomes)
-    cut_alone = remembered.cut(recalled.outcomes) if known is None else None
-    if cut_alone is None:
-        return known
-    done, graphs = cut_alone
-    return _measured(remembered, done, output_world(done, manifest), graphs, recalled)
+    return _Remembered(upstream, manifest, about, recalled).outcome(recalled.outcomes, measure=True)
 
 
 def make(upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> Outcome:
@@ -83,22 +75,13 @@ def make(upstream: Upstream, manifest: Manifest, about: About, recalled: Recalle
     Raises BuildError with the problems of the first stage that has any.
     """
     done, after = _cut(snapshot(upstream), manifest, about, recalled)
-    remembered = _Remembered.of(upstream, manifest, about, recalled)
-    return _measured(remembered, done, after, graph_answers(done, after, manifest), recalled)
-
-
-def _measured(
-    remembered: _Remembered, done: Cut, after: IndexedTree, graphs: GraphAnswers, recalled: Recalled
-) -> Outcome:
-    progress.stage("measuring")
-    measured = Measured.of(done)
-    recalled.outcomes.update(remembered.packed(done, graphs, measured))
-    return Outcome(done, after, graphs, measured.figures(done, remembered.manifest))
+    remembered = _Remembered(upstream, manifest, about, recalled)
+    return remembered.measure(done, after, graph_answers(done, after, manifest))
 
 
 def recalled_cut(upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> Cut | None:
     """The cut, if it is remembered."""
-    known = _Remembered.of(upstream, manifest, about, recalled).cut(recalled.outcomes)
+    known = _Remembered(upstream, manifest, about, recalled).cut(recalled.outcomes)
     return known[0] if known is not None else None
 
 
@@ -114,7 +97,7 @@ def recorded(
     gives an output other than `tree`. `recalled`: what earlier cuts found out, of summaries."""
     try:
         entries = {key: text.encode() for key, text in record.entries.items()}
-        known = _Remembered.of(upstream, manifest, about, recalled).outcome(entries)
+        known = _Remembered(upstream, manifest, about, recalled).outcome(entries)
         if known is None or known.cut.output.tree.id != tree:
             return None
         output = known.cut.output
@@ -137,9 +120,8 @@ def record_of(
 ) -> RecordedCut:
     """The record of an outcome that was proven on a day (ISO 8601)."""
     measured = Measured.of(outcome.cut)
-    packed = _Remembered.of(upstream, manifest, about, Recalled()).packed(
-        outcome.cut, outcome.graphs, measured
-    )
+    remembered = _Remembered(upstream, manifest, about, Recalled())
+    packed = remembered.packed(outcome.cut, outcome.graphs, measured)
     return RecordedCut(proven, __version__, {key: data.decode() for key, data in packed.items()})
 
 
@@ -150,88 +132,85 @@ def keys(upstream: Upstream, manifest: Manifest, about: About) -> tuple[str, str
     return key, digest_of(key, where.reasons)
 
 
-@dataclass(frozen=True, slots=True)
 class _Remembered:
     """What is remembered of one outcome: the cut with what its graphs answer, and what was measured, whose
-    sentences quote reasons."""
+    sentences quote reasons.
 
-    cut_key: str
-    measured_key: str
-    _packing: Packing
-    _recall: Recalled
+    `recalled`: knows summaries, and gets those that are made.
+    """
 
-    @classmethod
-    def of(cls, upstream: Upstream, manifest: Manifest, about: About, recall: Recalled) -> _Remembered:
-        """`recall`: knows summaries, and gets those that are made."""
-        packing = Packing(manifest, places(manifest), deferred(upstream))
-        return cls(*keys(upstream, manifest, about), packing, recall)
+    def __init__(self, upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> None:
+        self._cut_key, self._measured_key = keys(upstream, manifest, about)
+        self._packing = Packing(manifest, places(manifest), deferred(upstream))
+        self._manifest = manifest
+        self._recalled = recalled
 
-    @property
-    def manifest(self) -> Manifest:
-        """The manifest at hand."""
-        return self._packing.manifest
+    def outcome(self, entries: Mapping[str, bytes], measure: bool = False) -> Outcome | None:
+        """The outcome, if all of it is among the entries, or with `measure` the cut.
 
-    def outcome(self, entries: Mapping[str, bytes]) -> Outcome | None:
-        """The outcome, if all of it is among the entries. Raises ValueError for an entry that is none."""
-        measured = self._get(self.measured_key, entries)
-        known = self.cut(entries) if measured is not None else None
+        Raises ValueError for an entry that is none.
+        """
+        known = self.cut(entries)
         if known is None:
             return None
         done, graphs = known
-        after = IndexedTree(done.output, self.manifest.packages, partial(self._after, done))
-        return Outcome(done, after, graphs, measured.figures(done, self.manifest))
+        after, measured = self.after(done), self._get(self._measured_key, entries)
+        if measured is not None:
+            return Outcome(done, after, graphs, measured.figures(done, self._manifest))
+        return self.measure(done, after, graphs) if measure else None
 
     def cut(self, entries: Mapping[str, bytes]) -> tuple[Cut, GraphAnswers] | None:
         """The cut with what its graphs answer. Raises ValueError for an entry that is none."""
-        known = self._get(self.cut_key, entries)
+        known = self._get(self._cut_key, entries)
         if known is None:
             return None
         values, graphs = known
-        upstream, packages = self._packing.upstream, self.manifest.packages
-        before = IndexedTree(
-            upstream, packages, partial(_before, upstream, packages, values["decided"], self._recall)
-        )
-        known = self._recall.summaries
-        return Cut(**values, upstream=upstream, before=before, summaries=known), graphs
+        upstream, summarized = self._packing.upstream, partial(self._before, values["decided"])
+        before = IndexedTree(upstream, self._manifest.packages, summarized)
+        return Cut(**values, upstream=upstream, before=before, summaries=self._recalled.summaries), graphs
 
-    def _after(self, done: Cut) -> Mapping[str, Summary]:
-        """The summaries of the output's Python."""
-        found = output_world(done, self.manifest).summaries
-        self._recall.remember(known_of(done.output, found))
-        return found
+    def after(self, done: Cut) -> IndexedTree:
+        """The output, indexed."""
+
+        def made() -> Mapping[str, Summary]:
+            found = output_world(done, self._manifest).summaries
+            self._recalled.remember(done.output, found)
+            return found
+
+        return IndexedTree(done.output, self._manifest.packages, made)
+
+    def measure(self, done: Cut, after: IndexedTree, graphs: GraphAnswers) -> Outcome:
+        """The outcome of a cut, which is remembered from now on."""
+        progress.stage("measuring")
+        measured = Measured.of(done)
+        self._recalled.outcomes.update(self.packed(done, graphs, measured))
+        return Outcome(done, after, graphs, measured.figures(done, self._manifest))
 
     def packed(self, done: Cut, graphs: GraphAnswers, measured: Measured) -> dict[str, bytes]:
         """The entries of an outcome; none where it cannot be told which statement a part of it comes from."""
-        values = {
-            field.name: getattr(done, field.name)
-            for field in fields(done)
-            if field.name not in ("upstream", "before", "summaries")
-        }
-        packed = {
-            self.cut_key: self._packing.pack((values, graphs)),
-            self.measured_key: self._packing.pack(measured),
-        }
-        kept = {key: data for key, data in packed.items() if data is not None}
-        return kept if len(kept) == len(packed) else {}
+        names = (field.name for field in fields(done))
+        values = {n: getattr(done, n) for n in names if n not in ("upstream", "before", "summaries")}
+        cut, figures = self._packing.pack((values, graphs)), self._packing.pack(measured)
+        if cut is None or figures is None:
+            return {}
+        return {self._cut_key: cut, self._measured_key: figures}
 
     def _get(self, key: str, entries: Mapping[str, bytes]) -> Any:
         packed = entries.get(key)
         return self._packing.unpack(packed) if packed is not None else None
 
+    def _before(self, decided: Pruned) -> dict[str, Summary]:
+        """The summaries of upstream's Python that a cut looks at."""
+        upstream, packages = self._packing.upstream, self._manifest.packages
+        paths = {*python_modules(upstream, packages), *staying_python(decided.selection)}
+        chosen = upstream.restrict(sorted(paths))
 
-def _before(
-    upstream: Snapshot, packages: Mapping[str, str], decided: Pruned, recall: Recalled
-) -> dict[str, Summary]:
-    """The summaries of upstream's Python that a cut looks at."""
-    paths = {*python_modules(upstream, packages), *staying_python(decided.selection)}
-    chosen = upstream.restrict(sorted(paths))
+        def made() -> dict[str, Summary]:
+            found = summaries(chosen, packages, self._recalled.summaries)
+            self._recalled.remember(chosen, found)
+            return found
 
-    def made() -> dict[str, Summary]:
-        found = summaries(chosen, packages, recall.summaries)
-        recall.remember(known_of(chosen, found))
-        return found
-
-    return memo.recall("summaries of a tree", (chosen.tree.id, sorted(packages.items())), made)
+        return memo.recall("summaries of a tree", (chosen.tree.id, sorted(packages.items())), made)
 
 
 def _cut(
@@ -242,7 +221,7 @@ def _cut(
     twice: bool = False,
 ) -> tuple[Cut, IndexedTree]:
     progress.stage("cutting")
-    done = _settled(cut_to_fit(upstream, manifest, about=about, recall=recall))
+    done = _settled(cut_without_broken_files(upstream, manifest, about=about, recall=recall))
     progress.summary(f"{len(done.output):,} files in {done.specialized.rounds} rounds")
     progress.stage("verifying")
     try:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from builder.errors import Mark, Problem
 from builder.manifest.model import Manifest
-from builder.manifest.statements import Batch, WholeFile
+from builder.manifest.statements import Batch
 from builder.overlay.record import Record
 from builder.source.textdiff import runs
 from builder.tree import Snapshot
@@ -32,7 +32,7 @@ def true_places(
     for record in records:
         edited.setdefault(record.file, set()).add(record.mark)
     whole = {file.path: file for batch in manifest.batches for file in batch.files}
-    lines: dict[str, Mapping[int, int]] = {}
+    lines: dict[str, Mapping[int, int]] = {}  # file -> line of the output -> line of upstream
 
     def place(problem: Problem) -> Problem:
         problem = replace(problem, also=tuple(place(one) for one in problem.also))
@@ -40,13 +40,21 @@ def true_places(
         if problem.code not in _OF_THE_OUTPUT or seen is None or seen.file not in output:
             return problem
         if file := whole.get(seen.file):
-            return _in_overlay(problem, seen, file, manifest, output)
+            # the tables of a file that the builder fills move its lines
+            same = manifest.overlays.get(file.overlay) == output[seen.file]
+            true = Mark(file.overlay, seen.line if same else 0, seen.column if same else 0)
+            stated = replace(problem, mark=problem.mark or file.mark, upstream=None, overlay=true)
+            return _moved(stated, seen, true)
         if seen.file not in upstream:
             return _moved(replace(problem, upstream=None, output=seen), seen, seen)
         if not seen.line or upstream.tree[seen.file].blob == output.tree[seen.file].blob:
             return problem
         if seen.file not in lines:
-            lines[seen.file] = _numbers(upstream[seen.file], output[seen.file])
+            lines[seen.file] = {
+                run.right + offset + 1: run.left + offset + 1
+                for run in runs(upstream[seen.file].splitlines(), output[seen.file].splitlines())
+                for offset in range(run.length)
+            }
         number = lines[seen.file].get(seen.line)
         if number is None:
             problem = replace(problem, upstream=Mark(seen.file), output=seen)
@@ -55,15 +63,6 @@ def true_places(
         return _moved(replace(problem, upstream=true), seen, true)
 
     return [place(problem) for problem in problems]
-
-
-def _in_overlay(
-    problem: Problem, seen: Mark, file: WholeFile, manifest: Manifest, output: Snapshot
-) -> Problem:
-    # the tables of a file that the builder fills move its lines
-    same = manifest.overlays.get(file.overlay) == output[seen.file]
-    place = Mark(file.overlay, seen.line if same else 0, seen.column if same else 0)
-    return _moved(replace(problem, mark=problem.mark or file.mark, upstream=None, overlay=place), seen, place)
 
 
 def _by_edit(problem: Problem, output: Snapshot, manifest: Manifest, marks: set[Mark]) -> Problem:
@@ -108,12 +107,3 @@ def _moved(problem: Problem, old: Mark, new: Mark) -> Problem:
         return problem
     after = f"{new.file}:{new.line}: " if new.line else f"{new.file}: "
     return replace(problem, message=after + problem.message[len(before) :])
-
-
-def _numbers(upstream: bytes, output: bytes) -> dict[int, int]:
-    """Line of the output -> line of upstream, for the lines that both have."""
-    return {
-        run.right + offset + 1: run.left + offset + 1
-        for run in runs(upstream.splitlines(), output.splitlines())
-        for offset in range(run.length)
-    }

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from builder.adapter import MIRROR
+from builder.errors import fail
 from builder.graph.modules import Summary
 from builder.graph.names import module_of
 from builder.graph.reach import expand, import_targets
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule
-from builder.pipeline.architecture_tables import rows
-from builder.pipeline.follow import followed
-from builder.pipeline.named_files import unnamed
+from builder.pipeline.architectures import rows
+from builder.pipeline.data_files import followed, unnamed
 from builder.pipeline.starts import Starts, edges_of, entrances, programs, registers_models
 from builder.select.rules import Selection, reach_rule, select
 from builder.tree import Snapshot
@@ -224,3 +225,19 @@ def python_modules(paths: Iterable[str], packages: Mapping[str, str]) -> dict[st
     """path -> module of the Python files that lie in a package."""
     found = {p: module_of(p, packages) for p in paths if p.endswith(".py")}
     return {p: m for p, m in found.items() if m is not None}
+
+
+def require_project(paths: Iterable[str], manifest: Manifest) -> None:
+    """Raise BuildError (R001) for an upstream that has no folder of any package of the manifest.
+
+    Every rule, fact and edit would match nothing there; that is one mistake, and not hundreds.
+    """
+    folders = tuple(f"{folder.rstrip('/')}/" for folder in manifest.packages.values())
+    if not any(path.startswith(folders) for path in paths):
+        names = ", ".join(f"`{folder}`" for folder in folders)
+        raise fail(
+            "R001",
+            f"This is not the project of the manifest: none of its packages ({names}) is in upstream's tree.",
+            manifest.mark("packages"),
+            hint=f"look at UPSTREAM, at --mirror (or {MIRROR}) and at upstream.repository",
+        )

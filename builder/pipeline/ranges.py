@@ -161,33 +161,26 @@ def kept_to(problems: Sequence[Problem], manifest: Manifest) -> list[Problem]:
 
 def _elsewhere(one: Statement, manifest: Manifest, within: Sequence[str]) -> bool:
     """Is what a statement is about outside of the folders that upstream holds?"""
-    if isinstance(one, (Rule, TextException)):
-        return not can_match(one.pattern if isinstance(one, Rule) else one.path, within)
-    if isinstance(one, Word):
-        return True  # what it names may be in the part that upstream lacks
-    if isinstance(one, WordException):
-        return one.kind == "path" and not can_match(one.pattern, within)
-    if isinstance(one, (WholeFile, TomlEdit, AnchoredEdit)):
-        return not holds_path(one.path if isinstance(one, WholeFile) else one.file, within)
-    if isinstance(one, Edit):
-        return not _has(one.target, manifest, within)
-    if isinstance(one, (Fact, Absent)):
-        return not _has(one.name, manifest, within)
-    if isinstance(one, Root):
-        return not _has(one.name, manifest, within)
-    if isinstance(one, DynamicEdge):
-        return not _has(one.source, manifest, within)
-    if isinstance(one, Kept):
-        return not (holds_path(one.name, within) if "/" in one.name else _has(one.name, manifest, within))
-    return False
+    match one:
+        case Word():
+            return True  # what it names may be in the part that upstream lacks
+        case Rule(pattern=path) | TextException(path=path) | WordException(kind="path", pattern=path):
+            return not can_match(path, within)
+        case WholeFile(path=path) | TomlEdit(file=path) | AnchoredEdit(file=path):
+            return not holds_path(path, within)
+        case Kept(name=path) if "/" in path:
+            return not holds_path(path, within)
+        case Edit(target=name) | DynamicEdge(source=name):
+            pass
+        case Fact(name=name) | Absent(name=name) | Root(name=name) | Kept(name=name):
+            pass
+        case _:
+            return False
+    # a name of no package may be anybody's
+    folder = manifest.packages.get(name.partition(".")[0])
+    return folder is not None and not holds_path(f"{folder}/", within)
 
 
 def _unstated(one: Statement, known: About) -> bool:
     """Is a statement about a part of pyproject.toml that a wheel's metadata does not state?"""
     return known.kind == "wheel" and isinstance(one, TomlEdit) and one.key.startswith("tool.")
-
-
-def _has(name: str, manifest: Manifest, within: Sequence[str]) -> bool:
-    """A name of no package may be anybody's."""
-    folder = manifest.packages.get(name.partition(".")[0])
-    return folder is None or holds_path(f"{folder}/", within)

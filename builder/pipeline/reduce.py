@@ -6,17 +6,16 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from builder import memo
 from builder.errors import Problem
 from builder.graph.modules import Summary, SummaryCache, known_of, python_paths
 from builder.graph.names import is_test
 from builder.manifest.model import Manifest
 from builder.native import lockstep
-from builder.pipeline import tools, unresolved_uses
-from builder.pipeline.empty_modules import empty_modules
+from builder.pipeline import request_key, unresolved_uses
 from builder.pipeline.prune import Pruned, python_modules
-from builder.pipeline.run import Run
-from builder.pipeline.specialization_memo import digest_of, recall_or_run
-from builder.pipeline.unreached import narrowed, output_summaries
+from builder.pipeline.run import Run, digest_of
+from builder.pipeline.unneeded_modules import empty_modules, narrowed, output_summaries
 from builder.select.patterns import PatternSet
 from builder.specialize.evaluating.facts import Facts
 from builder.specialize.fixpoint import Session, specialize
@@ -66,11 +65,10 @@ def reduce(
     output, total = files, Specialized({})
     consequences: tuple[lockstep.Consequence, ...] = ()
     known: dict[tuple[str, str, int], Summary] = known_of(setting.upstream, staying)
-    earlier = run.recalled.summaries if run.recalled else {}
     reported: set[tuple[str, str, str]] = set()
     session = Session() if run.recalled is not None else None  # a proof begins again each time
     for number in range(1, _MAX_PASSES + 1):
-        specialized, followed = specialize_once(output, pruned, setting, run, session)
+        specialized, followed = specialize_once(output, pruned, setting, run.memo, session)
         run.stop(_unresolved(specialized, reported, pruned, setting, output))
         run.stop(followed.problems)
         total = total.then(specialized) if number > 1 else specialized
@@ -79,10 +77,9 @@ def reduce(
         empty = empty_modules(output, specialized.emptied, total.files, staying, setting.manifest)
         total.lost.update(dict.fromkeys(empty.values(), "nothing is left in it"))
         output = output.replace(dict.fromkeys(empty))
-        summarized = output_summaries(output, setting.manifest, ChainMap(known, earlier))
+        summarized = output_summaries(output, setting.manifest, ChainMap(known, run.summaries))
         known |= known_of(output, summarized)
-        if run.recalled:
-            run.recalled.remember(known_of(output, summarized))
+        run.remember(output, summarized)
         if number == _MAX_PASSES:
             break
         fewer = narrowed(output, summarized, pruned, setting.manifest, setting.upstream)
@@ -116,73 +113,42 @@ def specialize_once(
     files: Snapshot,
     pruned: Pruned,
     setting: Setting,
-    run: Run | None = None,
+    known: Memo = NO_MEMO,
     session: Session | None = None,
 ) -> tuple[Specialized, lockstep.Followed]:
     """What follows from the facts and from what is gone: in Python, then in native code.
 
-    `run`: the run whose memory may be used.
+    `known`: what earlier runs found. The result is remembered whole: a path rule or a guarantee that changes
+    none of the kept Python is no part of what it depends on.
     """
+    upstream, manifest, opaque = setting.upstream, setting.manifest, setting.opaque
+    packages, prunable = manifest.packages, [rule.pattern for rule in manifest.prune_symbols]
+    python = python_modules(python_paths(files), packages)
+    modules = python_modules(upstream, packages)
+    removed = frozenset(module for path, module in modules.items() if path not in files)
+    stubs = frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub")
+    # these may name symbols, and are not specialized
+    others = [path for path in files if path.endswith("pyproject.toml") or path in opaque]
 
     def specialized_now() -> Specialized:
-        return _specialize(files, setting, run.memo if run else NO_MEMO, session)
+        inside = {path: module for path, module in python.items() if path not in opaque}
+        before = [p for p in python_paths(upstream) if p in modules and not is_test(p) and p not in opaque]
+        program = Program(
+            files={path: files[path] for path in inside},
+            upstream={path: upstream[path] for path in before},
+            names={**inside, **{path: modules[path] for path in before}},
+            removed=removed,
+            extra=[files[path] for path in others],
+        )
+        policy = Policy(setting.facts, PatternSet(prunable).any, setting.ours, stubs)
+        return specialize(program, policy, known, session)
 
-    if run is None or run.recalled is None:
-        specialized = specialized_now()
-    else:
-        key = _digest(files, setting)
-        specialized = recall_or_run(key, run.recalled.specializations, specialized_now)
+    read = [(path, files.tree[path].blob) for path in sorted({*python, *others})]
+    formatter = request_key.versions()
+    key = digest_of(
+        formatter, upstream.tree.id, read, packages, prunable, removed, stubs, setting.facts, setting.ours,
+        opaque,
+    )  # fmt: skip
+    specialized = memo.recall("specialization", (key,), specialized_now)
     batches = {p: r.batch for p, r in pruned.removed.items()}
-    return specialized, lockstep.follow(files.replace(specialized.files), setting.upstream, batches)
-
-
-def _specialize(files: Snapshot, setting: Setting, memo: Memo, session: Session | None = None) -> Specialized:
-    upstream, manifest, opaque = setting.upstream, setting.manifest, setting.opaque
-    readable = [p for p in python_paths(files) if p not in opaque]
-    before = [p for p in python_paths(upstream) if not is_test(p) and p not in opaque]
-    program = Program(
-        files={p: files[p] for p in python_modules(readable, manifest.packages)},
-        upstream={p: upstream[p] for p in python_modules(before, manifest.packages)},
-        names=python_modules({*readable, *before}, manifest.packages),
-        removed=_removed_modules(files, setting),
-        extra=[files[p] for p in _other_texts(files, setting)],
-    )
-    policy = Policy(
-        facts=setting.facts,
-        may_prune=PatternSet([rule.pattern for rule in manifest.prune_symbols]).any,
-        frozen=setting.ours,
-        stays=_stubs(manifest),
-    )
-    return specialize(program, policy, memo, session)
-
-
-def _digest(files: Snapshot, setting: Setting) -> str:
-    """A digest of all that `_specialize` reads, and of the formatter that lays its result out."""
-    manifest = setting.manifest
-    python = python_modules(python_paths(files), manifest.packages)
-    return digest_of(
-        tools.versions(),
-        setting.upstream.tree.id,
-        [(path, files.tree[path].blob) for path in sorted({*python, *_other_texts(files, setting)})],
-        manifest.packages,
-        [rule.pattern for rule in manifest.prune_symbols],
-        _removed_modules(files, setting),
-        _stubs(manifest),
-        setting.facts,
-        setting.ours,
-        setting.opaque,
-    )
-
-
-def _removed_modules(files: Snapshot, setting: Setting) -> frozenset[str]:
-    modules = python_modules(setting.upstream, setting.manifest.packages)
-    return frozenset(modules[path] for path in modules if path not in files)
-
-
-def _other_texts(files: Snapshot, setting: Setting) -> list[str]:
-    """Files that may name symbols and are not specialized."""
-    return [path for path in files if path.endswith("pyproject.toml") or path in setting.opaque]
-
-
-def _stubs(manifest: Manifest) -> frozenset[str]:
-    return frozenset(e.target for b in manifest.batches for e in b.edits if e.kind == "stub")
+    return specialized, lockstep.follow(files.replace(specialized.files), upstream, batches)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.manifest.documents import SCHEMA, SCOPE
-from builder.pipeline.tools import versions
 
 if TYPE_CHECKING:
     from builder.manifest.model import Manifest
@@ -36,10 +35,7 @@ def digest(
     found = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape"))
     try:
         found.update(b"\0" + manifest.name.encode("utf-8", "surrogateescape"))
-        for path in (
-            manifest,
-            *_beside(root, manifest.resolve().parent),
-        ):
+        for path in (manifest, *_beside(root, manifest.resolve().parent)):
             data = _content(path)
             found.update(b"\0%s\0%d\0" % (os.fsencode(path.relative_to(root)), len(data)) + data)
     except (OSError, ValueError):  # ValueError: the manifest's lock lies elsewhere
@@ -86,3 +82,20 @@ def own_digest() -> str:
     for path in sorted(files):
         found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Tool -> version, of the tools that can decide a byte of the output.
+
+    Raises what `ruff.installed_version` raises.
+    """
+    import platform
+    import zlib
+
+    from builder import ruff
+
+    return {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "ruff": ruff.installed_version(),
+        "zlib": zlib.ZLIB_RUNTIME_VERSION,
+    }

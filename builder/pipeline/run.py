@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableMapping
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from builder.errors import BuildError, Problem
-from builder.graph.modules import Summary, SummaryCache
+from builder.errors import BuildError, Mark, Problem
+from builder.graph.modules import Summary, known_of
 from builder.manifest.model import Manifest
 from builder.memo import Shelf, Store
-from builder.native import gate as native
 from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import About
 from builder.specialize.fold_cache import FoldRecord
 from builder.specialize.program import NO_MEMO, Memo
 from builder.specialize.text_index import content_answers
 from builder.specialize.text_index.module_bindings import ModuleBindings
-from builder.surface.model import Surface
 from builder.tree import Snapshot
 
 #: Takes the problems of a stage.
 Stop = Callable[[Iterable[Problem]], None]
-Comparison = tuple[Surface, tuple[native.Finding, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
     """What cuts found that is true of the same files again.
 
-    Summaries, what upstream offers, what folding a file gave, what a file binds at its top level, what was
-    found out about its content, whole specializations, and what whole cuts came to.
+    Summaries, what folding a file gave, what a file binds at its top level, what was found out about its
+    content, and what whole cuts came to.
     """
 
     summaries: MutableMapping[tuple[str, str, int], Summary] = field(default_factory=dict)
-    told: MutableMapping[str, Comparison] = field(default_factory=dict)
     folds: MutableMapping[str, FoldRecord] = field(default_factory=dict)
     tops: MutableMapping[str, ModuleBindings] = field(default_factory=dict)
     answers: MutableMapping[str, dict[content_answers.Question, Any]] = field(default_factory=dict)
-    specializations: MutableMapping[str, bytes] = field(default_factory=dict)
     outcomes: MutableMapping[str, bytes] = field(default_factory=dict)
 
     @classmethod
@@ -46,9 +43,9 @@ class Recalled:
         """What a store holds of them."""
         return cls(*(Shelf(store, one.name) for one in fields(cls)))
 
-    def remember(self, summaries: SummaryCache) -> None:
-        """Keep summaries for later cuts."""
-        for key, summary in summaries.items():
+    def remember(self, files: Snapshot, by_path: Mapping[str, Summary]) -> None:
+        """Keep the summaries of files for later cuts."""
+        for key, summary in known_of(files, by_path).items():
             if self.summaries.get(key) is not summary:
                 self.summaries[key] = summary
 
@@ -82,6 +79,16 @@ class Run:
         return cls(upstream, manifest, about, within, stop or raise_problems, recalled)
 
     @property
+    def summaries(self) -> MutableMapping[tuple[str, str, int], Summary]:
+        """The summaries that earlier cuts made."""
+        return self.recalled.summaries if self.recalled else {}
+
+    def remember(self, files: Snapshot, by_path: Mapping[str, Summary]) -> None:
+        """Keep the summaries of files for later cuts."""
+        if self.recalled:
+            self.recalled.remember(files, by_path)
+
+    @property
     def memo(self) -> Memo:
         """What specialization remembers."""
         known = self.recalled
@@ -93,3 +100,24 @@ def raise_problems(problems: Iterable[Problem]) -> None:
     listed = tuple(problems)
     if listed:
         raise BuildError(listed)
+
+
+def digest_of(*parts: Any) -> str:
+    """A digest of values; where the manifest states something does not count, only what it states."""
+    return hashlib.sha256(repr(_plain(parts)).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """A value of which equal ones have the same `repr`."""
+    if isinstance(value, Mark):
+        return None
+    if dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        return [type(value).__name__, *((f.name, _plain(getattr(value, f.name))) for f in fields)]
+    if isinstance(value, Mapping):
+        return sorted((repr(key), _plain(item)) for key, item in value.items())
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(repr, value))
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

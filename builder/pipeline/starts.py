@@ -56,7 +56,11 @@ def entrances(
     """The roots, what console scripts name, what Python `outside` the packages imports or names, and what
     our own files and edits bring into the packages."""
     yield from roots(index, manifest)
-    outside = [*outside, *_ours(manifest)]
+    outside = list(outside)
+    tops = tuple(sorted(manifest.packages))
+    for file in (f for b in manifest.batches for f in b.files if f.path.endswith(".py")):
+        module = module_of(file.path, manifest.packages) or ""
+        outside.append(_summarised(manifest.overlays[file.overlay], file.path, module, tops))
     for edit in (e for b in manifest.batches for e in b.edits if e.kind == "add-import" and e.match):
         outside.append(Summary("", "", False, mentions=(Reference(f"{edit.match}", 0),)))
     for project in projects(upstream, manifest.packages):
@@ -65,13 +69,6 @@ def entrances(
         for item in summary.imports:
             yield from import_targets(item, index)
         yield from (module for module, _ in mentions(summary, index))
-
-
-def _ours(manifest: Manifest) -> Iterator[Summary]:
-    tops = tuple(sorted(manifest.packages))
-    for file in (f for b in manifest.batches for f in b.files if f.path.endswith(".py")):
-        module = module_of(file.path, manifest.packages) or ""
-        yield _summarised(manifest.overlays[file.overlay], file.path, module, tops)
 
 
 _summarised = remembered(summarise)

@@ -8,7 +8,7 @@ from memory_store import MemoryStore
 from test_outcome import Step, run
 
 from builder.pipeline.answers.context import Context
-from builder.pipeline.report_page.data import Build, report_data
+from builder.pipeline.report_page import Build, report_data
 from builder.pipeline.run import Recalled
 from builder.pipeline.uncertain import uncertain
 

@@ -10,8 +10,8 @@ import pytest
 from builder.graph.modules import Import, Summary
 from builder.graph.reach import Edge
 from builder.manifest.statements import BASE
-from builder.pipeline.answers.needs import needs
 from builder.pipeline.answers.paths import named_paths
+from builder.pipeline.graph_answers import needs
 
 
 @pytest.mark.parametrize(

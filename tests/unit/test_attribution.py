@@ -8,7 +8,7 @@ from manifest_text import manifest
 
 from builder.pipeline.attribution import attribute
 from builder.pipeline.cut import Cut, cut
-from builder.pipeline.reasons import reasons
+from builder.pipeline.measure import reasons
 from builder.pipeline.removed_blocks import removed_blocks
 from builder.tree import FILE, Entry, Snapshot, Tree, blob_id
 

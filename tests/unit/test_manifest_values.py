@@ -9,7 +9,7 @@ from builder.errors import Mark
 from builder.manifest.load import parse
 from builder.manifest.model import Project
 from builder.manifest.statements import Absent, Edit, Fact, Option, Patch, Rule, TomlEdit, WholeFile
-from builder.pipeline.specialization_memo import digest_of
+from builder.pipeline.run import digest_of
 from builder.specialize.evaluating.facts import Facts, Registry
 
 

@@ -6,7 +6,7 @@ import pytest
 from gate_worlds import snapshot
 from manifest_text import manifest
 
-from builder.pipeline.misplaced_names import misplaced_names
+from builder.pipeline.unused_statements import misplaced_names
 
 # `pkg.deep` and `pkg.deep.down` are packages without an `__init__.py`
 FILES = {

@@ -19,7 +19,7 @@ from builder.manifest.load import parse
 from builder.manifest.model import Manifest
 from builder.manifest.places import places
 from builder.manifest.switches import switch_off
-from builder.pipeline import build, outcome, tools
+from builder.pipeline import build, outcome, request_key
 from builder.pipeline.answers import readings
 from builder.pipeline.answers.answer import sentences
 from builder.pipeline.answers.context import Context
@@ -130,7 +130,7 @@ def everything(step: Step, store: MemoryStore) -> Any:
     with memo.using(store):
         try:
             done, upstream, manifest = run(step, Recalled.of(store))
-            output, proof = build.assemble(done, upstream, manifest, step.without, tools.versions())
+            output, proof = build.assemble(done, upstream, manifest, step.without, request_key.versions())
         except BuildError as error:
             return list(error.problems)
     told = {}
@@ -165,7 +165,7 @@ def test_a_comment_or_a_reason_cuts_nothing(step: Step, monkeypatch: pytest.Monk
     store = MemoryStore()
     everything(Step(), store)
     cold = everything(step, MemoryStore())
-    monkeypatch.setattr(outcome, "cut_to_fit", fresh_cut)
+    monkeypatch.setattr(outcome, "cut_without_broken_files", fresh_cut)
     assert everything(step, store) == cold
 
 
@@ -178,13 +178,13 @@ def test_a_batch_that_is_off_and_another_upstream_are_asked_again(monkeypatch: p
     store = MemoryStore()
     everything(Step(), store)
     cuts: list[object] = []
-    real: Callable[..., Any] = outcome.cut_to_fit
+    real: Callable[..., Any] = outcome.cut_without_broken_files
 
     def counted(*given: Any, **more: Any) -> Any:
         cuts.append(given)
         return real(*given, **more)
 
-    monkeypatch.setattr(outcome, "cut_to_fit", counted)
+    monkeypatch.setattr(outcome, "cut_without_broken_files", counted)
     for step in (Step(without=["awk"]), Step(patches=[0]), Step()):
         everything(step, store)
     assert len(cuts) == 2

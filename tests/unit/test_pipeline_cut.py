@@ -20,8 +20,8 @@ from builder.manifest.switches import switch_off
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.paths import path_answer
 from builder.pipeline.cut import Cut, again, cut
+from builder.pipeline.measure import reasons
 from builder.pipeline.prune import partial_paths
-from builder.pipeline.reasons import reasons
 from builder.pipeline.verify import verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import Upstream, snapshot

@@ -6,7 +6,7 @@ from manifest_text import manifest
 
 from builder.graph.modules import summarise
 from builder.graph.resolve import Index
-from builder.pipeline.expand_patterns import expand_patterns
+from builder.pipeline.expand import expand_patterns
 from builder.pipeline.ranges import mistakes
 
 PLATFORMS = b"""

@@ -18,7 +18,7 @@ from builder.manifest.statements import AnchoredEdit, Span
 from builder.overlay.anchored import edit
 from builder.overlay.recalled_edits import edit_or_recall
 from builder.overlay.record import Edited
-from builder.pipeline.unused_facts import _unused
+from builder.pipeline.unused_statements import _unused
 from builder.surface.extract import surface
 from builder.surface.model import Surface
 

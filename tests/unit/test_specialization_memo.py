@@ -7,14 +7,15 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_store import MemoryStore
 from test_reached import BASIC, HEAD, stated, upstream
 
+from builder import memo
 from builder.errors import Mark
 from builder.manifest.statements import Option
-from builder.pipeline import reduce, tools
+from builder.pipeline import reduce, request_key
 from builder.pipeline.cut import Cut, cut
-from builder.pipeline.run import Recalled
-from builder.pipeline.specialization_memo import digest_of
+from builder.pipeline.run import Recalled, digest_of
 from builder.specialize.evaluating.facts import Facts, KnownValue
 
 FILES = {
@@ -42,8 +43,10 @@ MANIFESTS = [
 ]
 
 
-def run(rest: str, recalled: Recalled | None) -> Cut:
-    return cut(upstream(FILES), stated(rest, HEAD), lambda _: None, recalled)
+def run(rest: str, store: MemoryStore | None) -> Cut:
+    recalled = Recalled.of(store) if store is not None else None
+    with memo.using(store):
+        return cut(upstream(FILES), stated(rest, HEAD), lambda _: None, recalled)
 
 
 def everything(done: Cut) -> tuple[object, ...]:
@@ -61,46 +64,46 @@ def cold(rest: str) -> tuple[object, ...]:
 @settings(max_examples=settings().max_examples // 5)  # an example is a dozen cuts
 @given(st.lists(st.sampled_from(MANIFESTS), min_size=2, max_size=6))
 def test_what_is_recalled_is_what_specializing_gives(manifests: list[str]) -> None:
-    recalled = Recalled()
+    store = MemoryStore()
     for rest in manifests:
-        assert everything(run(rest, recalled)) == cold(rest)
+        assert everything(run(rest, store)) == cold(rest)
 
 
 @pytest.mark.parametrize("rest", MANIFESTS[:3])
 def test_a_comment_or_a_reason_specializes_nothing(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    recalled = Recalled()
-    run(MANIFESTS[0], recalled)
+    store = MemoryStore()
+    run(MANIFESTS[0], store)
     monkeypatch.setattr(reduce, "specialize", lambda *_: pytest.fail("specialized again"))
-    run(rest, recalled)
+    run(rest, store)
 
 
 @pytest.mark.parametrize("rest", MANIFESTS[3:])
 def test_any_other_change_specializes(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    recalled = Recalled()
-    run(MANIFESTS[0], recalled)
+    store = MemoryStore()
+    run(MANIFESTS[0], store)
     calls: list[object] = []
     real = reduce.specialize
     monkeypatch.setattr(reduce, "specialize", lambda *given: (calls.append(given), real(*given))[1])
-    run(rest, recalled)
+    run(rest, store)
     assert calls
 
 
 def test_another_formatter_specializes(monkeypatch: pytest.MonkeyPatch) -> None:
-    recalled = Recalled()
-    run(MANIFESTS[0], recalled)
-    monkeypatch.setattr(tools, "versions", lambda: {"ruff": "another"})
+    store = MemoryStore()
+    run(MANIFESTS[0], store)
+    monkeypatch.setattr(request_key, "versions", lambda: {"ruff": "another"})
     calls: list[object] = []
     real = reduce.specialize
     monkeypatch.setattr(reduce, "specialize", lambda *given: (calls.append(given), real(*given))[1])
-    run(MANIFESTS[0], recalled)
+    run(MANIFESTS[0], store)
     assert calls
 
 
 def test_a_result_belongs_to_whoever_recalls_it() -> None:
-    recalled = Recalled()
-    first = run(MANIFESTS[0], recalled)
+    store = MemoryStore()
+    first = run(MANIFESTS[0], store)
     first.specialized.lost["changed"] = "by its owner"
-    assert "changed" not in run(MANIFESTS[0], recalled).specialized.lost
+    assert "changed" not in run(MANIFESTS[0], store).specialized.lost
 
 
 def test_a_digest_is_of_what_is_stated_and_not_of_where() -> None:

@@ -13,8 +13,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.named_scopes import choose
 from builder.manifest.switches import off_with, options, switch_off
 from builder.pipeline.cut import Cut, cut
-from builder.pipeline.given_back import BROKEN, cut_to_fit
-from builder.pipeline.verify import verify
+from builder.pipeline.verify import BROKEN, cut_without_broken_files, verify
 from builder.tree import Snapshot
 
 THREE = """\
@@ -183,7 +182,7 @@ def tree(**changes: str) -> Snapshot:
 
 def without(*off: str) -> Cut:
     asked = switch_off(manifest(BENCH), off)
-    done = cut_to_fit(tree(), asked)
+    done = cut_without_broken_files(tree(), asked)
     verify(done, asked)
     return done
 
@@ -231,5 +230,5 @@ def test_a_path_that_a_word_of_the_batch_removed_is_given_back_where_no_rule_kee
     files = snapshot({**FILES, "csrc/gguf/a.cu": "", "csrc/gguf_b.cu": ""})
     files = files.restrict(path for path in files if not path.startswith("bench/"))
     assert not any("gguf" in path for path in cut(files, manifest(text)).output)
-    back = cut_to_fit(files, switch_off(manifest(text), ["gguf"])).output
+    back = cut_without_broken_files(files, switch_off(manifest(text), ["gguf"])).output
     assert {"csrc/gguf/a.cu", "csrc/gguf_b.cu"} <= set(back)

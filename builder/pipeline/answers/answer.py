@@ -52,7 +52,10 @@ def sentences(answer: Answer) -> list[str]:
     lines = [f"{answer.headline}."]
     if answer.module and answer.state != "removed":
         lines += ["  no root reaches it"] if answer.way is None else _way(answer.way, answer.start)
-    stated = [_statement(reason) for reason in answer.reasons]
+    stated = [
+        f"  {reason.batch:<10} {reason.rule}" + (f"  ({reason.mark})" if reason.mark else "")
+        for reason in answer.reasons
+    ]
     lines += stated[:MAX_LISTED]
     if len(stated) > MAX_LISTED:
         lines.append(f"  and {len(stated) - MAX_LISTED:,} more statements (--format json lists all)")
@@ -61,7 +64,11 @@ def sentences(answer: Answer) -> list[str]:
     lines += [f"  {line}" for line in answer.details]
     if answer.back is not None:
         lines.append(f"  {answer.back}")
-    lines += _listed(f"  the same rule removes {len(answer.also):,} more:", answer.also)
+    if answer.also:
+        lines.append(f"  the same rule removes {len(answer.also):,} more:")
+        lines += [f"    {path}" for path in answer.also[:MAX_LISTED]]
+    if len(answer.also) > MAX_LISTED:
+        lines.append(f"    ... and {len(answer.also) - MAX_LISTED:,} more")
     return lines
 
 
@@ -110,20 +117,9 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
 
 
-def _statement(reason: Reason) -> str:
-    return f"  {reason.batch:<10} {reason.rule}" + (f"  ({reason.mark})" if reason.mark else "")
-
-
 def _way(way: tuple[Step, ...], start: str) -> list[str]:
     steps = [
         f"    {step.edge.source} -> {step.edge.target}  ({step.edge.kind}, {step.path}:{step.edge.line})"
         for step in way
     ]
     return [f"  the shortest way from {start}:", *steps] if steps else [f"  it is {start}"]
-
-
-def _listed(heading: str, paths: tuple[str, ...]) -> list[str]:
-    if not paths:
-        return []
-    more = [f"    ... and {len(paths) - MAX_LISTED:,} more"] if len(paths) > MAX_LISTED else []
-    return [heading, *(f"    {p}" for p in paths[:MAX_LISTED]), *more]

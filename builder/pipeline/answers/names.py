@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from builder.emit.ledger import Reason
 from builder.graph.names import is_test, locate, module_of
 from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
-from builder.pipeline.answers.context import Context, reasons_of
+from builder.pipeline.answers.context import Context, reasons_of, restore_statement
 from builder.pipeline.answers.paths import named_paths, path_answer
-from builder.pipeline.answers.recipes import restore_statement
 
 #: Names of one spelling of which each gets a whole answer.
 _MAX_NAMESAKES = 3
@@ -20,22 +19,24 @@ def name_answers(context: Context, what: str) -> Iterator[Answer]:
     """Answers about what a name stands for: `path:name`, a qualified name, or the last parts of one."""
     path, colon, name = what.rpartition(":")
     if colon and name:
-        for file in named_paths(context, path):
-            if answer := symbol_answer(context, file, name):
-                yield answer
+        yield from filter(None, (symbol_answer(context, file, name) for file in named_paths(context, path)))
         return
     if not all(part.isidentifier() for part in what.split(".")):
         return
-    if whole := _whole(context, what):
-        yield whole
+    # a whole qualified name: its longest prefix that is a module, and the rest
+    whole = locate(what, context.manifest.packages, context.paths)
+    if whole and (answer := _answer(context, whole[0], whole[2])):
+        yield answer
         return
     found = _endings(context, what)
     if len(found) > _MAX_NAMESAKES:
         yield _namesakes(context, what, found)
         return
-    for file, rest in found:
-        if answer := symbol_answer(context, file, rest) if rest else path_answer(context, file):
-            yield answer
+    yield from filter(None, (_answer(context, file, rest) for file, rest in found))
+
+
+def _answer(context: Context, path: str, name: str) -> Answer | None:
+    return symbol_answer(context, path, name) if name else path_answer(context, path)
 
 
 def package_answer(context: Context, what: str) -> Answer | None:
@@ -43,16 +44,14 @@ def package_answer(context: Context, what: str) -> Answer | None:
     packages = context.manifest.packages
     if what.partition(".")[0] in packages or not all(p.isidentifier() for p in what.split(".")):
         return None
-
-    def users(summaries: object) -> list[str]:
-        assert isinstance(summaries, dict)
-        return sorted(
+    before, after = (
+        sorted(
             path
-            for path, summary in summaries.items()
+            for path, summary in tree.summaries.items()
             if not is_test(path) and any(f"{i.target}.".startswith(f"{what}.") for i in summary.imports)
         )
-
-    before, after = users(dict(context.cut.before.summaries)), users(dict(context.after.summaries))
+        for tree in (context.cut.before, context.after)
+    )
     if not before and not after:
         return None
     absent = next(
@@ -64,15 +63,11 @@ def package_answer(context: Context, what: str) -> Answer | None:
         "package",
         what,
         state,
-        f"{what} is a module of another package: {verb} {_import(len(after))} it, "
+        f"{what} is a module of another package: {verb} {'import' if len(after) > 1 else 'imports'} it, "
         f"and {plural(len(before), 'file')} of upstream",
         (Reason(absent.batch, f"{absent.name} is declared absent", absent.mark),) if absent else (),
         details=(f"imported by {listed(after, 5)}",) if after else (),
     )
-
-
-def _import(number: int) -> str:
-    return "import" if number > 1 else "imports"
 
 
 def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
@@ -89,34 +84,23 @@ def symbol_answer(context: Context, path: str, symbol: str) -> Answer | None:
     if not in_output and not in_upstream:
         return None
     file = path_answer(context, path)
+    details: tuple[str, ...] = (f"{file.headline}.",)
     if in_output:
         state: State = "kept" if in_upstream else "added"
-        uses = _importers(context, module, symbol.partition(".")[0])
-        details = [f"{file.headline}."]
-        if uses:
-            details.append(f"{plural(len(uses), 'module')} of the output name it: {listed(uses, 5)}")
+        if uses := _importers(context, module, symbol.partition(".")[0]):
+            details += (f"{plural(len(uses), 'module')} of the output name it: {listed(uses, 5)}",)
         return Answer(
             "symbol", name, state, f"{name} is {state}", _facts(context, name), path, True, file.way,
-            file.start, details=tuple(details),
+            file.start, details=details,
         )  # fmt: skip
     removal = cut.removals.symbol(name) or cut.removals.path(path)
     headline = f"{name} is removed" + (f": {removal}" if removal else "")
-    if file.state == "removed":
-        return Answer(
-            "symbol", name, "removed", headline, file.reasons, path, why=file.why,
-            details=(f"{file.headline}.",), back=file.back,
-        )  # fmt: skip
-    return Answer(
-        "symbol",
-        name,
-        "removed",
-        headline,
-        reasons_of(removal),
-        path,
-        why=context.batch_why(removal.batch) if removal and removal.batch else None,
-        details=(f"{file.headline}.",),
-        back=restore_statement(context, [removal.batch] if removal else []),
-    )
+    reasons, why, back = file.reasons, file.why, file.back
+    if file.state != "removed":
+        reasons = reasons_of(removal)
+        why = context.batch_why(removal.batch) if removal and removal.batch else None
+        back = restore_statement(context, [removal.batch] if removal else [])
+    return Answer("symbol", name, "removed", headline, reasons, path, why=why, details=details, back=back)
 
 
 def _facts(context: Context, name: str) -> tuple[Reason, ...]:
@@ -129,15 +113,6 @@ def _facts(context: Context, name: str) -> tuple[Reason, ...]:
     ]
     removal = context.cut.removals.own(name, "stub", "body")
     return (*stated, *reasons_of(removal))
-
-
-def _whole(context: Context, what: str) -> Answer | None:
-    """The answer for a whole qualified name: its longest prefix that is a module, and the rest."""
-    found = locate(what, context.manifest.packages, context.paths)
-    if found is None:
-        return None
-    path, _, rest = found
-    return symbol_answer(context, path, rest) if rest else path_answer(context, path)
 
 
 def _endings(context: Context, what: str) -> list[tuple[str, str]]:

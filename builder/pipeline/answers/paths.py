@@ -6,13 +6,11 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterator
 
-from builder.emit.ledger import Reason
 from builder.emit.marker import TREE
 from builder.graph.names import module_of
 from builder.graph.reach import Step, why
 from builder.pipeline.answers.answer import MAX_LISTED, Answer, State, listed, plural
-from builder.pipeline.answers.context import Context
-from builder.pipeline.answers.recipes import restore_path
+from builder.pipeline.answers.context import Context, restore_path
 
 _STATES = {
     "kept": "is kept as upstream has it",
@@ -83,32 +81,24 @@ def path_answers(context: Context, what: str) -> Iterator[Answer]:
 
 def path_answer(context: Context, path: str) -> Answer:
     """What became of one file, and why."""
-    cut, manifest = context.cut, context.manifest
+    cut = context.cut
     stated = tuple(dict.fromkeys(context.reasons.get(path, ())))
     state = context.state(path)
-    module = module_of(path, manifest.packages)
+    module = module_of(path, context.manifest.packages)
     headline = f"{path} {_STATES[state]}"
-    if state == "removed":
-        rule = cut.decided.removed.get(path)
-        if rule is None and module in cut.specialized.lost:  # no rule took it: nothing was left in it
+    if state != "removed":
+        way, start = _reached(context, module) if module is not None else (None, "a root")
+        return Answer("path", path, state, headline, stated, path, module is not None, way, start)
+    rule = cut.decided.removed.get(path)
+    if rule is None:
+        if module in cut.specialized.lost:  # no rule took it: nothing was left in it
             headline += f": {cut.specialized.lost[module]}"
-        also = tuple(p for p, r in cut.decided.removed.items() if rule and r == rule and p != path)
-        return Answer(
-            "path",
-            path,
-            state,
-            headline,
-            stated,
-            path,
-            module is not None,
-            why=context.batch_why(rule.batch) if rule else None,
-            also=also,
-            back=restore_path(context, path, rule) if rule else None,
-        )
-    if module is None:
-        return Answer("path", path, state, headline, stated, path)
-    way, start = _reached(context, module)
-    return Answer("path", path, state, headline, stated, path, True, way, start)
+        return Answer("path", path, state, headline, stated, path, module is not None)
+    also = tuple(p for p, r in cut.decided.removed.items() if r == rule and p != path)
+    why, back = context.batch_why(rule.batch), restore_path(context, path, rule)
+    return Answer(
+        "path", path, state, headline, stated, path, module is not None, why=why, also=also, back=back
+    )
 
 
 def folder_answer(context: Context, folder: str) -> Answer:
@@ -118,30 +108,22 @@ def folder_answer(context: Context, folder: str) -> Answer:
     state: State = next(iter(states)) if len(states) == 1 else "mixed"
     if state == "mixed" and "removed" not in states:
         state = "kept"
-    by_batch: Counter[tuple[str, str]] = Counter()
+    by_batch: dict[str, Counter[str]] = {}
     rules: dict[str, Counter[str]] = {}
     for path in inside:
         reason = context.reasons[path][0]
-        by_batch[reason.batch, context.state(path)] += 1
+        by_batch.setdefault(reason.batch, Counter())[context.state(path)] += 1
         if context.state(path) == "removed":
-            rules.setdefault(reason.batch, Counter())[_rule(reason)] += 1
+            rule = reason.rule + (f" ({reason.mark})" if reason.mark else "")
+            rules.setdefault(reason.batch, Counter())[rule] += 1
     details = []
-    for batch in sorted({batch for batch, _ in by_batch}, key=lambda b: (-_total(by_batch, b), b)):
-        counts = Counter({s: n for (b, s), n in by_batch.items() if b == batch})
+    for batch, counts in sorted(by_batch.items(), key=lambda one: (-one[1].total(), one[0])):
         most = listed((rule for rule, _ in rules.get(batch, Counter()).most_common()), 2)
         details.append(f"{batch:<20} {_counts(counts)}" + (f"  [{most}]" if most else ""))
     verb = {"mixed": "is kept in part", "removed": "is removed", "added": "is added"}.get(state, "is kept")
     return Answer(
         "folder", folder, state, f"{folder} {verb}: {_counts(states)}", path=folder, details=tuple(details)
     )
-
-
-def _rule(reason: Reason) -> str:
-    return reason.rule + (f" ({reason.mark})" if reason.mark else "")
-
-
-def _total(by_batch: Counter[tuple[str, str]], batch: str) -> int:
-    return sum(number for (name, _), number in by_batch.items() if name == batch)
 
 
 def _counts(states: Counter[str] | Counter[State]) -> str:

@@ -45,15 +45,11 @@ def answers(context: Context, what: str) -> list[Answer]:
         found = {key: a for key, a in found.items() if a.kind != "fact" or a.name != what}
     lengths: dict[Kind, int] = {}
     for one in found.values():
-        lengths[one.kind] = min(len(_subject(one)), lengths.get(one.kind, sys.maxsize))
+        subject = one.headline.partition(" is ")[0]
+        lengths[one.kind] = min(len(subject), lengths.get(one.kind, sys.maxsize))
     # those of one kind stay together, as their reading ordered them: what is in the output comes first;
     # what a fact states of a name says less than what became of it
     return sorted(found.values(), key=lambda a: (a.kind == "fact", lengths[a.kind], _ORDER.index(a.kind)))
-
-
-def _subject(answer: Answer) -> str:
-    """What the headline is about, as it names it."""
-    return answer.headline.partition(" is ")[0]
 
 
 def _readings(context: Context, what: str) -> Iterator[Answer]:
@@ -87,7 +83,8 @@ def suggestions(context: Context, what: str) -> list[str]:
         return _close(what, [*routes, *context.paths])
     modules = [m for p in cut.upstream.tree if (m := module_of(p, manifest.packages))]
     short = (key.name for key in surfaces)
-    return _close(what, [*short, *context.batches, *_definitions(context), *modules])
+    definitions = (name for summary in cut.before.summaries.values() for name in summary.names)
+    return _close(what, [*short, *context.batches, *definitions, *modules])
 
 
 def _flags(cut: Cut) -> Iterator[str]:
@@ -101,11 +98,6 @@ def _flags(cut: Cut) -> Iterator[str]:
 def _names_in(context: Context, path: str) -> Iterable[str]:
     summary = context.cut.before.summaries.get(path) or context.after.summaries.get(path)
     return {*summary.names, *summary.members} if summary else ()
-
-
-def _definitions(context: Context) -> Iterator[str]:
-    for summary in context.cut.before.summaries.values():
-        yield from summary.names
 
 
 def _close(word: str, known: Iterable[str]) -> list[str]:

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from builder.analysis.distributions import modules_of, requirement_name
-from builder.analysis.projects import Project, projects
+from builder.analysis.projects import projects
 from builder.emit.ledger import Reason
 from builder.manifest.statements import BASE, Fact
-from builder.pipeline.answers.answer import Answer, State, listed, plural
-from builder.pipeline.answers.context import Context
-from builder.pipeline.answers.recipes import restore_statement, without
+from builder.pipeline.answers.answer import Answer, listed, plural
+from builder.pipeline.answers.context import Context, restore_statement, state_of, without
 
 _KINDS = ("predicate", "value", "environment", "attribute")
 _REQUIREMENT = re.compile(r"[\w.-]+(?:\[[\w,. -]+\])?\s*(?:[<>=!~][<>=!~\w.,* +-]*)?")
@@ -120,7 +119,12 @@ def requirement_answer(context: Context, what: str) -> Answer | None:
         return None
     name = requirement_name(what)
     before, after = (
-        _stated(projects(tree, context.manifest.packages), name)
+        sorted(
+            (project.path, one.text)
+            for project in projects(tree, context.manifest.packages)
+            for one in project.requirements
+            if one.name == name
+        )
         for tree in (context.cut.upstream, context.cut.output)
     )
     if not (before or after):
@@ -132,9 +136,7 @@ def requirement_answer(context: Context, what: str) -> Answer | None:
         if requirement_name(one.name) == name
     )
     texts = listed(dict.fromkeys(text for _, text in after or before), 3)
-    state: State = "kept" if before == after else "edited" if before and after else "added"
-    if not after:
-        state = "removed"
+    state = state_of(before, after)
     states = {"kept": "is kept", "edited": "is kept and edited", "added": "is added", "removed": "is removed"}
     own = context.manifest.packages
     users = sorted(
@@ -167,7 +169,3 @@ def requirement_reasons(context: Context, name: str, files: Collection[str]) -> 
         for edit in batch.toml
         if requirement_name(str(edit.value)) == name and edit.file in files
     )
-
-
-def _stated(found: list[Project], name: str) -> list[tuple[str, str]]:
-    return sorted((p.path, r.text) for p in found for r in p.requirements if r.name == name)

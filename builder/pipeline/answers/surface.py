@@ -9,8 +9,14 @@ from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
 from builder.manifest.statements import Rule
 from builder.pipeline.answers.answer import Answer, Kind, State, listed, plural
-from builder.pipeline.answers.context import Context, commonest_first, reason_of
-from builder.pipeline.answers.recipes import model_of, restore_path, restore_statement
+from builder.pipeline.answers.context import (
+    Context,
+    commonest_first,
+    model_of,
+    reason_of,
+    restore_path,
+    restore_statement,
+)
 from builder.surface.model import Item, Key, destination
 
 _KINDS: dict[str, Kind] = {
@@ -44,7 +50,7 @@ def surface_answers(context: Context, what: str) -> Iterator[Answer]:
                 "mixed",
                 f"{what} is also stated in {plural(len(rest), 'place')} more: {kept} kept, "
                 f"{len(rest) - kept} removed",
-                details=(listed(sorted(_home(key) for key in rest), 5),),
+                details=(listed(sorted(key.group or key.name for key in rest), 5),),
             )
 
 
@@ -69,7 +75,7 @@ def value_answer(context: Context, what: str, flag: str | None = None) -> Answer
     reasons = commonest_first(reason_of(cause) for cause in causes)
     if not taken:
         state: State = "removed"
-        headline = f"`{what}` is removed: {_was_of(lost)}"
+        headline = f"`{what}` is removed: no flag takes it any more (upstream: {listed(_flags(lost))})"
     elif gone:
         state, headline = "mixed", f"`{what}` is kept for {listed(flags)}, and removed for {listed(gone)}"
     else:
@@ -80,10 +86,6 @@ def value_answer(context: Context, what: str, flag: str | None = None) -> Answer
     batch = reasons[0].batch if reasons else ""
     back = restore_statement(context, [batch]) if lost else None
     return Answer("value", what, state, headline, reasons, why=context.batch_why(batch), back=back)
-
-
-def _was_of(lost: list[Key]) -> str:
-    return f"no flag takes it any more (upstream: {listed(_flags(lost))})"
 
 
 def _flags(keys: list[Key]) -> list[str]:
@@ -112,10 +114,6 @@ def _named(item: Item, what: str) -> bool:
         field = destination(name, item.details.get("dest"))
         return what in names or spelt in names or (spelt, what)[what == field] in (f"{name}"[2:], field)
     return False
-
-
-def _home(key: Key) -> str:
-    return key.group or key.name
 
 
 def item_answer(context: Context, key: Key, item: Item) -> Answer:

@@ -1,7 +1,8 @@
-"""Files that are opened only by their names: sources that are compiled when a kernel is called first.
+"""Data files inside packages: they follow the modules beside them, or stay where something names them.
 
-One stays when Python that stays has its name, or a file of its kind that stays; a document names nothing. A
-name may be made at run time: `f"topk_{size}.cuh"` is the name of every file that it fits.
+Files that are opened only by their names are sources that are compiled when a kernel is called first. One
+stays when Python that stays has its name, or a file of its kind that stays; a document names nothing. A name
+may be made at run time: `f"topk_{size}.cuh"` is the name of every file that it fits.
 """
 
 from __future__ import annotations
@@ -12,12 +13,44 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 from builder.errors import Problem
+from builder.graph.modules import Summary
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Rule
 from builder.native.cpp import SUFFIXES
 from builder.pipeline.file_names import HOLE, FileName, in_python, in_source
 from builder.select.patterns import PatternSet
 from builder.tree import Snapshot
+
+
+def followed(data: Iterable[str], modules: Iterable[str], staying: Iterable[Summary]) -> dict[str, str]:
+    """data file -> the path of a module that it follows; a file that follows none is not in it.
+
+    The nearest package is the nearest folder above a file in which upstream has modules (`modules`: their
+    paths). A file stays with any module in or below it; an empty `__init__.py` reads nothing.
+    """
+    # a folder that no import statement can name, like `fast-transform`, is none of a package
+    folders = {_folder(path) for path in modules}
+    packages = {folder for folder in folders if folder.rpartition("/")[2].isidentifier()}
+    readers: dict[str, str] = {}
+    for path in sorted(s.path for s in staying if not s.package or s.imports or s.names or s.error):
+        folder = _folder(path)
+        readers.setdefault(folder, path)
+        while folder := _folder(folder):
+            readers.setdefault(folder, path)
+    found: dict[str, str] = {}
+    for path in data:
+        folder = _folder(path)
+        while folder and folder not in packages:
+            folder = _folder(folder)
+        # where there is no package above a file, nothing can be said about it
+        if reader := readers.get(folder) if folder else path:
+            found[path] = reader
+    return found
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
 
 _DOCUMENT = re.compile(r"\.(?:md|rst)$|(?<!CMakeLists)\.txt$")
 _PLAIN = re.compile(r"[\w./-]+")

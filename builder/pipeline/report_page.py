@@ -1,0 +1,299 @@
+"""Everything that `report.html` shows, as values that JSON can hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from builder.analysis.projects import projects
+from builder.emit.build_json import batch_record
+from builder.emit.figures import CODE, is_text
+from builder.emit.ledger import Reason, Row
+from builder.errors import CODES
+from builder.graph.names import module_of, path_of
+from builder.manifest.model import Manifest
+from builder.manifest.statements import BASE, Batch
+from builder.pipeline.answers.context import Context, reasons_of, restore_path, restore_statement, state_of
+from builder.pipeline.answers.statements import requirement_reasons
+from builder.pipeline.answers.surface import item_answer
+from builder.pipeline.attribution import RemovedLines
+from builder.pipeline.measure import Figures
+from builder.pipeline.uncertain import Uncertain
+from builder.source.headings import defined_names
+from builder.source.textdiff import hunks
+from builder.tree import GITLINK, SYMLINK
+from builder.upstream.model import Upstream
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What the page says of the build itself."""
+
+    upstream: Upstream
+    wheel: str  # file name
+    version: str
+    without: Sequence[str]
+
+
+def report_data(
+    build: Build, context: Context, figures: Figures, uncertain: Uncertain, manifest: Manifest
+) -> dict[str, Any]:
+    """The page's data. Reasons and long sentences are numbers into `reasons` and `texts`."""
+    tables = Tables()
+    files = file_rows(context, figures.rows, tables)
+    numbers = {row.path: number for number, row in enumerate(figures.rows)}
+    stated = {batch.id: batch for batch in manifest.batches}
+    data = {
+        "name": manifest.name,
+        "build": _build(build, context, manifest),
+        "lines": figures.lines,
+        "code": CODE,
+        "states": STATES,
+        "files": files,
+        "ways": ways(context, numbers),
+        "batches": [batch_record(one) | _stated(stated.get(one.id)) for one in figures.batches],
+        "diffs": diffs(context, figures.rows, figures.blocks, tables),
+        "definitions": definitions(context, numbers, tables),
+        "server": manifest.roots.command_line,
+        "surface": surface_rows(context, tables),
+        "requirements": requirement_rows(context, tables),
+        "uncertain": {
+            "modules": [numbers[path] for _, path, _ in uncertain.modules if path in numbers],
+            "conditions": [list(row) for row in uncertain.conditions],
+        },
+        "gates": [[code, meaning] for code, (_, meaning) in sorted(CODES.items()) if code.startswith("G")],
+    }
+    return data | {"reasons": tables.reasons.rows, "texts": tables.texts.rows}
+
+
+def _build(build: Build, context: Context, manifest: Manifest) -> dict[str, Any]:
+    upstream = build.upstream
+    return {
+        "spec": upstream.spec,
+        "commit": upstream.commit,
+        "upstream_tree": context.cut.upstream.tree.id,
+        "repository": manifest.upstream.repository,
+        "tree": context.cut.output.tree.id,
+        "files": len(context.cut.output),
+        "wheel": build.wheel,
+        "version": build.version,
+        "manifest": manifest.file,
+        "scope": manifest.scope_name,
+        "without": sorted(build.without),
+        "rounds": context.cut.specialized.rounds,
+    }
+
+
+def _stated(batch: Batch | None) -> dict[str, Any]:
+    """What the page says of a batch that the manifest states, or of what else reasons name."""
+    if batch is None or batch.id == BASE:
+        return {"stated": False}
+    return {
+        "stated": True,
+        "why": batch.why,
+        "mark": str(batch.mark),
+        "kind": batch.kind,
+        "needs": [name for name, _ in batch.needs],
+        "follows": [name for name, _ in batch.follows],
+    }
+
+
+@dataclass(slots=True)
+class Table:
+    """Numbers values in the order in which they are first asked for."""
+
+    rows: list[Any] = field(default_factory=list)
+    _numbers: dict[Any, int] = field(default_factory=dict)
+
+    def number(self, value: Any) -> int:
+        """The number of a hashable value."""
+        if value not in self._numbers:
+            self._numbers[value] = len(self.rows)
+            self.rows.append(value)
+        return self._numbers[value]
+
+
+@dataclass(slots=True)
+class Tables:
+    """`reasons` holds (batch, rule, place); `texts` holds sentences."""
+
+    reasons: Table = field(default_factory=Table)
+    texts: Table = field(default_factory=Table)
+
+    def of(self, reasons: Iterable[Reason]) -> list[int]:
+        """The numbers of reasons, each once, in order."""
+        rows = ((r.batch, r.rule, str(r.mark) if r.mark else "") for r in reasons)
+        return list(dict.fromkeys(self.reasons.number(row) for row in rows))
+
+    def text(self, sentence: str | None) -> int:
+        """The number of a sentence; -1 for none."""
+        return self.texts.number(sentence) if sentence else -1
+
+
+def surface_rows(context: Context, tables: Tables) -> list[list[Any]]:
+    """For each thing of the surface: kind, group, name, state, place, the answer in one sentence, reasons,
+    how to bring it back."""
+    surfaces = context.cut.surfaces
+    rows: list[list[Any]] = []
+    for key, item in sorted({**surfaces.after, **surfaces.before}.items()):
+        answer = item_answer(context, key, item)
+        place = item.places[0]
+        rows.append(
+            [
+                *key,
+                answer.state,
+                f"{place.path}:{place.line}",
+                answer.headline,
+                tables.of(answer.reasons),
+                tables.text(answer.back),
+            ]
+        )
+    return rows
+
+
+def requirement_rows(context: Context, tables: Tables) -> list[list[Any]]:
+    """For each requirement of a pyproject.toml: file, extra, name, what each side states (null: nothing),
+    state, reasons, how to bring it back."""
+    rows: list[list[Any]] = []
+    guaranteed: dict[str, list[Reason]] = {}
+    for one in context.manifest.guarantees.dependencies:
+        guaranteed.setdefault(one.name, []).append(Reason("guarantees", f"stays: {one.why}", one.mark))
+    for (file, extra, name), (before, after) in sorted(_requirements(context).items()):
+        state = state_of(before, after)
+        reasons = requirement_reasons(context, name, {file}) if state != "kept" else ()
+        back = restore_statement(context, (r.batch for r in reasons)) if state == "removed" else None
+        said = [*reasons, *(guaranteed.get(name, ()) if after else ())]
+        old, new = (", ".join(side) or None for side in (before, after))
+        rows.append([file, extra, name, old, new, state, tables.of(said), tables.text(back)])
+    return rows
+
+
+def _requirements(context: Context) -> dict[tuple[str, str, str], tuple[list[str], list[str]]]:
+    """(file, extra, name) -> what upstream and the output state."""
+    found: dict[tuple[str, str, str], tuple[list[str], list[str]]] = {}
+    for side, tree in enumerate((context.cut.upstream, context.cut.output)):
+        for project in projects(tree, context.manifest.packages):
+            for one in project.requirements:
+                both = found.setdefault((project.path, one.extra, one.name), ([], []))
+                both[side].append(one.text)
+    return found
+
+
+STATES = ("kept", "edited", "removed", "added")
+_HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+", re.MULTILINE)
+
+
+def file_rows(context: Context, rows: Sequence[Row], tables: Tables) -> list[list[Any]]:
+    """For each path: path, number of its state, lines before and after, bytes before and after, reasons,
+    how to bring it back, and why it was emptied. Null for what a side does not have."""
+    before, after = context.cut.upstream, context.cut.output
+    found: list[list[Any]] = []
+    for row in rows:
+        back = emptied = None
+        if row.verdict == "removed":
+            rule = context.cut.decided.removed.get(row.path)
+            back = restore_path(context, row.path, rule) if rule else None
+            module = module_of(row.path, context.manifest.packages)
+            emptied = context.cut.specialized.lost.get(module) if rule is None and module else None
+        found.append(
+            [
+                row.path,
+                STATES.index(row.verdict),
+                row.lines_before,
+                row.lines_after,
+                len(before[row.path]) if row.before else None,
+                len(after[row.path]) if row.after else None,
+                tables.of((row.reason, *row.also)),
+                tables.text(back),
+                tables.text(str(emptied) if emptied else None),
+            ]
+        )
+    return found
+
+
+def ways(context: Context, numbers: Mapping[str, int]) -> dict[str, Any]:
+    """How each module of the output is reached.
+
+    `starts`: the sorts of starts. `modules`: module, number of its path (-1: a folder), number of its
+    sort, and the last step to it: number of the module that imports it (-1: it is a start), kind, line.
+    """
+    ways = context.graphs.ways
+    sorts = [sort for sort, _ in ways]
+    modules = sorted({module for _, reached in ways for module in reached})
+    at = {module: number for number, module in enumerate(modules)}
+    rows: list[list[Any]] = []
+    for module in modules:
+        sort, reached = next((n, found) for n, (_, found) in enumerate(ways) if module in found)
+        edge = reached[module]
+        step = [at[edge.source], edge.kind, edge.line] if edge else [-1, "", 0]
+        # a package goes before a file
+        paths = reversed(path_of(module, context.manifest.packages) or ())
+        number = next((numbers[path] for path in paths if path in context.cut.output.tree), -1)
+        rows.append([module, number, sort, *step])
+    return {"starts": sorts, "modules": rows}
+
+
+def diffs(
+    context: Context, rows: Sequence[Row], blocks: Mapping[str, Sequence[RemovedLines]], tables: Tables
+) -> list[list[Any]]:
+    """For each edited text file: number of its path, and its hunks with the reasons of each.
+
+    The reasons of a hunk are those of the blocks that left in it; without such a block, those of the file.
+    """
+    before, after = context.cut.upstream, context.cut.output
+    found: list[list[Any]] = []
+    for number, row in enumerate(rows):
+        if row.verdict != "edited" or before.tree[row.path].mode in (SYMLINK, GITLINK):
+            continue
+        old, new = before[row.path], after[row.path]
+        if not (is_text(old) and is_text(new)):
+            continue
+        told = blocks.get(row.path, ())
+        pieces: list[list[Any]] = []
+        for first, last, text in split_hunks(hunks(old, new)):
+            within = [b for b in told if b.line < last and first < b.line + b.lines]
+            within.sort(key=lambda b: -b.lines)
+            # a block's lines count for the first of its reasons
+            why = [reason for block in within for reason in block.reasons[:1]]
+            why += [reason for block in within for reason in block.reasons[1:]]
+            why = why or [row.reason, *row.also]
+            pieces.append([text, tables.of(why)])
+        found.append([number, pieces])
+    return found
+
+
+def split_hunks(text: bytes) -> Iterator[tuple[int, int, str]]:
+    """The hunks of a diff: first line and the line after the last that each changes in the older file,
+    and its text."""
+    starts = [match.start() for match in re.finditer(rb"^@@ ", text, re.MULTILINE)]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        hunk = text[start:end]
+        match = _HUNK.match(hunk)
+        assert match is not None
+        line = int(match[1]) + (match[2] == b"0")
+        changed: list[int] = []
+        for row in hunk.split(b"\n")[1:]:
+            if row[:1] in (b"-", b"+"):
+                changed.append(line)
+            line += row[:1] in (b"-", b" ")
+        yield changed[0], changed[-1] + 1, hunk.decode("utf-8", "replace")
+
+
+def definitions(context: Context, numbers: Mapping[str, int], tables: Tables) -> list[list[Any]]:
+    """For each Python file: number of its path, the names that it defines (upstream's, of a removed file),
+    and those that left an edited file: name, statement that removed it, its reasons."""
+    found: list[list[Any]] = []
+    before, after = context.cut.upstream, context.cut.output
+    for path in sorted(path for path in numbers if path.endswith(".py")):
+        names, gone = defined_names(after.get(path) or before.get(path, b"")), []
+        if context.state(path) == "edited":
+            module = module_of(path, context.manifest.packages)
+            for name in sorted(defined_names(before[path]) - names):
+                removal = context.cut.removals.symbol(f"{module}.{name}") if module else None
+                said = tables.text(str(removal) if removal else None)
+                gone.append([name, said, tables.of(reasons_of(removal))])
+        if names or gone:
+            found.append([numbers[path], " ".join(sorted(names)), gone])
+    return found

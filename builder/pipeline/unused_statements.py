@@ -1,0 +1,250 @@
+"""Statements are accountable: a fact, a name or a root that nothing of upstream bears out is an error."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from itertools import accumulate
+
+from builder.errors import Mark, Problem
+from builder.graph.names import folder_of, locate, module_of
+from builder.manifest.model import Manifest
+from builder.manifest.statements import Absent, Fact, Rule
+from builder.memo import remembered
+from builder.pipeline.prune import python_modules
+from builder.select.rules import holds_path
+from builder.spelling import nearest
+from builder.tree import Snapshot
+
+_WORD = re.compile(rb"\w+")
+
+
+def unused_facts(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
+    """R009 for each fact, option value, absent module and absent symbol whose name no Python file of
+    upstream holds."""
+    # what a word of a batch stands for is a name of upstream
+    expanded = {word.mark for batch in manifest.batches for word in batch.words}
+    names = list(_names(manifest))
+    unused = _unused(frozenset(name for _, name, _ in names), upstream)
+    return [
+        Problem(
+            "R009",
+            f"{what} `{name}` occurs nowhere in upstream's Python.",
+            mark,
+            hint="Remove it, or say by `since` or `until` which versions have it.",
+            nothing=True,
+        )
+        for what, name, mark in names
+        if mark not in expanded and name in unused
+    ]
+
+
+def with_spelling(problems: Iterable[Problem], manifest: Manifest, upstream: Snapshot) -> list[Problem]:
+    """The problems, those of `unused_facts` with the name of upstream that was probably meant."""
+    names = {mark: name for _, name, mark in _names(manifest)}
+    return [
+        p if p.code != "R009" or p.mark not in names else _spelt(p, names[p.mark], upstream) for p in problems
+    ]
+
+
+def _spelt(problem: Problem, name: str, upstream: Snapshot) -> Problem:
+    """The problem with the words of upstream's Python that begin or end as the name does, if one is close."""
+    half = len(name) // 2
+    if half < 2 or problem.mark is None:
+        return problem
+    begin, end = re.escape(name[:half].encode()), re.escape(name[half:].encode())
+    alike = re.compile(rb"(?<![\w-])(?:" + begin + rb"[\w-]*|[\w-]*" + end + rb")(?![\w-])")
+    words = {
+        word.decode() for path in upstream if path.endswith(".py") for word in alike.findall(upstream[path])
+    }
+    near = nearest(name, words, cutoff=0.8)
+    return replace(problem, hint=f"{near} {problem.hint}") if near else problem
+
+
+def _unused(names: frozenset[str], upstream: Snapshot) -> frozenset[str]:
+    """Those of the names that no Python file holds; the text is searched part by part."""
+    parts: dict[str, list[str]] = {}
+    for path in upstream:
+        if path.endswith(".py"):
+            parts.setdefault("/".join(path.split("/")[:4]), []).append(path)
+    # most names are in the largest parts
+    for paths in sorted(parts.values(), key=lambda paths: (-len(paths), paths)):
+        if names:
+            names -= _held(tuple(sorted(names)), tuple(upstream[path] for path in paths))
+    return names
+
+
+def _held(names: Sequence[str], texts: Sequence[bytes]) -> frozenset[str]:
+    """Those of the names that a text holds."""
+    # a name of word characters is a part of a word: the words, each once, are a tenth of the text
+    words = _words(texts)
+    return frozenset(
+        name
+        for name in names
+        if (encoded := name.encode()) in words
+        or (not _WORD.fullmatch(encoded) and any(encoded in text for text in texts))
+    )
+
+
+@remembered
+def _words(texts: Sequence[bytes]) -> bytes:
+    """The words of the texts, each once, a line each."""
+    return b"\n".join(sorted({word for text in texts for word in _WORD.findall(text)}))
+
+
+def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
+    """(kind, the part of the name that source text must hold, where)."""
+    for batch in manifest.batches:
+        for fact in batch.facts:
+            name = fact.name.rpartition(":")[2] if fact.kind == "default" else fact.name
+            if fact.kind != "quiet-import":
+                name = name.rpartition(".")[2]
+            yield f"The {fact.kind.replace('-', ' ')}", name, fact.mark
+        for option in batch.options:
+            for pattern in option.names:
+                if name := max(re.split(r"[*?\[\]]", pattern), key=len):
+                    yield "The option name", name, option.mark
+            for value in (*option.values, *option.among):
+                if isinstance(value, str):
+                    yield "The option value", value, option.mark
+        for absent in batch.absent:
+            name = absent.name.rpartition(".")[2] if absent.kind == "symbol" else absent.name
+            yield f"The absent {absent.kind}", name, absent.mark
+
+
+#: Facts about something that is no definition of a module.
+_OF_NO_MODULE = ("environment", "quiet-import")
+
+
+def misplaced_names(upstream: Snapshot, manifest: Manifest, is_pin: bool = True) -> list[Problem]:
+    """R009 for each fact and absent symbol that names something in a package of upstream whose module does
+    not hold this name. A pattern of modules (`pkg.**.Class`) is left to its expansion.
+
+    `is_pin`: whether upstream is a pin of the manifest. Any other may lack a module without an error where
+    its package has no `__init__.py`: what is said of that module has no effect there.
+    """
+    problems = []
+    folders = _folders(upstream)
+    for what, name, one in _qualified(manifest):
+        if found := _missing(name, upstream, manifest.packages, folders, is_pin):
+            module, first = found
+            message = f"{what} `{name}` names nothing: `{module}` has no `{first}`."
+            # every module is read for the hint: nobody sees that of a statement that may match nothing
+            hint = None if one.optional else _elsewhere(name, upstream, manifest.packages)
+            problems.append(Problem("R009", message, one.mark, hint=hint, nothing=True))
+    return problems
+
+
+def _qualified(manifest: Manifest) -> Iterator[tuple[str, str, Fact | Absent]]:
+    """(kind, qualified name, statement) of what the packages of the manifest should hold."""
+    for batch in manifest.batches:
+        for fact in batch.facts:
+            # an attribute that is not there may be stated of what is there
+            name = fact.name.rpartition(".")[0] if fact.kind == "attribute" else fact.name.partition(":")[0]
+            if fact.kind not in _OF_NO_MODULE and folder_of(name, manifest.packages):
+                yield f"The {fact.kind.replace('-', ' ')}", name, fact
+            for name in str(fact.value).split() if fact.kind == "registry" else ():
+                if folder_of(name, manifest.packages) and "." in name:
+                    yield "The name of a registry", name, fact
+        for absent in batch.absent:
+            if absent.kind == "symbol" and folder_of(absent.name, manifest.packages):
+                yield "The absent symbol", absent.name, absent
+
+
+def _missing(
+    name: str, upstream: Snapshot, packages: Mapping[str, str], folders: Set[str], is_pin: bool
+) -> tuple[str, str] | None:
+    """The module whose text does not hold the next part of the name, and this part; None if it does."""
+    located = locate(name, packages, upstream)
+    if located is None:
+        folder = f"{folder_of(name.partition('.')[0], packages)}/"
+        # a partial upstream does not have every package
+        return (name.partition(".")[0], name) if any(path.startswith(folder) for path in upstream) else None
+    path, module, rest = located
+    first, _, below = rest.partition(".")
+    folder = posixpath.dirname(path)
+    # a folder may be a package without an __init__.py
+    while path.endswith("__init__.py") and below and f"{folder}/{first}" in folders:
+        folder, module = f"{folder}/{first}", f"{module}.{first}"
+        first, _, below = below.partition(".")
+    if not first or "**" in first:
+        return None
+    if folder != posixpath.dirname(path):
+        return (module, first) if is_pin and "*" not in first else None
+    holds = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(first).replace(r"\*", r"\w*").encode()).search
+    texts = [upstream[path]]
+    if b"import *" in texts[0]:
+        beside = f"{posixpath.dirname(path)}/"
+        texts += (upstream[one] for one in upstream if one.startswith(beside) and one.endswith(".py"))
+    return None if any(map(holds, texts)) else (module, first)
+
+
+def _folders(upstream: Snapshot) -> Set[str]:
+    folders: set[str] = set()
+    for path in upstream:
+        while (path := posixpath.dirname(path)) and path not in folders:
+            folders.add(path)
+    return folders
+
+
+def _elsewhere(name: str, upstream: Snapshot, packages: Mapping[str, str]) -> str:
+    """Where the last part of the name is defined, or what else to do."""
+    last = re.escape(name.rpartition(".")[2].encode())
+    defines = re.compile(rb"^\s*(?:(?:async\s+)?def|class)\s+%b\b|^\s*%b\s*[:=]" % (last, last), re.M)
+    homes = [
+        module
+        for path in upstream
+        if (module := module_of(path, packages)) and defines.search(upstream[path])
+    ]
+    if len(homes) == 1:
+        return f"`{name.rpartition('.')[2]}` is defined in `{homes[0]}`"
+    close = nearest(name.rpartition(".")[0], homes)
+    return close or "Remove it, or say by `since` or `until` which versions have it."
+
+
+#: How much two names have in common, of 1, where one is the other with a slip of the pen.
+_MISSPELT = 0.85
+
+
+def unused_roots(
+    upstream: Snapshot, manifest: Manifest, removed: Mapping[str, Rule], within: Sequence[str]
+) -> list[Problem]:
+    """R009 for each root and pattern of programs that matches no module of upstream and is a pattern or
+    resembles one, R002 for each root whose file a rule removes.
+
+    `removed`: the rule of each removed path. `within`: the folders that a partial upstream holds; roots
+    elsewhere may match nothing.
+    """
+    paths = {module: path for path, module in python_modules(upstream, manifest.packages).items()}
+    names = {name for module in paths for name in accumulate(module.split("."), "{}.{}".format)}
+    problems: list[Problem] = []
+    roots = (*manifest.roots.modules, *manifest.roots.used_by)
+    marked = [(root.name, root.mark) for root in roots]
+    marked += [
+        (pattern.removeprefix("!"), manifest.mark("roots", "programs", number))
+        for number, pattern in enumerate(manifest.roots.programs)
+    ]
+    ranged = {root.mark for root in roots if root.span}
+    for pattern, mark in marked:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            # one without a range that resembles nothing is taken for a module of another version
+            misspelt = "*" in pattern or mark in ranged or get_close_matches(pattern, names, 1, _MISSPELT)
+            folder = folder_of(pattern.partition(".")[0], manifest.packages)
+            # a name outside the packages is held by no part of an upstream
+            if misspelt and (folder is None or not within or holds_path(f"{folder}/", within)):
+                message = f"The root `{pattern}` names no module of upstream."
+                hint = nearest(pattern, names)
+                problems.append(Problem("R009", message, mark, hint=hint, nothing=True))
+            continue
+        rule = removed.get(paths.get(pattern, ""))
+        if rule is not None and rule.verdict == "remove":
+            place = rule.mark.seen_from(mark.file)
+            by = f"`remove: {rule.stated}` (batch {rule.batch}, {place})"
+            message = f"The root `{pattern}` is removed by {by}."
+            hint = f"take it out of roots.modules, or add it to `keep` of batch {rule.batch}"
+            problems.append(Problem("R002", message, mark, hint=hint))
+    return problems

@@ -55,21 +55,13 @@ class Sources:
     def part(self, path: str) -> Module | None:
         """The part of a file that can be surface; None when there is none, or when it does not parse."""
         data = self.snapshot[path]
-        blob = self.snapshot.tree[path].blob
-        key = f"{blob} part"
-        if key in self._parsed:
-            return self._parsed[key]
         offsets = telling(data)
         if not offsets:
-            self._parsed[key] = None
             return None
-        if blob not in self._parsed:
-            part = telling_part(data, offsets)
-            if 2 * len(part.lstrip(b"\n")) < len(data):
-                self._parsed[key] = _parsed(part, path)
-        if self._parsed.get(key) is None:  # the part is most of the file, or does not parse alone
-            self._parsed[key] = self.parsed(path)
-        return self._parsed[key]
+        part = telling_part(data, offsets)
+        alone = _parsed(part, path) if 2 * len(part.lstrip(b"\n")) < len(data) else None
+        # otherwise it is most of the file, or does not parse alone
+        return alone or self.parsed(path)
 
     def module(self, name: str) -> tuple[str, Module] | None:
         """Path and content of a module of the packages."""
@@ -245,6 +237,14 @@ class Reader:
                 names += reader.origins(returned, depth + 1)
         return names
 
+    def origins_of(self, details: Mapping[str, ast.expr]) -> dict[str, tuple[str, ...]]:
+        """The names through which the choices and the default of a flag are read, where there are any."""
+        return {
+            detail: tuple(names)
+            for detail, value in details.items()
+            if detail in ("choices", "default") and (names := self.origins(value))
+        }
+
     def qualified(self, node: ast.expr) -> str | None:
         """The dotted name of the definition or assignment that a name or attribute chain stands for."""
         if isinstance(node, ast.Attribute):
@@ -297,8 +297,6 @@ class Reader:
             owner = self.find(node.value, depth + 1)
             if owner is not None and isinstance(owner[1], ast.ClassDef):
                 return owner[0]._member(owner[1], node.attr)
-            if owner is not None and isinstance(owner[1], ast.Module):
-                return owner[0].global_name(node.attr, depth + 1)
         return None
 
     def global_name(self, name: str, depth: int = 0) -> Bound | None:

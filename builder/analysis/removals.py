@@ -105,6 +105,14 @@ class Removals:
             return removal or self.own(origin.module, "overlay")
         return None
 
+    def missing_name(self, before: IndexedTree, after: IndexedTree, origin: Origin) -> Removal | None:
+        """Like `missing`, also for a name that its module had from another module of upstream."""
+        removal = self.missing(after, origin)
+        if removal is None and origin.qualname:
+            source = before.index.origin(origin.module, origin.qualname)
+            removal = self.missing(after, source) if source else None
+        return removal
+
 
 def index_removals(manifest: Manifest, removed: Mapping[str, Rule], proofs: Mapping[str, str]) -> Removals:
     """The index of one cut.

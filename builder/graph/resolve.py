@@ -17,6 +17,10 @@ class Origin(NamedTuple):
     def __str__(self) -> str:
         return f"{self.module}.{self.qualname}" if self.qualname else self.module
 
+    def member(self, name: str) -> Origin:
+        """A name in the module, or in the class."""
+        return Origin(self.module, f"{self.qualname}.{name}" if self.qualname else name)
+
 
 class Index:
     """The modules of one tree and the names in them."""
@@ -203,7 +207,7 @@ class Index:
                     if base_origin is None:
                         break
                     if base_origin.qualname:
-                        base_origin = Origin(base_origin.module, f"{base_origin.qualname}.{part}")
+                        base_origin = base_origin.member(part)
                     else:
                         base_origin = self.origin(base_origin.module, part)
                 holder = (

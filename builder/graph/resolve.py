@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from builder.graph.modules import Definition, Import, Summary
+from builder.graph.modules import Import, Summary
 
 
 class Origin(NamedTuple):
@@ -92,20 +92,11 @@ class Index:
         """The module is a file or a folder with modules below it."""
         return module in self.modules or module in self.folders
 
-    def is_open(self, module: str) -> bool:
-        """The module may have names that no statement shows."""
-        return module in self._open
-
     def names(self, module: str) -> frozenset[str]:
         """All names visible in a module: bound in it, brought in by stars, and its submodules."""
         own = self.modules.get(module)
         below = self._below.get(module, ())
         return frozenset({*(own.names if own else ()), *self._stars.get(module, ()), *below})
-
-    def definition(self, module: str, name: str) -> Definition | None:
-        """The definition of a name bound in the module itself."""
-        summary = self.modules.get(module)
-        return summary.names.get(name) if summary else None
 
     def resolves(self, module: str, name: str) -> bool | None:
         """Whether `from module import name` works; None when it cannot be known."""

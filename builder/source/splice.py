@@ -133,9 +133,7 @@ class _Splicer:
         for stmt in stmts:
             if stmt in self.removed:
                 continue
-            if stmt in self.bodies:
-                yield stmt
-            elif stmt in self.unwrapped:
+            if stmt in self.unwrapped:
                 yield from self.left(self.unwrapped[stmt])
             elif isinstance(stmt, ast.If):
                 chosen = self.choose(clauses(self.module, stmt))

@@ -13,8 +13,7 @@ from itertools import accumulate
 from weakref import WeakValueDictionary
 
 from builder.source.encoding import BOM, decoded, encoded
-from builder.source.fields import nodes
-from builder.source.parents import Parents
+from builder.source.fields import inner_nodes, nodes
 
 _SPACE = b" \t\f\r\n\\"
 #: Of how many bytes of source the trees stay that nobody holds. A tree takes some 30 times its source.
@@ -81,9 +80,9 @@ class Module:
         return self.data[self.start(node) : self.end(node)].decode("utf-8", "surrogateescape")
 
     @cached_property
-    def parents(self) -> Parents:
+    def parents(self) -> dict[ast.AST | None, ast.AST]:
         """The parent of every node but the module."""
-        return Parents(self.tree)
+        return {child: node for node in nodes(self.tree) for child in inner_nodes(node)}
 
     @cached_property
     def string_lines(self) -> frozenset[int]:

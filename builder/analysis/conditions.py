@@ -13,8 +13,9 @@ from builder.analysis.removals import Removals
 from builder.errors import Mark
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Fact, Option
+from builder.source.fields import last_name
 from builder.specialize.evaluating.facts import Facts
-from builder.surface.model import Condition, Place
+from builder.surface.model import Place
 from builder.surface.values import Reader, Sources, own_statements
 
 _MAX_DEPTH = 8
@@ -48,32 +49,33 @@ class Conditions:
 
     def impossible(self, place: Place) -> Cause | None:
         """The fact because of which a place is never reached."""
-        file = self.sources.parsed(place.path)
-        if file is None:
-            return None
-        reader = Reader(self.sources, place.path, place.module, file, _function(file.tree, place.scope))
+        reader = self._reader(place)
         for condition in place.conditions:
-            verdict = self._condition(condition, reader)
+            test = _parsed(condition.test)
+            verdict = self.truth(test, reader) if test and reader else None
             if verdict is not None and verdict.truth is not condition.holds:
                 return verdict.cause
         return None
 
     def arm(self, place: Place, text: str) -> tuple[object, Cause] | None:
         """What `a if condition else b` gives where the facts decide: a literal or its source."""
-        file = self.sources.parsed(place.path)
-        try:
-            node = ast.parse(f"({text}\n)", mode="eval").body
-        except SyntaxError:
-            return None
-        if file is None or not isinstance(node, ast.IfExp):
-            return None
-        reader = Reader(self.sources, place.path, place.module, file, _function(file.tree, place.scope))
-        decided = self.truth(node.test, reader, 0)
-        if decided is None:
+        reader, node = self._reader(place), _parsed(text)
+        if (
+            reader is None
+            or not isinstance(node, ast.IfExp)
+            or not (decided := self.truth(node.test, reader))
+        ):
             return None
         taken = node.body if decided.truth else node.orelse
         value = taken.value if isinstance(taken, ast.Constant) else ast.unparse(taken)
         return value, decided.cause
+
+    def _reader(self, place: Place) -> Reader | None:
+        """A reader of the names of a place; None for a file that does not parse."""
+        file = self.sources.parsed(place.path)
+        if file is None:
+            return None
+        return Reader(self.sources, place.path, place.module, file, _function(file.tree, place.scope))
 
     def variable(self, name: str) -> Cause | None:
         """The fact that states the value of an environment variable."""
@@ -84,63 +86,55 @@ class Conditions:
         option = self.facts.option_absent(names, value) if isinstance(value, str) else None
         return option_cause(option, value) if option is not None else None
 
-    def _condition(self, condition: Condition, reader: Reader) -> Verdict | None:
-        try:
-            test = ast.parse(f"({condition.test}\n)", mode="eval").body
-        except SyntaxError:
-            return None
-        return self.truth(test, reader, 0)
-
-    def truth(self, node: ast.expr, reader: Reader, depth: int) -> Verdict | None:
+    def truth(self, node: ast.expr, reader: Reader, depth: int = 0) -> Verdict | None:
         """The truth of a condition, if the facts decide it."""
         if depth > _MAX_DEPTH:
             return None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            found = self.truth(node.operand, reader, depth)
-            return Verdict(not found.truth, found.cause) if found else None
-        if isinstance(node, ast.BoolOp):
-            return self._several(node, reader, depth)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            return self._compared(node, reader)
-        if isinstance(node, ast.Call):
-            return self._called(node, reader, depth)
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            return self._named(node, reader, depth)
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                verdict = self.truth(inner, reader, depth)
+                return Verdict(not verdict.truth, verdict.cause) if verdict else None
+            case ast.BoolOp(op=operator, values=values):
+                verdicts = [self.truth(value, reader, depth) for value in values]
+                decisive = isinstance(operator, ast.Or)
+                first = next((one for one in verdicts if one is not None and one.truth is decisive), None)
+                return first or (verdicts[0] if all(verdicts) else None)
+            case ast.Compare(left=left, ops=[operator], comparators=[right]):
+                return self._compared(left, operator, right, reader)
+            case ast.Call():
+                return self._called(node, reader, depth)
+            case ast.Name() | ast.Attribute():
+                return self._named(node, reader, depth)
         return None
 
-    def _several(self, node: ast.BoolOp, reader: Reader, depth: int) -> Verdict | None:
-        decisive = isinstance(node.op, ast.Or)
-        found = [self.truth(value, reader, depth) for value in node.values]
-        for one in found:
-            if one is not None and one.truth is decisive:
-                return one
-        return found[0] if all(one is not None for one in found) else None
-
-    def _compared(self, node: ast.Compare, reader: Reader) -> Verdict | None:
-        left, right = node.left, node.comparators[0]
-        names = tuple(n for n in (_last(left),) if n)
-        if isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and isinstance(right, ast.Constant):
-            cause = self.option(names, right.value)
-            return Verdict(isinstance(node.ops[0], ast.NotEq), cause) if cause else None
-        if isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)) and isinstance(
-            right, ast.Attribute
-        ):
-            absent = self.removals.own(reader.qualified(right) or "", "absent")
-            if absent is None:
-                return None
-            cause = Cause(absent.batch, absent.note, absent.mark)
-            return Verdict(isinstance(node.ops[0], (ast.NotEq, ast.IsNot)), cause)
-        if isinstance(node.ops[0], ast.In) and isinstance(right, (ast.List, ast.Tuple, ast.Set)):
-            causes = [
-                self.option(names, e.value) if isinstance(e, ast.Constant) else None for e in right.elts
-            ]
-            return Verdict(False, causes[0]) if causes and causes[0] and all(causes) else None
+    def _compared(
+        self, left: ast.expr, operator: ast.cmpop, right: ast.expr, reader: Reader
+    ) -> Verdict | None:
+        names = tuple(filter(None, [last_name(left)]))
+        match operator, right:
+            case ast.Eq() | ast.NotEq(), ast.Constant(value=value):
+                cause = self.option(names, value)
+                return Verdict(isinstance(operator, ast.NotEq), cause) if cause else None
+            case ast.Eq() | ast.NotEq() | ast.Is() | ast.IsNot(), ast.Attribute():
+                absent = self.removals.own(reader.qualified(right) or "", "absent")
+                if absent is None:
+                    return None
+                cause = Cause(absent.batch, absent.note, absent.mark)
+                return Verdict(isinstance(operator, (ast.NotEq, ast.IsNot)), cause)
+            case ast.In(), ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+                values = [getattr(item, "value", None) for item in items]
+                causes = [self.option(names, value) for value in values]
+                return Verdict(False, causes[0]) if causes and causes[0] and all(causes) else None
         return None
 
     def _called(self, node: ast.Call, reader: Reader, depth: int) -> Verdict | None:
-        if node.args and isinstance(node.args[0], ast.Constant) and _last(node.func) == "get_bool_env_var":
+        if (
+            node.args
+            and isinstance(node.args[0], ast.Constant)
+            and last_name(node.func) == "get_bool_env_var"
+        ):
             return self._fact("environment", str(node.args[0].value))
-        if _last(node.func) == "bool" and len(node.args) == 1:
+        if last_name(node.func) == "bool" and len(node.args) == 1:
             return self.truth(node.args[0], reader, depth + 1)
         name = reader.qualified(node.func)
         verdict = self._fact("predicate", name) if name else None
@@ -180,6 +174,14 @@ def _imported(tree: ast.Module, node: ast.expr) -> str | None:
     return None
 
 
+def _parsed(text: str) -> ast.expr | None:
+    """An expression by its text, which may be a part of one that goes over several lines."""
+    try:
+        return ast.parse(f"({text}\n)", mode="eval").body
+    except SyntaxError:
+        return None
+
+
 def _function(tree: ast.Module, scope: str) -> ast.AST | None:
     """The innermost function of a scope, for the names that are assigned in it."""
     body: list[ast.stmt] = tree.body
@@ -196,7 +198,3 @@ def _function(tree: ast.Module, scope: str) -> ast.AST | None:
 
 def option_cause(option: Option, value: object) -> Cause:
     return Cause(option.batch, f"the value {value!r} does not occur", option.mark)
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 
+from builder.errors import Mark, Problem
 from builder.graph.modules import Summary, SummaryCache, summaries
 from builder.graph.resolve import Index
 from builder.tree import Snapshot
@@ -35,13 +36,22 @@ class IndexedTree:
         """The names of the tree's modules."""
         return Index(self.summaries, self._packages)
 
+    def problem(
+        self,
+        code: str,
+        path: str,
+        line: int,
+        message: str,
+        mark: Mark | None = None,
+        hint: str | None = None,
+        cause: str | None = None,
+    ) -> Problem:
+        """A problem of a line (from 1; 0: unknown) of a file, with the text of the line."""
+        lines = self.snapshot[path].splitlines()
+        excerpt = lines[line - 1].decode("utf-8", "replace").strip() if 0 < line <= len(lines) else None
+        return Problem(code, message, mark, Mark(path, line), excerpt, hint, cause=cause)
+
 
 def world(snapshot: Snapshot, packages: Mapping[str, str], known: SummaryCache | None = None) -> IndexedTree:
     """Index a snapshot; files whose summaries are in `known` are not parsed again."""
     return IndexedTree(snapshot, packages, partial(summaries, snapshot, packages, known))
-
-
-def line_of(tree: IndexedTree, path: str, line: int) -> str | None:
-    """The text of a line (from 1) of a file, without its indentation; None for line 0."""
-    lines = tree.snapshot[path].splitlines() if line else []
-    return lines[line - 1].decode("utf-8", "replace").strip() if 0 < line <= len(lines) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from builder.analysis.indexed_tree import IndexedTree
@@ -105,6 +106,14 @@ class Removals:
             return removal or self.own(origin.module, "overlay")
         return None
 
+    def missing_name(self, before: IndexedTree, after: IndexedTree, origin: Origin) -> Removal | None:
+        """Like `missing`, also for a name that its module had from another module of upstream."""
+        removal = self.missing(after, origin)
+        if removal is None and origin.qualname:
+            source = before.index.origin(origin.module, origin.qualname)
+            removal = self.missing(after, source) if source else None
+        return removal
+
 
 def index_removals(manifest: Manifest, removed: Mapping[str, Rule], proofs: Mapping[str, str]) -> Removals:
     """The index of one cut.
@@ -112,29 +121,11 @@ def index_removals(manifest: Manifest, removed: Mapping[str, Rule], proofs: Mapp
     `removed`: upstream path -> the rule that removed it. `proofs`: qualified name -> why the specializer
     removed it.
     """
+    proved = (Removal("proof", name, reason, reason) for name, reason in proofs.items())
     by_name: dict[str, list[Removal]] = {}
-    for removal in _rules(manifest, removed):
+    for removal in chain(_rules(manifest, removed), _stated(manifest), proved):
         by_name.setdefault(removal.name, []).append(removal)
-    for batch in reversed(manifest.batches):  # what a later batch states is the more telling
-        for edit in reversed(batch.edits):
-            if edit.kind in ("drop", "stub", "body"):
-                by_name.setdefault(edit.target, []).append(
-                    _edit(edit.kind, edit.target, edit.batch, edit.mark)
-                )
-        for absent in reversed(batch.absent):
-            name = absent.name
-            clause, note = f"batch {batch.id} declares {name} absent", f"{name} is declared absent"
-            by_name.setdefault(name, []).append(Removal("absent", name, clause, note, batch.id, absent.mark))
-        for file in reversed(batch.files):
-            if module := module_of(file.path, manifest.packages):
-                clause = f"batch {batch.id} replaces its file by {file.overlay}"
-                note = f"{file.overlay} replaces it"
-                by_name.setdefault(module, []).append(
-                    Removal("overlay", module, clause, note, batch.id, file.mark)
-                )
-    for name, reason in proofs.items():
-        by_name.setdefault(name, []).append(Removal("proof", name, reason, reason))
-    return Removals({name: tuple(found) for name, found in by_name.items()}, removed, manifest.packages)
+    return Removals({name: tuple(each) for name, each in by_name.items()}, removed, manifest.packages)
 
 
 def _rules(manifest: Manifest, removed: Mapping[str, Rule]) -> Iterator[Removal]:
@@ -144,11 +135,30 @@ def _rules(manifest: Manifest, removed: Mapping[str, Rule]) -> Iterator[Removal]
             yield Removal("rule", module, clause, rule.stated, rule.batch, rule.mark)
 
 
-def _edit(kind: Literal["drop", "stub", "body"], target: str, batch: str, mark: Mark) -> Removal:
-    if kind == "drop":
-        return Removal(kind, target, f"batch {batch} drops {target}", f"{target} is dropped", batch, mark)
-    clause, note = f"batch {batch} replaces the body of {target}", f"the body of {target} is replaced"
-    return Removal(kind, target, clause, note, batch, mark)
+def _stated(manifest: Manifest) -> Iterator[Removal]:
+    for batch in reversed(manifest.batches):  # what a later batch states is the more telling
+        for edit in reversed(batch.edits):
+            name = edit.target
+            if edit.kind == "drop":
+                clause, note = f"batch {edit.batch} drops {name}", f"{name} is dropped"
+                yield Removal("drop", name, clause, note, edit.batch, edit.mark)
+            elif edit.kind in ("stub", "body"):
+                clause, note = (
+                    f"batch {edit.batch} replaces the body of {name}",
+                    f"the body of {name} is replaced",
+                )
+                yield Removal(edit.kind, name, clause, note, edit.batch, edit.mark)
+        for absent in reversed(batch.absent):
+            name = absent.name
+            clause, note = f"batch {batch.id} declares {name} absent", f"{name} is declared absent"
+            yield Removal("absent", name, clause, note, batch.id, absent.mark)
+        for file in reversed(batch.files):
+            if module := module_of(file.path, manifest.packages):
+                clause, note = (
+                    f"batch {batch.id} replaces its file by {file.overlay}",
+                    f"{file.overlay} replaces it",
+                )
+                yield Removal("overlay", module, clause, note, batch.id, file.mark)
 
 
 def because(removal: Removal | None) -> str:

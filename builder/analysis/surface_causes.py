@@ -10,6 +10,7 @@ from builder.analysis.conditions import Cause, Conditions
 from builder.analysis.removals import Removal, Removals
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Edit, Rule
+from builder.source.fields import last_name
 from builder.surface.model import Expression, Item, Key, Place, Surface, Value
 from builder.surface.scan import calls
 from builder.surface.scan import place as place_of
@@ -33,8 +34,7 @@ class Causes:
         self.whole = {f.path: f for b in manifest.batches for f in b.files}
         self.edits = [e for b in manifest.batches for e in b.edits]
         self.patches = [p for b in manifest.batches for p in b.patches]
-        self._uncalled = dict(_uncalled(manifest))
-        self._models = {o for b in manifest.batches for o in b.options if o.removed_models}
+        self._uncalled = {f.name: f for b in manifest.batches for f in b.facts if f.kind == "uncalled"}
         self._words = {id(e): _strings(e.match) - _strings(e.by) for e in self.edits if e.match is not None}
 
     # -- what was removed --------------------------------------------------------------------------------
@@ -153,8 +153,8 @@ class Causes:
         if removal is None:
             return None
         name = removal.name
-        if name in self._uncalled:
-            return self._uncalled[name]
+        if fact := self._uncalled.get(name):
+            return Cause(fact.batch, f"{name} has a word of the batch in its name", fact.mark)
         for caller in self._callers(place, name.rpartition(".")[2]):
             if cause := self.conditions.impossible(caller) or self.name(caller.qualified):
                 return Cause(cause.batch, f"only dead code called {name}: {cause.text}", cause.mark)
@@ -243,16 +243,6 @@ class Causes:
         return self.script(item.key)
 
 
-def _uncalled(manifest: Manifest) -> Iterator[tuple[str, Cause]]:
-    for batch in manifest.batches:
-        for fact in batch.facts:
-            if fact.kind == "uncalled":
-                yield (
-                    fact.name,
-                    Cause(batch.id, f"{fact.name} has a word of the batch in its name", fact.mark),
-                )
-
-
 def _stated(removal: Removal) -> Cause:
     """An absent name, or an edit of a name."""
     edit = f"edit {removal.kind} of {removal.name}"
@@ -265,21 +255,16 @@ def _by(edit: Edit) -> Cause:
 
 def _strings(source: str | None) -> frozenset[str]:
     """The string constants and names in a piece of source."""
-    if source is None:
-        return frozenset()
     try:
-        tree = ast.parse(source)
+        tree = ast.parse(source or "")
     except SyntaxError:
         return frozenset()
-    words: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            words.add(node.value)
-        elif isinstance(node, ast.Attribute):
-            words.add(node.attr)
-        elif isinstance(node, ast.Name):
-            words.add(node.id)
-    return frozenset(words)
+    words = (
+        node.value if isinstance(node, ast.Constant) else last_name(node)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Constant, ast.Name, ast.Attribute))
+    )
+    return frozenset(word for word in words if isinstance(word, str))
 
 
 def _removes(patch: str, word: str) -> bool:

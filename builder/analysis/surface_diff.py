@@ -83,9 +83,11 @@ def _changed(old: Surface, new: Surface, causes: Causes) -> Iterator[Difference]
             if detail == "choices" and _listed(was) and _listed(now):
                 yield from _choices(item, other, was, now, causes)  # type: ignore[arg-type]
             elif was != now:
-                cause = causes.detail(item, detail, was, now)
-                found = (cause,) if cause else ()
-                yield Difference("changed", key, item.places[0], detail, was, now, found)
+                yield _change(item, detail, was, now, causes.detail(item, detail, was, now))
+
+
+def _change(item: Item, detail: str, was: Value, now: Value, cause: Cause | None) -> Difference:
+    return Difference("changed", item.key, item.places[0], detail, was, now, (cause,) if cause else ())
 
 
 def _listed(value: Value) -> bool:
@@ -97,14 +99,10 @@ def _choices(
 ) -> Iterator[Difference]:
     for value in was:
         if value not in now:
-            cause = causes.choice(item, value)
-            found = (cause,) if cause else ()
-            yield Difference("changed", item.key, item.places[0], "choices", value, None, found)
+            yield _change(item, "choices", value, None, causes.choice(item, value))
     for value in now:
         if value not in was:
-            cause = causes.read_from(other, "choices", value)
-            found = (cause,) if cause else ()
-            yield Difference("changed", item.key, item.places[0], "choices", None, value, found)
+            yield _change(item, "choices", None, value, causes.read_from(other, "choices", value))
 
 
 def _order(d: Difference) -> tuple[Key, str, str, str, str]:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals, because
-from builder.errors import Mark, Problem
+from builder.errors import Problem
 from builder.graph.modules import Summary
 from builder.graph.resolve import Origin
 from builder.manifest.model import Manifest
@@ -257,7 +257,7 @@ def _follow(start: Origin, parts: list[str], line: int, losses: Losses) -> Itera
         if losses.by_class(current, name):
             yield Use(line, written, current, name)
             return
-        current = Origin(current.module, f"{current.qualname}.{name}")
+        current = current.member(name)
 
 
 def _below(owner: Origin, name: str, losses: Losses) -> bool:
@@ -305,24 +305,20 @@ def _chain(node: ast.Attribute | ast.expr) -> list[str]:
 
 
 def _problem(path: str, use: Use, losses: Losses, removals: Removals) -> Problem:
-    missing = (
-        Origin(use.owner.module, f"{use.owner.qualname}.{use.name}")
+    missing = use.owner.member(use.name)
+    reason = (
+        removals.missing(losses.after, missing)
         if use.owner.qualname
-        else Origin(use.owner.module, use.name)
+        else removals.missing_name(losses.before, losses.after, missing)
     )
-    reason = removals.missing(losses.after, missing)
-    if reason is None and not use.owner.qualname:
-        source = losses.before.index.origin(use.owner.module, use.name)
-        reason = removals.missing(losses.after, source) if source else None
     index = losses.after.index
     have = index.own(use.owner) if use.owner.qualname else index.names(use.owner.module)
-    return Problem(
+    return losses.after.problem(
         "G004",
+        path,
+        use.line,
         f"{path}:{use.line}: {use.text} needs {use.name!r}, which {use.owner} no longer has{because(reason)}",
-        mark=reason.mark if reason else None,
-        upstream=Mark(path, use.line),
-        excerpt=line_of(losses.after, path, use.line),
-        hint=(None if reason else nearest(use.name, have, cutoff=0.75))
-        or "edit this use, or keep what it names",
-        cause=f"{use.owner}{because(reason)}" if reason else None,
+        reason.mark if reason else None,
+        (None if reason else nearest(use.name, have, cutoff=0.75)) or "edit this use, or keep what it names",
+        f"{use.owner}{because(reason)}" if reason else None,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
 from builder.errors import Mark, Problem
 from builder.graph.modules import Summary
@@ -42,13 +42,13 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
     left = {module for module in old if module not in new and not after.index.has_module(module)}
     used_before, used_after = _uses(before, old, old), _uses(after, old, new)
     problems = [
-        Problem(
+        after.problem(
             "G008",
+            path,
+            line,
             f"{path}:{line} loads the extension {module}, which is not in the output.",
-            mark=removal.mark if (removal := removals.path(old[module])) else None,
-            upstream=Mark(path, line),
-            excerpt=line_of(after, path, line),
-            hint="remove this use by an edit, or keep the extension",
+            removal.mark if (removal := removals.path(old[module])) else None,
+            "remove this use by an edit, or keep the extension",
         )
         for module in sorted(left)
         for path, line in used_after.get(module, ())

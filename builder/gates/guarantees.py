@@ -21,12 +21,11 @@ MAX_SECONDS = 20.0
 def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals: Removals) -> list[Problem]:
     """Problems for forbidden text, exceptions that excuse nothing, and missing paths or names."""
     problems: list[Problem] = []
-    lowered: dict[str, bytes] = {}
     for promise in manifest.guarantees.absent_text:
         may_lack = _lacking(promise, before.snapshot, manifest)
         try:
             with time_limit(MAX_SECONDS):
-                problems += _absent(promise, after.snapshot, lowered, may_lack)
+                problems += _absent(promise, after.snapshot, may_lack)
         except TimeLimitExceeded:
             problems.append(_too_slow(promise))
     problems += words.check(after, manifest)
@@ -70,42 +69,29 @@ def _lacking(promise: AbsentText, upstream: Snapshot, manifest: Manifest) -> boo
     return all((literal_folder(path) or "").partition("/")[0] in absent for path in promise.paths)
 
 
-def _absent(
-    promise: AbsentText, snapshot: Snapshot, lowered: dict[str, bytes], may_lack: bool
-) -> list[Problem]:
+def _absent(promise: AbsentText, snapshot: Snapshot, may_lack: bool) -> list[Problem]:
     try:
-        pattern = re.compile(promise.pattern)
-        raw = re.compile(promise.pattern.encode(), re.MULTILINE)  # a line at a time, as below
+        pattern = re.compile(promise.pattern, re.MULTILINE)
     except re.error as error:
         return [Problem("G007", f"{promise.pattern!r} is not a regular expression: {error}", promise.mark)]
-    needles = _needles(promise.pattern)
     paths = sorted(_matching(promise.paths, snapshot))
     excuses = [(e, _matcher((e.path,))) for e in promise.exceptions]
     used: set[TextException] = set()
     problems: list[Problem] = []
     for path in paths:
-        data = snapshot[path]
-        if needles is not None:
-            if path not in lowered:
-                lowered[path] = data.lower()
-            lines = _lines_with(needles, lowered[path], data)
-        else:
-            lines = list(enumerate(data.split(b"\n"), 1)) if raw.search(data) else []
-        if not lines:
-            continue
         here = [e for e, matches in excuses if matches(path)]
-        for line, text in _matching_lines(pattern, lines):
-            excused = [e for e in here if e.text is None or e.text in text]
+        for number, line in _matching_lines(pattern, snapshot[path].decode("utf-8", "replace")):
+            excused = [e for e in here if e.text is None or e.text in line]
             used.update(excused)
             if excused:
                 continue
             problems.append(
                 Problem(
                     "G007",
-                    f"{path}:{line}: {promise.pattern!r} must not occur here",
+                    f"{path}:{number}: {promise.pattern!r} must not occur here",
                     promise.mark,
-                    Mark(path, line),
-                    excerpt=text.strip()[:200],
+                    Mark(path, number),
+                    excerpt=line.strip()[:200],
                     cause=f"{promise.pattern} in {promise.paths}",
                 )
             )
@@ -128,57 +114,10 @@ def _absent(
     return problems
 
 
-Lines = list[tuple[int, bytes]]  # number (from 1), text
-
-
-def _lines_with(needles: Iterable[bytes], lowered: bytes, data: bytes) -> Lines:
-    """The lines that hold a needle, in order."""
-    starts: set[int] = set()
-    for needle in needles:
-        at = lowered.find(needle)
-        while at >= 0:
-            starts.add(data.rfind(b"\n", 0, at) + 1)
-            end = data.find(b"\n", at)
-            at = lowered.find(needle, end) if end >= 0 else -1
-    lines: Lines = []
-    number, counted = 1, 0
-    for start in sorted(starts):
-        number += data.count(b"\n", counted, start)
-        counted = start
-        end = data.find(b"\n", start)
-        lines.append((number, data[start : end if end >= 0 else len(data)]))
-    return lines
-
-
-def _matching_lines(pattern: re.Pattern[str], lines: Lines) -> Iterator[tuple[int, str]]:
-    for number, line in lines:
-        text = line.decode("utf-8", "replace")
-        if pattern.search(text):
-            yield number, text
-
-
-def _needles(pattern: str) -> tuple[bytes, ...] | None:
-    """Lower-case literals, one of which every match contains; None when that is not obvious.
-
-    A plain search for them is many times faster than the expression, which begins with `\\b`.
-    """
-    # what has no characters of its own becomes a dot, so that a quantifier after it stays its own
-    bare = re.sub(r"\\[bB]|\(\?<?[=!][^()]*\)|[\^$]", ".", re.sub(r"^\(\?[im]+\)", "", pattern))
-    bare = re.sub(r"\[\^?\]?[^\]]*\]|\\[.wdsWDS]", ".", bare)
-    if "|" not in re.sub(r"\([^()]*\)", "", bare):
-        while group := re.search(r"\((?:\?:|(?!\?))([^()]*)\)(?![*?{])", bare):
-            before, after = bare[: group.start()], bare[group.end() :]
-            if re.search(r"[()]", before + after):
-                return None  # alternatives of several groups are not multiplied out
-            bare = "|".join(f"{before}{option}{after}" for option in group[1].split("|"))
-    if re.search(r"[()\\\[\]]", bare):
-        return None
-    # what a quantifier may make optional does not count
-    bare = re.sub(r".(?:[*?]|\{[^}]*\})", ".", bare, flags=re.DOTALL)
-    options = [re.findall(r"[A-Za-z0-9_ \-]+", option) for option in bare.split("|")]
-    if not all(options):
-        return None
-    return tuple(max(runs, key=len).lower().encode() for runs in options)
+def _matching_lines(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of each line in which a pattern occurs; most files have none."""
+    if pattern.search(text):
+        yield from ((number, line) for number, line in enumerate(text.split("\n"), 1) if pattern.search(line))
 
 
 def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:

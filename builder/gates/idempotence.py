@@ -16,13 +16,8 @@ def compare(first: Tree, second: Tree) -> list[Problem]:
     paths = [p for p in sorted({*first, *second}) if first.get(p) != second.get(p)]
     problems = []
     for path in paths[:SHOWN]:
-        if path not in second:
-            text = "is removed by a second run"
-        elif path not in first:
-            text = "is added by a second run"
-        else:
-            text = "is changed again by a second run"
-        problems.append(Problem("G009", f"{path} {text}", upstream=Mark(path)))
+        how = "removed" if path not in second else "added" if path not in first else "changed again"
+        problems.append(Problem("G009", f"{path} is {how} by a second run", upstream=Mark(path)))
     if len(paths) > SHOWN:
         problems.append(Problem("G009", f"a second run changes {len(paths)} paths; {SHOWN} are listed"))
     return problems

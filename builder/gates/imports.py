@@ -7,9 +7,9 @@ named a module upstream.
 from __future__ import annotations
 
 from builder.analysis.dangling import EXPORT, STRING, Dangling, dangling
-from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals, because
-from builder.errors import Mark, Problem
+from builder.errors import Problem
 from builder.graph.resolve import Index, Origin
 from builder.manifest.model import Manifest
 from builder.spelling import nearest
@@ -40,12 +40,9 @@ def _problem(
     index = after.index
     origin = Origin(item.module, item.name)
     if item.how == STRING:
-        origin = before.index.locate(item.module) or origin
-    reason = removals.missing(after, origin)
-    if reason is None and item.name:
-        # re-exported upstream: the reason is where the name was defined
-        source = before.index.origin(item.module, item.name)
-        reason = removals.missing(after, source) if source else None
+        reason = removals.missing(after, before.index.locate(item.module) or origin)
+    else:
+        reason = removals.missing_name(before, after, origin)
     if item.how == EXPORT:
         text = f"__all__ lists {item.name!r}, which {item.module} does not have"
     elif item.name:
@@ -54,13 +51,13 @@ def _problem(
         text = f"no module named {item.module}"
     # a removed name is not a misspelling
     near = None if reason else nearest(item.name or item.module, _candidates(item, index), cutoff=0.75)
-    return Problem(
+    return after.problem(
         "G002",
+        path,
+        item.line,
         f"{path}:{item.line}: {text} ({item.how}){because(reason)}",
-        mark=reason.mark if reason else None,
-        upstream=Mark(path, item.line),
-        excerpt=line_of(after, path, item.line),
-        hint=near or "drop this import and its uses, or keep what it names",
+        reason.mark if reason else None,
+        near or "drop this import and its uses, or keep what it names",
     )
 
 

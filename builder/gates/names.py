@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from builder import ruff
-from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals, because
-from builder.errors import Mark, Problem
+from builder.errors import Problem
 from builder.graph.modules import python_paths
 from builder.manifest.model import Manifest
 from builder.memo import recall_each
@@ -78,7 +78,6 @@ def _problem(
     after: IndexedTree,
     removals: Removals,
 ) -> Problem:
-    where = f"{path}:{line}: "
     old = before.summaries.get(path)
     bound = old.names.get(symbol) if old else None
     if code == "F811":
@@ -93,14 +92,14 @@ def _problem(
             reason = removals.missing(after, source) if source else None
         at = f" (upstream: {bound.kind} in line {bound.line})" if bound else ""
         tail = f"{at}{because(reason)}"
-    return Problem(
+    return after.problem(
         "G003",
-        where + text + tail,
-        mark=reason.mark if reason else None,
-        upstream=Mark(path, line),
-        excerpt=line_of(after, path, line),
-        hint=None if code == "F811" else "its uses must leave with it, or it must stay",
-        cause=f"{code} {symbol}{because(reason)}",
+        path,
+        line,
+        f"{path}:{line}: {text}{tail}",
+        reason.mark if reason else None,
+        None if code == "F811" else "its uses must leave with it, or it must stay",
+        f"{code} {symbol}{because(reason)}",
     )
 
 

@@ -78,12 +78,8 @@ def _data(
     if project.package_data is None:
         return
     matched = packaged(project, after.snapshot)
-    carried = {p for rows in matched.values() for p in rows}
-    carried |= {
-        p
-        for rows in packaged(replace(project, package_data=given_back), after.snapshot).values()
-        for p in rows
-    }
+    granted = packaged(replace(project, package_data=given_back), after.snapshot)
+    carried = {p for rows in (*matched.values(), *granted.values()) for p in rows}
     unpacked = [
         path
         for folder in sorted(project.packages.values())

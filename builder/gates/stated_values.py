@@ -13,9 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from builder.analysis.indexed_tree import IndexedTree, line_of
+from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals
-from builder.errors import Mark, Problem
+from builder.errors import Problem
 from builder.graph.names import module_of
 from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Fact
@@ -28,11 +28,6 @@ _FIELD_HINT = "state its value as a fact, exactly, so that each reading of it le
 _NONE_HINT = "except the name from the batch's words, state its true value, or remove this code by an edit"
 #: Builtins that raise an error for None.
 _NEED_A_VALUE = frozenset(["enumerate", "float", "int", "iter", "len", "list", "range", "sum", "zip"])
-#: What a None takes part in if this follows, and what it is given to if this stands before it.
-_TAKES_PART = re.compile(rb"(?:[\s)\\]|#[^\n]*\n)*(?:[-+*/%@&^<>\[(]|\.\s*[A-Za-z_])")
-_GIVES_ON = re.compile(
-    rb"(?:[-+*/%@&^<>~]|[<>]=|\bin|\b(?:" + "|".join(sorted(_NEED_A_VALUE)).encode() + rb"))\Z"
-)
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
@@ -55,16 +50,14 @@ def check(before: IndexedTree, after: IndexedTree, manifest: Manifest, removals:
         if not names.isdisjoint(_WORD.findall(data)):
             problems += _defaults(after, path, stated)
         problems += _fields(after, path, f"{module_of(path, manifest.packages)}.", absent)
-        found = misuses(data) if may_misuse(data) else ()
+        found = misuses(data) if b"None" in data else ()
         theirs = Counter(text for _, text in _upstream_misuses(before, path)) if found else Counter()
         for line, text in found:
             if theirs[text]:
                 theirs[text] -= 1
                 continue
             message = f"{path}:{line}: `{text[:80]}` raises an error"
-            excerpt = line_of(after, path, line)
-            place = Mark(path, line)
-            problems.append(Problem("G014", message, None, place, excerpt=excerpt, hint=_NONE_HINT))
+            problems.append(after.problem("G014", path, line, message, hint=_NONE_HINT))
     return problems
 
 
@@ -81,8 +74,7 @@ def _defaults(after: IndexedTree, path: str, stated: Mapping[str, Fact]) -> Iter
             continue
         stated_value = f"`{fact.name}` is {fact.value!r} (batch {fact.batch})"
         message = f"{stated_value}, and {cls} sets it to {value!r}"
-        excerpt = line_of(after, path, line)
-        yield Problem("G014", message, fact.mark, Mark(path, line), excerpt=excerpt, hint=_CLASS_HINT)
+        yield after.problem("G014", path, line, message, fact.mark, _CLASS_HINT)
 
 
 @remembered
@@ -116,33 +108,13 @@ def _fields(after: IndexedTree, path: str, module: str, absent: Mapping[str, Abs
                     message = (
                         f"{path}:{node.lineno}: self.{name} is read, and batch {one.batch} removes the field"
                     )
-                    place = Mark(path, node.lineno)
-                    excerpt = line_of(after, path, node.lineno)
-                    yield Problem("G014", message, one.mark, place, excerpt=excerpt, hint=_FIELD_HINT)
+                    yield after.problem("G014", path, node.lineno, message, one.mark, _FIELD_HINT)
 
 
 def _fits(fact: Fact, value: object) -> bool:
     if not fact.exact:
         return bool(value) is bool(fact.value)
     return type(value) is type(fact.value) and value == fact.value
-
-
-def may_misuse(data: bytes) -> bool:
-    """Does something stand beside a None that may raise an error for it? Most files need no parsing then."""
-    at = data.find(b"None")
-    while at >= 0:
-        if _TAKES_PART.match(data, at + 4) or _is_given_on(data[max(0, at - 400) : at]):
-            return True
-        at = data.find(b"None", at + 4)
-    return False
-
-
-def _is_given_on(before: bytes) -> bool:
-    code = before.rstrip(b" \t\r\n\f\\(")
-    last = code[code.rfind(b"\n") + 1 :]
-    if b"\n" in before[len(code) :] and b"#" in last:
-        return True  # a comment stands between
-    return not code or (_GIVES_ON.search(last[-40:]) is not None and not last.endswith(b"->"))
 
 
 @remembered

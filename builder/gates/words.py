@@ -53,16 +53,14 @@ def check(after: IndexedTree, manifest: Manifest) -> list[Problem]:
             for line, name, text in _names(pattern, after.snapshot[path]):
                 if not excuses.excuse(path, name, text) and line != seen:
                     seen = line  # a line is one place
-                    message = f"{path}:{line}: `{name}` is named by a word of batch {batch.id}"
-                    place = Mark(path, line)
                     problems.append(
                         Problem(
                             "G007",
-                            message,
+                            f"{path}:{line}: `{name}` is named by a word of batch {batch.id}",
                             batch.words[0].mark,
-                            place,
-                            excerpt=text.strip()[:200],
-                            hint=_HINT,
+                            Mark(path, line),
+                            text.strip()[:200],
+                            _HINT,
                             cause=f"the words of batch {batch.id}",
                         )
                     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from builder.graph.modules import Definition, Import, Summary
+from builder.graph.modules import Import, Summary
 
 
 class Origin(NamedTuple):
@@ -16,6 +16,10 @@ class Origin(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.module}.{self.qualname}" if self.qualname else self.module
+
+    def member(self, name: str) -> Origin:
+        """A name in the module, or in the class."""
+        return Origin(self.module, f"{self.qualname}.{name}" if self.qualname else name)
 
 
 class Index:
@@ -88,20 +92,11 @@ class Index:
         """The module is a file or a folder with modules below it."""
         return module in self.modules or module in self.folders
 
-    def is_open(self, module: str) -> bool:
-        """The module may have names that no statement shows."""
-        return module in self._open
-
     def names(self, module: str) -> frozenset[str]:
         """All names visible in a module: bound in it, brought in by stars, and its submodules."""
         own = self.modules.get(module)
         below = self._below.get(module, ())
         return frozenset({*(own.names if own else ()), *self._stars.get(module, ()), *below})
-
-    def definition(self, module: str, name: str) -> Definition | None:
-        """The definition of a name bound in the module itself."""
-        summary = self.modules.get(module)
-        return summary.names.get(name) if summary else None
 
     def resolves(self, module: str, name: str) -> bool | None:
         """Whether `from module import name` works; None when it cannot be known."""
@@ -203,7 +198,7 @@ class Index:
                     if base_origin is None:
                         break
                     if base_origin.qualname:
-                        base_origin = Origin(base_origin.module, f"{base_origin.qualname}.{part}")
+                        base_origin = base_origin.member(part)
                     else:
                         base_origin = self.origin(base_origin.module, part)
                 holder = (

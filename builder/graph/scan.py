@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from typing import NamedTuple
 
 from builder.graph.modules import (
     Definition,
@@ -17,8 +17,8 @@ from builder.graph.modules import (
     Summary,
 )
 from builder.graph.names import absolute, imported_module
-from builder.graph.strings import mentions, references, words
-from builder.source.fields import nodes
+from builder.graph.strings import bindings, mentions, references, words
+from builder.source.fields import last_name, nodes
 from builder.source.parse import parse
 
 _CATCHES = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -41,7 +41,7 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
         said = (error.lineno or 0, error.msg or "invalid syntax")
         return Summary(path, module, package, mentions=tuple(words(data, tops)), error=said)
     walk = _Walk(module, package)
-    walk.suite(tree.body, "eager", False, "")
+    walk.suite(tree.body, "eager", False, _Scope())
     dynamic: tuple[Dynamic, ...] = ()
     if any(text in data for text in _IMPORTER_TEXTS):
         dynamic = tuple(sorted(_dynamic(tree, module, walk.parent)))
@@ -65,12 +65,22 @@ def scan(data: bytes, path: str, module: str, tops: tuple[str, ...]) -> Summary:
     )
 
 
+class _Scope(NamedTuple):
+    """Where a statement stands: in a class, in a function, or in a method whose object is `receiver`."""
+
+    owner: str = ""
+    receiver: str = ""
+    local: bool = False
+
+
 class _Walk:
-    """Collects the parts of a summary while it visits the statements of a module in order."""
+    """Collects the parts of a summary while it visits the statements of a module in order.
+
+    Of a function it reads imports, `self.x = ...` and `global x`; everything else there is local.
+    """
 
     def __init__(self, module: str, package: bool) -> None:
         self.parent = module if package else module.rpartition(".")[0]
-        self.module = module
         self.imports: list[Import] = []
         self.names: dict[str, Definition] = {}
         self.members: dict[str, Definition] = {}
@@ -80,127 +90,84 @@ class _Walk:
         self.exports: list[str] | None = None
         self.exports_constant = True
 
-    def suite(self, body: Sequence[ast.stmt], kind: ImportKind, tried: bool, owner: str) -> None:
-        """Statements that run when the module is imported: of the module, or of the class `owner`."""
+    def suite(self, body: Sequence[ast.stmt], kind: ImportKind, tried: bool, scope: _Scope) -> None:
+        guarded: ImportKind = "guarded" if kind == "eager" else kind
         for node in body:
             if isinstance(node, _Function):
-                self.bind(node.name, "function", node.lineno, owner)
-                first = node.args.posonlyargs or node.args.args
-                static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
-                receiver = first[0].arg if owner and first and not static else ""
-                self.inner(node.body, "typing" if kind == "typing" else "lazy", tried, owner, receiver)
+                self.function(node, kind, tried, scope)
             elif isinstance(node, ast.ClassDef):
-                self.bind(node.name, "class", node.lineno, owner)
-                name = f"{owner}.{node.name}" if owner else node.name
-                self.bases[name] = tuple(ast.unparse(b) for b in node.bases)
-                self.suite(node.body, kind, tried, name)
+                self.definition(node, kind, tried, scope)
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                for found in self.imported(node, kind, tried):
-                    if not found.star:
-                        self.bind(found.bound, "import", node.lineno, owner)
+                for item in self.imported(node, kind, tried):
+                    if not (scope.local or item.star):
+                        self.bind(item.bound, "import", node.lineno, scope.owner)
             elif isinstance(node, ast.If):
-                only_typing = _is_type_checking(node.test)
-                within: ImportKind = "guarded" if kind == "eager" else kind
-                self.suite(node.body, "typing" if only_typing else within, tried, owner)
-                self.suite(node.orelse, kind if only_typing else within, tried, owner)
-            elif isinstance(node, _Try):
-                self.attempt(node, kind, tried, owner)
-            elif isinstance(node, _Loop):
-                if isinstance(node, (ast.For, ast.AsyncFor)):
-                    self.target(node.target, owner)
-                self.suite(node.body, kind, tried, owner)
-                self.suite(node.orelse, kind, tried, owner)
-            elif isinstance(node, _With):
-                for item in node.items:
-                    if item.optional_vars is not None:
-                        self.target(item.optional_vars, owner)
-                inside = tried or any(_suppresses(i.context_expr) for i in node.items)
-                self.suite(node.body, "guarded" if inside and kind == "eager" else kind, inside, owner)
-            elif isinstance(node, ast.Match):
-                for case in node.cases:
-                    self.suite(case.body, "guarded" if kind == "eager" else kind, tried, owner)
-            elif isinstance(node, ast.Assign):
-                for target in node.targets:
-                    self.target(target, owner)
-                if not owner:
-                    self.exported(node.targets[0], node.value, first=True)
-            elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-                self.target(node.target, owner)
-                if not owner and node.value is not None:
-                    self.exported(node.target, node.value, first=isinstance(node, ast.AnnAssign))
-            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not owner:
-                call = node.value.func
-                if isinstance(call, ast.Attribute) and call.attr in ("extend", "append"):
-                    for argument in node.value.args:
-                        self.exported(call.value, argument, first=False)
-
-    def attempt(self, node: ast.stmt, kind: ImportKind, tried: bool, owner: str) -> None:
-        assert isinstance(node, _Try)
-        catches = any(_catches_import_error(h.type) for h in node.handlers)  # type: ignore[attr-defined]
-        inside: ImportKind = "guarded" if catches and kind == "eager" else kind
-        self.suite(node.body, inside, tried or catches, owner)  # type: ignore[attr-defined]
-        for handler in node.handlers:  # type: ignore[attr-defined]
-            self.suite(handler.body, "guarded" if kind == "eager" else kind, tried, owner)
-        self.suite(node.orelse, inside, tried, owner)  # type: ignore[attr-defined]
-        self.suite(node.finalbody, kind, tried, owner)  # type: ignore[attr-defined]
-
-    def inner(self, body: Sequence[ast.stmt], kind: ImportKind, tried: bool, owner: str, me: str) -> None:
-        """Statements of a function: imports, `self.x = ...`, `global x`; everything else is local."""
-        for node in body:
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if not isinstance(target, ast.Name):
-                        self.stored(target, owner, me)
-            elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-                if not isinstance(node.target, ast.Name):
-                    self.stored(node.target, owner, me)
-            elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                self.imported(node, kind, tried)
-            elif isinstance(node, ast.If):
-                self.inner(node.body, "typing" if _is_type_checking(node.test) else kind, tried, owner, me)
-                if node.orelse:
-                    self.inner(node.orelse, kind, tried, owner, me)
-            elif isinstance(node, _Loop):
-                if isinstance(node, (ast.For, ast.AsyncFor)):
-                    self.stored(node.target, owner, me)
-                self.inner(node.body, kind, tried, owner, me)
-                self.inner(node.orelse, kind, tried, owner, me)
-            elif isinstance(node, _With):
-                for item in node.items:
-                    if item.optional_vars is not None:
-                        self.stored(item.optional_vars, owner, me)
-                inside = tried or any(_suppresses(i.context_expr) for i in node.items)
-                self.inner(node.body, kind, inside, owner, me)
+                only_typing = last_name(node.test) == "TYPE_CHECKING"
+                self.suite(node.body, "typing" if only_typing else guarded, tried, scope)
+                self.suite(node.orelse, kind if only_typing else guarded, tried, scope)
             elif isinstance(node, _Try):
                 catches = any(_catches_import_error(h.type) for h in node.handlers)  # type: ignore[attr-defined]
-                self.inner(node.body, kind, tried or catches, owner, me)  # type: ignore[attr-defined]
+                inside = guarded if catches else kind
+                self.suite(node.body, inside, tried or catches, scope)  # type: ignore[attr-defined]
                 for handler in node.handlers:  # type: ignore[attr-defined]
-                    self.inner(handler.body, kind, tried, owner, me)
-                self.inner(node.orelse, kind, tried, owner, me)  # type: ignore[attr-defined]
-                self.inner(node.finalbody, kind, tried, owner, me)  # type: ignore[attr-defined]
-            elif isinstance(node, _Function):
-                self.inner(node.body, kind, tried, owner, me)
-            elif isinstance(node, ast.ClassDef):
-                for item_ in node.body:
-                    if isinstance(item_, _Function):
-                        arguments = item_.args.posonlyargs or item_.args.args
-                        # a local class has no qualified name: its attributes count as plain stores
-                        self.inner(item_.body, kind, tried, "", arguments[0].arg if arguments else "")
-                    else:
-                        self.inner([item_], kind, tried, "", "")
-                        self.local_fields(item_)
+                    self.suite(handler.body, guarded, tried, scope)
+                self.suite(node.orelse, inside, tried, scope)  # type: ignore[attr-defined]
+                self.suite(node.finalbody, kind, tried, scope)  # type: ignore[attr-defined]
+            elif isinstance(node, _Loop):
+                if not isinstance(node, ast.While):
+                    self.store(node.target, scope)
+                self.suite(node.body, kind, tried, scope)
+                self.suite(node.orelse, kind, tried, scope)
+            elif isinstance(node, _With):
+                for managed in node.items:
+                    if managed.optional_vars is not None:
+                        self.store(managed.optional_vars, scope)
+                suppresses = tried or any(_suppresses(managed.context_expr) for managed in node.items)
+                self.suite(node.body, guarded if suppresses else kind, suppresses, scope)
             elif isinstance(node, ast.Match):
                 for case in node.cases:
-                    self.inner(case.body, kind, tried, owner, me)
-            elif isinstance(node, ast.Global):
+                    self.suite(case.body, guarded, tried, scope)
+            elif isinstance(node, ast.Global) and scope.local:
                 for name in node.names:
                     self.names.setdefault(name, Definition("constant", node.lineno))
+            else:
+                self.assignment(node, scope)
 
-    def local_fields(self, node: ast.stmt) -> None:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if isinstance(node, ast.AnnAssign):
-            targets = [node.target]
-        self.stores.update(t.id for t in targets if isinstance(t, ast.Name))
+    def function(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, kind: ImportKind, tried: bool, scope: _Scope
+    ) -> None:
+        if not scope.local:
+            self.bind(node.name, "function", node.lineno, scope.owner)
+            static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
+            first = [] if static else node.args.posonlyargs or node.args.args
+            scope = _Scope(scope.owner, first[0].arg if first else "", local=True)
+        self.suite(node.body, "typing" if kind == "typing" else "lazy", tried, scope)
+
+    def definition(self, node: ast.ClassDef, kind: ImportKind, tried: bool, scope: _Scope) -> None:
+        if scope.local:
+            # a local class has no qualified name: its attributes count as plain stores
+            self.suite(node.body, kind, tried, _Scope(local=True))
+            for item in node.body:
+                self.stores.update(t.id for t in _targets(item) if isinstance(t, ast.Name))
+            return
+        self.bind(node.name, "class", node.lineno, scope.owner)
+        name = f"{scope.owner}.{node.name}" if scope.owner else node.name
+        self.bases[name] = tuple(ast.unparse(b) for b in node.bases)
+        self.suite(node.body, kind, tried, _Scope(name))
+
+    def assignment(self, node: ast.stmt, scope: _Scope) -> None:
+        targets = _targets(node)
+        for target in targets:
+            self.store(target, scope)
+        if scope.local or scope.owner:
+            return
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
+            self.exported(targets[0], node.value, first=not isinstance(node, ast.AugAssign))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            called = node.value.func
+            if isinstance(called, ast.Attribute) and called.attr in ("extend", "append"):
+                for argument in node.value.args:
+                    self.exported(called.value, argument, first=False)
 
     def bind(self, name: str, kind: DefinitionKind, line: int, owner: str) -> None:
         if owner:
@@ -211,29 +178,20 @@ class _Walk:
         if old is None or (old.kind == "import" and kind != "import"):
             self.names[name] = Definition(kind, line)
 
-    def target(self, node: ast.expr, owner: str) -> None:
-        if isinstance(node, ast.Name):
-            self.bind(node.id, "constant", node.lineno, owner)
+    def store(self, node: ast.expr, scope: _Scope) -> None:
+        if isinstance(node, ast.Name) and not scope.local:
+            self.bind(node.id, "constant", node.lineno, scope.owner)
         elif isinstance(node, (ast.Tuple, ast.List)):
             for item in node.elts:
-                self.target(item, owner)
+                self.store(item, scope)
         elif isinstance(node, ast.Starred):
-            self.target(node.value, owner)
+            self.store(node.value, scope)
         elif isinstance(node, ast.Attribute):
-            self.stores.add(node.attr)
-
-    def stored(self, node: ast.expr, owner: str, me: str) -> None:
-        if isinstance(node, ast.Attribute):
-            value = node.value
-            if owner and me and isinstance(value, ast.Name) and value.id == me:
-                self.attributes.setdefault(owner, {}).setdefault(node.attr, node.lineno)
+            own = scope.owner and isinstance(node.value, ast.Name) and node.value.id == scope.receiver
+            if own:
+                self.attributes.setdefault(scope.owner, {}).setdefault(node.attr, node.lineno)
             else:
                 self.stores.add(node.attr)
-        elif isinstance(node, (ast.Tuple, ast.List)):
-            for item in node.elts:
-                self.stored(item, owner, me)
-        elif isinstance(node, ast.Starred):
-            self.stored(node.value, owner, me)
 
     def imported(self, node: ast.Import | ast.ImportFrom, kind: ImportKind, tried: bool) -> list[Import]:
         if isinstance(node, ast.Import):
@@ -254,27 +212,25 @@ class _Walk:
         self.exports = strings if first or self.exports is None else self.exports + strings
 
 
-def _is_type_checking(test: ast.expr) -> bool:
-    name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
-    return name == "TYPE_CHECKING"
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    """What an assignment assigns to."""
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign)) else []
 
 
 def _catches_import_error(caught: ast.expr | None) -> bool:
     if caught is None:
         return True
     items = caught.elts if isinstance(caught, ast.Tuple) else [caught]
-    return any(_last_name(i) in _CATCHES for i in items)
+    return any(last_name(i) in _CATCHES for i in items)
 
 
 def _suppresses(node: ast.expr) -> bool:
     return (
         isinstance(node, ast.Call)
-        and _last_name(node.func) == "suppress"
-        and any(_last_name(a) in _CATCHES for a in node.args)
+        and last_name(node.func) == "suppress"
+        and any(last_name(a) in _CATCHES for a in node.args)
     )
 
 
@@ -283,11 +239,11 @@ def _dynamic(tree: ast.Module, module: str, parent: str) -> Iterator[Dynamic]:
     if module:
         values |= {"__name__": (module,), "__package__": (parent,)}
     for node in nodes(tree):
-        if isinstance(node, ast.Call) and _last_name(node.func) in _IMPORTERS:
+        if isinstance(node, ast.Call) and last_name(node.func) in _IMPORTERS:
             for argument in _texts(node.args[0], values) if node.args else (None,):
                 if argument and argument.startswith("."):
                     argument = absolute(argument, parent)
-                yield Dynamic(node.lineno, _last_name(node.func), argument)
+                yield Dynamic(node.lineno, last_name(node.func), argument)
 
 
 def _values(tree: ast.Module) -> dict[str, tuple[str, ...]]:
@@ -295,12 +251,7 @@ def _values(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     loops = [n for n in tree.body if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
     if not loops:
         return {}
-    bound: Counter[str] = Counter()
-    for node in nodes(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound[node.id] += 1
-        elif isinstance(node, ast.arg):
-            bound[node.arg] += 1
+    bound = bindings(tree)
     tuples = {
         n.targets[0].id: n.value
         for n in tree.body

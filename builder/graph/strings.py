@@ -51,15 +51,21 @@ def _composed(data: bytes, tree: ast.Module, known: Mapping[str, str], names: st
                 yield Reference(match[1], node.lineno)
 
 
-def _constants(tree: ast.Module) -> dict[str, str]:
-    """The strings that names at the top stand for, of those that are bound once in the file."""
+def bindings(tree: ast.Module) -> Counter[str]:
+    """How often each name is bound in a file, as a variable or as a parameter."""
     bound: Counter[str] = Counter()
     for node in nodes(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             bound[node.id] += 1
         elif isinstance(node, ast.arg):
             bound[node.arg] += 1
-    found: dict[str, str] = {}
+    return bound
+
+
+def _constants(tree: ast.Module) -> dict[str, str]:
+    """The strings that names at the top stand for, of those that are bound once in the file."""
+    bound = bindings(tree)
+    constants: dict[str, str] = {}
     for statement in tree.body:
         if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
             continue
@@ -67,8 +73,8 @@ def _constants(tree: ast.Module) -> dict[str, str]:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         for target in targets:
             if isinstance(target, ast.Name) and bound[target.id] == 1 and isinstance(text, str):
-                found[target.id] = text
-    return found
+                constants[target.id] = text
+    return constants
 
 
 def _text(node: ast.expr, values: Mapping[str, str]) -> str | None:

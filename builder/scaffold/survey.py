@@ -16,6 +16,7 @@ from builder.gates import dependencies
 from builder.graph.modules import Summary, python_paths
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
+from builder.source.fields import dotted_name, last_name
 from builder.source.parse import parse
 from builder.surface.extract import surface
 
@@ -129,7 +130,7 @@ class _Conditions(ast.NodeVisitor):
         self._asked = outer
 
     def visit_Call(self, node: ast.Call) -> None:
-        last = _last(node.func)
+        last = last_name(node.func)
         if self._asked is not None and not (node.args or node.keywords) and _QUESTION.fullmatch(last):
             if name := self._predicate(node.func, last):
                 self._asked.add(("predicate", name))
@@ -141,14 +142,14 @@ class _Conditions(ast.NodeVisitor):
         if isinstance(function, ast.Name):
             origin = self._index.origin(self._summary.module, last)
             return str(origin) if origin is not None and origin.qualname else None
-        owner = _dotted(function).partition(".")[0]
+        owner = dotted_name(function).partition(".")[0]
         if owner in ("self", "cls"):
             return None
         return self._external(function) or f"*.{last}"
 
     def _external(self, node: ast.expr) -> str | None:
         """The qualified name of an attribute of a module outside the packages."""
-        first, _, rest = _dotted(node).partition(".")
+        first, _, rest = dotted_name(node).partition(".")
         item = self._imports.get(first)
         if item is None or not rest or item.name is not None or self._index.internal(item.target):
             return None
@@ -167,19 +168,6 @@ def _operands(test: ast.expr) -> Iterator[ast.expr]:
             yield test.left
     else:
         yield test
-
-
-def _dotted(node: ast.expr) -> str:
-    """`a.b.c` for a chain of attributes of a name; empty for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and (owner := _dotted(node.value)):
-        return f"{owner}.{node.attr}"
-    return ""
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _questions(data: bytes, summary: Summary, index: Index) -> Counter[tuple[str, str]]:

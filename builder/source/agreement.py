@@ -11,6 +11,7 @@ import ast
 from bisect import bisect_left
 from collections.abc import Iterable
 
+from builder.source.layout import first_line
 from builder.source.ops import Op, line_of
 from builder.source.oracle import Oracle, expected
 from builder.source.parse import Module, documentation
@@ -23,7 +24,7 @@ def agrees(before: Module, ops: Iterable[Op], after: Module, formatted: bool = F
     """
     oracle = _Sparse(ops)
     wanted = oracle.module(before.tree)
-    return _Comparison(before, after, oracle.untouched, formatted).same(after.tree, wanted)
+    return _Comparison(before, after, oracle.untouched).same(after.tree, wanted)
 
 
 class _Sparse(Oracle):
@@ -36,23 +37,16 @@ class _Sparse(Oracle):
         self.untouched: set[ast.AST] = set()
 
     def statement(self, stmt: ast.stmt) -> list[ast.stmt]:
-        at = bisect_left(self.lines, _first_line(stmt))
+        at = bisect_left(self.lines, first_line(stmt) + 1)
         if at < len(self.lines) and self.lines[at] <= (stmt.end_lineno or stmt.lineno):
             return super().statement(stmt)
         self.untouched.add(stmt)
         return [stmt]
 
 
-def _first_line(stmt: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(stmt, "decorator_list", [])
-    return min([stmt.lineno, *(d.lineno for d in decorators)])
-
-
 class _Comparison:
-    def __init__(self, old: Module, new: Module, untouched: set[ast.AST] | None, formatted: bool) -> None:
-        """`untouched`: the statements of `old` whose places are valid; None for all. `formatted`: see
-        `agrees`."""
-        self.formatted = formatted
+    def __init__(self, old: Module, new: Module, untouched: set[ast.AST]) -> None:
+        """`untouched`: the statements of `old` whose places are valid."""
         self.old = old
         self.new = new
         self.untouched = untouched
@@ -68,8 +62,7 @@ class _Comparison:
             return new == old
         if isinstance(new, ast.stmt):
             assert isinstance(old, ast.stmt)
-            placed = self.untouched is None or old in self.untouched
-            if placed and _text(self.new, new) == _text(self.old, old):
+            if old in self.untouched and _text(self.new, new) == _text(self.old, old):
                 return True
             if (one := documentation(new)) is not None:
                 return one == documentation(old)
@@ -77,8 +70,7 @@ class _Comparison:
 
 
 def _text(module: Module, stmt: ast.stmt) -> bytes:
-    start = min([module.start(stmt), *(module.start(d) for d in getattr(stmt, "decorator_list", ()))])
-    return module.data[start : module.end(stmt)]
+    return module.data[module.start_with_decorators(stmt) : module.end(stmt)]
 
 
 def first_difference(after: Module, before: Module, ops: Iterable[Op]) -> str:

@@ -1,4 +1,4 @@
-"""The fields of a syntax tree in which other nodes can stand."""
+"""What most readers of a syntax tree ask: the nodes below a node, and names as they are written."""
 
 from __future__ import annotations
 
@@ -42,3 +42,16 @@ def inner_nodes(node: ast.AST) -> list[ast.AST]:
         elif isinstance(value, list):
             found += [item for item in value if isinstance(item, ast.AST)]
     return found
+
+
+def last_name(node: ast.AST) -> str:
+    """The last name of a name or an attribute; empty for anything else."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def dotted_name(node: ast.AST) -> str:
+    """`a.b.c` for a chain of attributes of a name; empty for anything else."""
+    if isinstance(node, ast.Attribute):
+        owner = dotted_name(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    return last_name(node)

@@ -23,7 +23,7 @@ def drop_items(module: Module, dropped: Mapping[tuple[ast.AST, str], set[int]]) 
         if field == "decorator_list":
             for index in indices:
                 start = module.skip_back(module.start(members[index]), 0)  # after the @
-                low = _line_of(module, start - 1)
+                low = module.line_of(start - 1)
                 high = members[index].end_lineno
                 spans.append((module.starts[low], module.starts[high], b""))
         elif field == "ifs":
@@ -57,12 +57,6 @@ class _Item:
     start: int
     end: int
     dropped: bool
-
-
-def _line_of(module: Module, offset: int) -> int:
-    from bisect import bisect_right
-
-    return bisect_right(module.starts, offset) - 1
 
 
 def _members(module: Module, node: ast.AST) -> list[tuple[str, int, int, int]]:
@@ -180,10 +174,10 @@ def _own_lines(module: Module, items: list[_Item], index: int) -> tuple[int, int
 
 
 def _lines(module: Module, item: _Item) -> tuple[int, int] | None:
-    top = _line_of(module, item.start)
+    top = module.line_of(item.start)
     if module.data[module.starts[top] : item.start].strip():
         return None
     end = _comma_after(module, item) or item.end
-    bottom = _line_of(module, end - 1) + 1
+    bottom = module.line_of(end - 1) + 1
     rest = module.data[end : module.starts[bottom]]
     return (top, bottom) if is_blank(rest) or is_comment(rest) else None

@@ -181,10 +181,8 @@ def clauses(module: Module, node: ast.stmt) -> list[Clause]:
 
 def starts_line(module: Module, stmt: ast.stmt) -> bool:
     """Is a statement the first on its line?"""
-    decorators = getattr(stmt, "decorator_list", ())
-    start = min([module.start(stmt), *(module.start(d) for d in decorators)])
-    before = module.data[module.starts[first_line(stmt)] : start]
-    return not before.strip(b" \t\f@(" if decorators else b" \t\f")
+    before = module.data[module.starts[first_line(stmt)] : module.start_with_decorators(stmt)]
+    return not before.strip(b" \t\f@(" if getattr(stmt, "decorator_list", ()) else b" \t\f")
 
 
 def _body_line(module: Module, suite: list[ast.stmt], keyword_line: int) -> int:

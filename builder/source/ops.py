@@ -14,7 +14,6 @@ from functools import lru_cache
 #: Their first statement is a docstring when it is a string. When what stands before another string leaves,
 #: that string leaves too: it would become one.
 Documented = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-Compound = ast.If | ast.Try | ast.With | ast.For | ast.While
 
 
 @dataclass(frozen=True, slots=True)

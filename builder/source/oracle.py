@@ -34,20 +34,6 @@ def expected(tree: ast.Module, ops: Iterable[Op]) -> ast.Module:
     return Oracle(ops).module(tree)
 
 
-def agree(left: object, right: object) -> bool:
-    """Are two trees the same program (positions and the indentation of docstrings aside)?"""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, list):
-        assert isinstance(right, list)
-        return len(left) == len(right) and all(map(agree, left, right))
-    if isinstance(left, ast.Expr) and isinstance(right, ast.Expr) and documentation(left) is not None:
-        return documentation(left) == documentation(right)
-    if isinstance(left, ast.AST):
-        return all(agree(getattr(left, name, None), getattr(right, name, None)) for name in left._fields)
-    return left == right
-
-
 class Oracle:
     """Applies operations to syntax trees; what it gives has no places in the text."""
 

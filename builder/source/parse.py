@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
@@ -12,8 +13,7 @@ from itertools import accumulate
 from weakref import WeakValueDictionary
 
 from builder.source.encoding import BOM, decoded, encoded
-from builder.source.fields import nodes
-from builder.source.parents import Parents
+from builder.source.fields import inner_nodes, nodes
 
 _SPACE = b" \t\f\r\n\\"
 #: Of how many bytes of source the trees stay that nobody holds. A tree takes some 30 times its source.
@@ -46,6 +46,10 @@ class Module:
         """The bytes of the line at a 0-based index, with its end of line."""
         return self.data[self.starts[index] : self.starts[index + 1]]
 
+    def line_of(self, offset: int) -> int:
+        """The 0-based index of the line that holds an offset."""
+        return bisect_right(self.starts, offset) - 1
+
     def newline(self, index: int) -> bytes:
         """How the line at a 0-based index ends, or how others do when it is the last one."""
         for line in (self.line(index), self.line(0)):
@@ -55,15 +59,18 @@ class Module:
 
     def broken(self, low: int, high: int) -> bool:
         """Is there an end of line between two offsets?"""
-        return _bisect(self.starts, low) < min(_bisect(self.starts, high), len(self.starts) - 2)
+        return self.line_of(low) < min(self.line_of(high), len(self.starts) - 2)
 
     def line_end(self, offset: int) -> int:
         """The offset of the end of the line that holds an offset, before its line break."""
-        index = min(_bisect(self.starts, offset), len(self.starts) - 2)
+        index = min(self.line_of(offset), len(self.starts) - 2)
         return self.starts[index] + len(self.line(index).rstrip(b"\r\n"))
 
     def start(self, node: ast.AST) -> int:
         return self.starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined, no-any-return]
+
+    def start_with_decorators(self, stmt: ast.stmt) -> int:
+        return min(map(self.start, [stmt, *getattr(stmt, "decorator_list", ())]))
 
     def end(self, node: ast.AST) -> int:
         return self.starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined, no-any-return]
@@ -73,9 +80,9 @@ class Module:
         return self.data[self.start(node) : self.end(node)].decode("utf-8", "surrogateescape")
 
     @cached_property
-    def parents(self) -> Parents:
+    def parents(self) -> dict[ast.AST | None, ast.AST]:
         """The parent of every node but the module."""
-        return Parents(self.tree)
+        return {child: node for node in nodes(self.tree) for child in inner_nodes(node)}
 
     @cached_property
     def string_lines(self) -> frozenset[int]:
@@ -132,7 +139,7 @@ class Module:
             if self.data[at - 1 : at] in _SPACE_SET:
                 at -= 1
                 continue
-            line = _bisect(self.starts, at - 1)
+            line = self.line_of(at - 1)
             hash_at = self._comment(line)
             if hash_at is not None and floor <= hash_at < at:
                 at = hash_at
@@ -189,12 +196,6 @@ def own_parentheses(module: Module, node: ast.AST) -> bool:
 
 
 _SPACE_SET = frozenset(_SPACE[i : i + 1] for i in range(len(_SPACE)))
-
-
-def _bisect(starts: list[int], offset: int) -> int:
-    from bisect import bisect_right
-
-    return bisect_right(starts, offset) - 1
 
 
 def _comment_starts(module: Module) -> Iterator[tuple[int, int]]:

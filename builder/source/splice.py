@@ -133,9 +133,7 @@ class _Splicer:
         for stmt in stmts:
             if stmt in self.removed:
                 continue
-            if stmt in self.bodies:
-                yield stmt
-            elif stmt in self.unwrapped:
+            if stmt in self.unwrapped:
                 yield from self.left(self.unwrapped[stmt])
             elif isinstance(stmt, ast.If):
                 chosen = self.choose(clauses(self.module, stmt))
@@ -173,21 +171,7 @@ class _Splicer:
 
     def survives(self, stmts: list[ast.stmt]) -> bool:
         """Would anything of this suite be left? (no edits are made)"""
-        for stmt in stmts:
-            if stmt in self.removed:
-                continue
-            if stmt in self.unwrapped:
-                if self.survives(self.unwrapped[stmt]):
-                    return True
-                continue
-            if isinstance(stmt, ast.If):
-                chosen = self.choose(clauses(self.module, stmt))
-                if not chosen or (self.is_else(chosen[0]) and not self.survives(chosen[0].suite)):
-                    continue
-            elif isinstance(stmt, ast.Try) and self.stands_alone(stmt) and not self.survives(stmt.body):
-                continue
-            return True
-        return False
+        return next(self.left(stmts), None) is not None
 
     def statement(self, stmt: ast.stmt) -> bool:
         """Edit one statement; False when it leaves with nothing in its place (not yet deleted)."""
@@ -206,8 +190,8 @@ class _Splicer:
             suite = getattr(stmt, field, None)
             if isinstance(suite, list) and suite and isinstance(suite[0], ast.stmt):
                 self.clause_suite(stmt, suite, field)
-        for group, field in (("handlers", "handlers"), ("cases", "cases")):
-            for index, item in enumerate(getattr(stmt, group, ())):
+        for field in ("handlers", "cases"):
+            for index, item in enumerate(getattr(stmt, field, ())):
                 if index not in self.dropped.get((stmt, field), ()):
                     self.clause_suite(stmt, item.body, "body")
         return True
@@ -222,25 +206,18 @@ class _Splicer:
             return
         if self.survives(suite):
             self.suite(suite, owner)
-        elif field in ("orelse", "finalbody"):
-            clause = next(c for c in clauses(self.module, owner) if c.suite is suite)
+            return
+        clause = next(c for c in clauses(self.module, owner) if c.suite is suite)
+        if field in ("orelse", "finalbody"):
             self.delete_lines(clause.lead, clause.end)
         else:
-            self.pass_instead(owner, suite)
+            self.pass_clause(clause)
 
     def touched(self, suite: list[ast.stmt]) -> bool:
         low, high = suite[0].lineno, suite[-1].end_lineno or suite[-1].lineno
         nodes: list[ast.AST] = [*self.removed, *self.decided, *self.unwrapped, *self.bodies]
         nodes += [node for node, field in self.dropped if field in ("handlers", "cases")]
         return any(low <= first_line(n) + 1 <= high or low <= n.lineno <= high for n in nodes)  # type: ignore[attr-defined]
-
-    def pass_instead(self, owner: ast.stmt, suite: list[ast.stmt]) -> None:
-        clause = next(
-            (c for c in clauses(self.module, owner) if c.suite is suite),
-            None,
-        )
-        assert clause is not None
-        self.pass_clause(clause)
 
     def pass_clause(self, clause: Clause) -> None:
         module, suite = self.module, clause.suite
@@ -259,7 +236,7 @@ class _Splicer:
         for index in gone:
             stmt = stmts[index]
             high = stmt.end_lineno or stmt.lineno
-            start = min([module.start(stmt), *(module.start(d) for d in getattr(stmt, "decorator_list", ()))])
+            start = module.start_with_decorators(stmt)
             shared_before = not starts_line(module, stmt)
             after = module.data[module.end(stmt) : module.starts[high]].lstrip(b" \t")
             shared_after = (

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from typing import NamedTuple
 
-from builder.surface.model import Expression, Value
+from builder.source.fields import last_name
+from builder.surface.model import Expression, Value, destination
 from builder.surface.scan import Sight
 from builder.surface.values import Reader
 
 #: `typing.Annotated`, and the name by which it is imported where every line of a class has it.
 _ANNOTATED = frozenset(["Annotated", "A"])
-_LITERAL = "Literal"
+#: What `Arg` says of the flag itself.
+_OF_THE_FLAG = ("no_cli", "cli_name", "aliases")
 #: What `Arg` says of an option -> the detail of `add_argument` that it stands for.
 _DETAILS = {
     "action": "action", "choices": "choices", "const": "const", "nargs": "nargs", "required": "required",
@@ -18,10 +21,17 @@ _DETAILS = {
 }  # fmt: skip
 
 
-def field_flag(
-    sight: Sight, reader: Reader
-) -> tuple[str, str, dict[str, Value], dict[str, tuple[str, ...]]] | None:
-    """The flag that an annotated field declares: field, spelling, details, and where these are read from.
+class Option(NamedTuple):
+    """What a field declares. `origins`: detail -> the names that it is read from."""
+
+    field: str
+    flag: str
+    details: dict[str, Value]
+    origins: dict[str, tuple[str, ...]]
+
+
+def field_option(sight: Sight, reader: Reader) -> Option | None:
+    """The option that an annotated field declares.
 
     None for any other statement, and for a field that says of itself that it is no option (`no_cli`).
     """
@@ -32,37 +42,32 @@ def field_flag(
         return None
     if not _declares_options(reader):
         return None  # texts beside a type mean something else there
-    stated = next((part for part in parts[1:] if _is_help(part) or _argument(part) is not None), None)
+    stated = next((part for part in parts[1:] if _is_help(part) or _is_argument(part)), None)
     if stated is None:
         return None
-    call = _argument(stated)
-    keywords = {k.arg: k.value for k in call.keywords if k.arg} if call is not None else {}
-    if "no_cli" in keywords and reader.value(keywords["no_cli"]) is True:
+    keywords = {k.arg: k.value for k in stated.keywords if k.arg} if isinstance(stated, ast.Call) else {}
+    values = {word: reader.value(keywords[word]) for word in _OF_THE_FLAG if word in keywords}
+    if values.get("no_cli") is True:
         return None
     name = field.target.id
-    spelt = reader.value(keywords["cli_name"]) if "cli_name" in keywords else None
+    spelt = values.get("cli_name")
     flag = spelt if isinstance(spelt, str) else "--" + name.replace("_", "-")
     details: dict[str, Value] = {}
     sources: dict[str, ast.expr] = {}
-    if flag.lstrip("-").replace("-", "_") != name:
+    if destination(flag) != name:
         details["dest"] = name
-    aliases = reader.value(keywords["aliases"]) if "aliases" in keywords else None
+    aliases = values.get("aliases")
     if isinstance(aliases, tuple) and not isinstance(aliases, Expression):
         details["aliases"] = aliases
-    if (values := _literal(parts[0])) is not None:
-        sources["choices"] = values
+    if (choices := _literal(parts[0])) is not None:
+        sources["choices"] = choices
     else:
         details["type"] = reader.text(parts[0])
-    sources.update({_DETAILS[said]: value for said, value in keywords.items() if said in _DETAILS})
+    sources.update({_DETAILS[word]: value for word, value in keywords.items() if word in _DETAILS})
     if field.value is not None:
         sources["default"] = field.value
     details.update({detail: reader.value(value) for detail, value in sources.items()})
-    origins = {
-        detail: tuple(names)
-        for detail, value in sources.items()
-        if detail in ("choices", "default") and (names := reader.origins(value))
-    }
-    return name, flag, details, origins
+    return Option(name, flag, details, reader.origins_of(sources))
 
 
 def _declares_options(reader: Reader) -> bool:
@@ -77,9 +82,7 @@ def _annotated(node: ast.expr) -> list[ast.expr] | None:
     """The parts of `Annotated[type, ...]`; None for anything else."""
     if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
         return None
-    base = node.value
-    name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
-    return node.slice.elts if name in _ANNOTATED and len(node.slice.elts) > 1 else None
+    return node.slice.elts if last_name(node.value) in _ANNOTATED and len(node.slice.elts) > 1 else None
 
 
 def _is_help(node: ast.expr) -> bool:
@@ -89,23 +92,18 @@ def _is_help(node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
-def _argument(node: ast.expr) -> ast.Call | None:
+def _is_argument(node: ast.expr) -> bool:
     """`Arg(...)`."""
-    if not isinstance(node, ast.Call):
-        return None
-    called = node.func
-    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return node if name == "Arg" else None
+    return isinstance(node, ast.Call) and last_name(node.func) == "Arg"
 
 
 def _literal(node: ast.expr) -> ast.expr | None:
     """The values of `Literal[...]`, also within `Optional[...]`."""
     if not isinstance(node, ast.Subscript):
         return None
-    base = node.value
-    name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+    name = last_name(node.value)
     if name == "Optional":
         return _literal(node.slice)
-    if name != _LITERAL:
+    if name != "Literal":
         return None
     return node.slice if isinstance(node.slice, ast.Tuple) else ast.Tuple([node.slice], ast.Load())

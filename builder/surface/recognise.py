@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from builder.adapter import ENTRY
-from builder.surface.fields import field_flag
+from builder.source.fields import dotted_name, last_name
+from builder.surface.fields import field_option
 from builder.surface.model import Expression, Item, Key, Value
 from builder.surface.scan import Around, Sight, place
 from builder.surface.values import Reader, members_of
@@ -38,20 +39,6 @@ def _item(sight: Sight, reader: Reader, kind: str, group: str, name: str, **deta
     return Item(key, (place(sight, reader.path, reader.name),), details)
 
 
-def _dotted(node: ast.expr) -> str:
-    """`a.b.c`; "" for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        base = _dotted(node.value)
-        return f"{base}.{node.attr}" if base else ""
-    return ""
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
 def _home(reader: Reader) -> str:
     return reader.name or reader.path
 
@@ -62,7 +49,7 @@ def _home(reader: Reader) -> str:
 def flags(sight: Sight, reader: Reader) -> Found:
     """`parser.add_argument("--name", "-n", default=..., choices=...)`, positionals too."""
     call = sight.node
-    if not isinstance(call, ast.Call) or _last(call.func) != "add_argument" or not call.args:
+    if not isinstance(call, ast.Call) or last_name(call.func) != "add_argument" or not call.args:
         return
     names = [reader.value(a.value if isinstance(a, ast.Starred) else a) for a in call.args]
     spelt = (n.text if isinstance(n, Expression) else n for n in names)
@@ -71,26 +58,23 @@ def flags(sight: Sight, reader: Reader) -> Found:
         return
     first = next((n for n in literals if n.startswith("--")), literals[0])
     details: dict[str, Value] = {}
-    origins: dict[str, tuple[str, ...]] = {}
     if len(literals) > 1:
         details["aliases"] = tuple(n for n in literals if n != first)
-    for keyword in call.keywords:
-        if keyword.arg in _FLAG_DETAILS:
-            details[keyword.arg] = reader.value(keyword.value)
-            if keyword.arg in ("choices", "default") and (read := reader.origins(keyword.value)):
-                origins[keyword.arg] = tuple(read)
-    yield replace(_item(sight, reader, "flag", _home(reader), first, **details), origins=origins)
+    stated = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in _FLAG_DETAILS}
+    details.update({detail: reader.value(value) for detail, value in stated.items()})
+    item = _item(sight, reader, "flag", _home(reader), first, **details)
+    yield replace(item, origins=reader.origins_of(stated))
 
 
 def field_flags(sight: Sight, reader: Reader) -> Found:
     """`name: Annotated[int, Arg(choices=...)] = 1` of a class: a field that is an option."""
-    declared = field_flag(sight, reader)
-    if declared is None:
+    option = field_option(sight, reader)
+    if option is None:
         return
-    field, flag, details, origins = declared
     # the field is the statement's own name: what removes it removes the flag
-    inside = replace(sight, around=sight.around._replace(scope=(*sight.around.scope, field)))
-    yield replace(_item(inside, reader, "flag", _home(reader), flag, **details), origins=origins)
+    inside = replace(sight, around=sight.around._replace(scope=(*sight.around.scope, option.field)))
+    item = _item(inside, reader, "flag", _home(reader), option.flag, **option.details)
+    yield replace(item, origins=option.origins)
 
 
 #: A list of classes, in a file that has a parser.
@@ -192,16 +176,16 @@ def environment(sight: Sight, reader: Reader) -> Found:
     name: ast.expr | None = None
     if isinstance(node, ast.Call) and node.args:
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-        reads = owner is not None and _last(node.func) in ("get", "pop", "setdefault")
-        if (reads and owner is not None and _ENVIRON.fullmatch(_dotted(owner))) or _READERS.fullmatch(
-            _last(node.func)
+        reads = owner is not None and last_name(node.func) in ("get", "pop", "setdefault")
+        if (reads and owner is not None and _ENVIRON.fullmatch(dotted_name(owner))) or _READERS.fullmatch(
+            last_name(node.func)
         ):
             name = node.args[0]
     elif isinstance(node, ast.Subscript):
-        if isinstance(node.ctx, ast.Load) and _ENVIRON.fullmatch(_dotted(node.value)):
+        if isinstance(node.ctx, ast.Load) and _ENVIRON.fullmatch(dotted_name(node.value)):
             name = node.slice
     elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        name = node.left if _ENVIRON.fullmatch(_dotted(node.comparators[0])) else None
+        name = node.left if _ENVIRON.fullmatch(dotted_name(node.comparators[0])) else None
     value = reader.value(name) if name is not None else None
     if isinstance(value, str) and value and "{" not in value:
         yield _item(sight, reader, "environment", "", value)
@@ -211,7 +195,7 @@ def _declared(sight: Sight, node: ast.Assign, reader: Reader) -> Found:
     call = node.value
     if sight.around.owner is None or not isinstance(call, ast.Call) or len(node.targets) != 1:
         return
-    target, kind = node.targets[0], _last(call.func)
+    target, kind = node.targets[0], last_name(call.func)
     if isinstance(target, ast.Name) and re.fullmatch(r"Env[A-Z]\w*", kind):
         details: dict[str, Value] = {"type": kind}
         if call.args:
@@ -238,9 +222,9 @@ def models(sight: Sight, reader: Reader) -> Found:
 def registered(sight: Sight, reader: Reader) -> Found:
     """`@register_backend("x")`, `register_backend("x", ...)`, `Factory.register("x", ...)`."""
     call = sight.node
-    if not isinstance(call, ast.Call) or not _REGISTER.fullmatch(_last(call.func)) or not call.args:
+    if not isinstance(call, ast.Call) or not _REGISTER.fullmatch(last_name(call.func)) or not call.args:
         return
-    function = _last(call.func)
+    function = last_name(call.func)
     if function in _NOT_REGISTRIES or function.startswith("register_forward"):
         return
     keys = []
@@ -268,7 +252,7 @@ def _where(node: ast.expr, reader: Reader) -> str:
             if owner is not None and isinstance(owner[1], ast.ClassDef):
                 return f"{_home(owner[0])}.{owner[1].name}.{target[1].name}"
         return f"{_home(target[0])}.{target[1].name}"
-    return f"{_home(reader)}.{_dotted(node) or _last(node)}"
+    return f"{_home(reader)}.{dotted_name(node) or last_name(node)}"
 
 
 def tables(sight: Sight, reader: Reader) -> Found:
@@ -279,16 +263,20 @@ def tables(sight: Sight, reader: Reader) -> Found:
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target, added = node.targets[0], node.value
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
-            name = _dotted(target.value)
+            name = dotted_name(target.value)
             if name.lstrip("_")[:1].isupper() and isinstance(target.slice.value, str) and _chooses(added):
                 group = ".".join([_home(reader), *sight.around.scope, name])
                 yield _item(sight, reader, "registry", group, target.slice.value, value=reader.text(added))
             return
-        table = _dotted(target)
+        table = dotted_name(target)
     elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        table, added = _dotted(node.target), node.value
-    elif isinstance(node, ast.Call) and _last(node.func) == "update" and isinstance(node.func, ast.Attribute):
-        table, added = _dotted(node.func.value), node.args[0] if len(node.args) == 1 else None
+        table, added = dotted_name(node.target), node.value
+    elif (
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "update"
+        and isinstance(node.func, ast.Attribute)
+    ):
+        table, added = dotted_name(node.func.value), node.args[0] if len(node.args) == 1 else None
     # by convention a table to choose from is spelled as a constant or as a type
     if not table or not table.lstrip("_")[:1].isupper() or not isinstance(added, ast.Dict) or not added.keys:
         return
@@ -312,7 +300,9 @@ def _chooses(node: ast.expr) -> bool:
 def enumerations(sight: Sight, reader: Reader) -> Found:
     """Members of an `Enum`: chosen by their value where it is a text, else by their name."""
     node = sight.node
-    if not isinstance(node, ast.ClassDef) or not any(_last(b).endswith(("Enum", "Flag")) for b in node.bases):
+    if not isinstance(node, ast.ClassDef) or not any(
+        last_name(b).endswith(("Enum", "Flag")) for b in node.bases
+    ):
         return
     group = ".".join([_home(reader), *sight.around.scope])
     for name, value in members_of(node):

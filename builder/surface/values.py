@@ -21,7 +21,6 @@ Bindings: TypeAlias = "dict[str, ast.expr | ast.stmt | None]"
 Bound: TypeAlias = "tuple[Reader, ast.expr | ast.stmt]"
 
 _MAX_DEPTH = 12
-_LISTS = (ast.List, ast.Tuple, ast.Set)
 _CALLED = frozenset(["list", "tuple", "sorted", "set", "frozenset"])
 
 
@@ -55,21 +54,13 @@ class Sources:
     def part(self, path: str) -> Module | None:
         """The part of a file that can be surface; None when there is none, or when it does not parse."""
         data = self.snapshot[path]
-        blob = self.snapshot.tree[path].blob
-        key = f"{blob} part"
-        if key in self._parsed:
-            return self._parsed[key]
         offsets = telling(data)
         if not offsets:
-            self._parsed[key] = None
             return None
-        if blob not in self._parsed:
-            part = telling_part(data, offsets)
-            if 2 * len(part.lstrip(b"\n")) < len(data):
-                self._parsed[key] = _parsed(part, path)
-        if self._parsed.get(key) is None:  # the part is most of the file, or does not parse alone
-            self._parsed[key] = self.parsed(path)
-        return self._parsed[key]
+        part = telling_part(data, offsets)
+        alone = _parsed(part, path) if 2 * len(part.lstrip(b"\n")) < len(data) else None
+        # otherwise it is most of the file, or does not parse alone
+        return alone or self.parsed(path)
 
     def module(self, name: str) -> tuple[str, Module] | None:
         """Path and content of a module of the packages."""
@@ -86,6 +77,10 @@ def _parsed(data: bytes, path: str) -> Module | None:
         return parse(data, path)
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+class _Unknown(Exception):
+    """Only running the code would give the value."""
 
 
 class Reader:
@@ -113,51 +108,56 @@ class Reader:
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
         """The value of an expression; an `Expression` where only running the code would give it."""
-        values = self._value(node, depth) if depth < _MAX_DEPTH else None
-        return Expression(self.text(node)) if values is None else values[0]
+        try:
+            return self._value(node, depth)
+        except _Unknown:
+            return Expression(self.text(node))
 
-    def _value(self, node: ast.expr, depth: int) -> tuple[Value] | None:
-        if isinstance(node, ast.Constant):
-            value = node.value
-            return (value,) if value is None or isinstance(value, (bool, int, float, str)) else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = self.value(node.operand, depth + 1)
-            return (-inner,) if isinstance(inner, (int, float)) else None
-        if isinstance(node, ast.JoinedStr):
-            return (self._joined(node, depth),)
-        if isinstance(node, _LISTS):
-            return self._members(node.elts, depth)
-        if isinstance(node, ast.Dict):
-            keys = [k for k in node.keys if k is not None]
-            return self._members(keys, depth) if len(keys) == len(node.keys) else None
-        if isinstance(node, ast.BinOp):
-            return self._computed(node, depth)
-        if isinstance(node, ast.Subscript):
-            base, index = self.value(node.value, depth + 1), self.value(node.slice, depth + 1)
-            listed = isinstance(base, tuple) and not isinstance(base, Expression)
-            return (base[index],) if listed and isinstance(index, int) and index < len(base) else None  # type: ignore[index, arg-type]
-        if isinstance(node, ast.Call):
-            return self._call(node, depth)
-        if isinstance(node, ast.ListComp):
-            return self._members_of_enum(node, depth)
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            return self._named(node, depth)
-        return None
+    def _value(self, node: ast.expr, depth: int) -> Value:
+        if depth >= _MAX_DEPTH:
+            raise _Unknown
+        match node:
+            case ast.Constant(value=None | bool() | int() | float() | str() as constant):
+                return constant
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                number = self.value(operand, depth + 1)
+                if isinstance(number, (int, float)):
+                    return -number
+            case ast.JoinedStr():
+                return self._joined(node, depth)
+            case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+                return self._members(items, depth)
+            case ast.Dict(keys=keys) if all(keys):
+                return self._members([key for key in keys if key], depth)
+            case ast.BinOp():
+                return self._computed(node, depth)
+            case ast.Subscript(value=base, slice=index):
+                listed, at = self._value(base, depth + 1), self._value(index, depth + 1)
+                if isinstance(listed, tuple) and isinstance(at, int) and at < len(listed):
+                    return listed[at]
+            case ast.Call():
+                return self._call(node, depth)
+            case ast.ListComp():
+                return self._members_of_enum(node, depth)
+            case ast.Name() | ast.Attribute():
+                target = self.find(node)
+                if target is not None and isinstance(target[1], ast.expr):
+                    # an unknown value is shown by its source text, so that a change of the text is seen
+                    return target[0].value(target[1], depth + 1)
+        raise _Unknown
 
-    def _computed(self, node: ast.BinOp, depth: int) -> tuple[Value] | None:
+    def _computed(self, node: ast.BinOp, depth: int) -> Value:
         """Sums of lists and texts, sums and products of numbers."""
         left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
-        if isinstance(left, Expression) or isinstance(right, Expression):
-            return None
-        if isinstance(left, (int, float)) and isinstance(right, (int, float)):
-            if isinstance(node.op, ast.Mult):
-                return (left * right,)
-            return (left + right,) if isinstance(node.op, ast.Add) else None
-        if not isinstance(node.op, ast.Add):
-            return None
-        if isinstance(left, tuple) and isinstance(right, tuple):
-            return ((*left, *right),)
-        return (left + right,) if isinstance(left, str) and isinstance(right, str) else None
+        if not isinstance(left, Expression) and not isinstance(right, Expression):
+            match left, node.op, right:
+                case int() | float(), ast.Mult(), int() | float():
+                    return left * right
+                case int() | float(), ast.Add(), int() | float():
+                    return left + right
+                case (tuple(), ast.Add(), tuple()) | (str(), ast.Add(), str()):
+                    return left + right  # type: ignore[operator]
+        raise _Unknown
 
     def _joined(self, node: ast.JoinedStr, depth: int) -> str:
         parts = []
@@ -176,26 +176,29 @@ class Reader:
         # before Python 3.12 the parts of an f-string have no positions of their own
         return part.value.id if isinstance(part.value, ast.Name) else "..."
 
-    def _members(self, nodes: list[ast.expr], depth: int) -> tuple[Value] | None:
+    def _members(self, nodes: list[ast.expr], depth: int) -> Value:
         values: list[Value] = []
         for node in nodes:
             value = self.value(node.value if isinstance(node, ast.Starred) else node, depth + 1)
-            if isinstance(node, ast.Starred):
-                if not isinstance(value, tuple) or isinstance(value, Expression):
-                    return None
+            if not isinstance(node, ast.Starred):
+                values.append(value)
+            elif isinstance(value, tuple) and not isinstance(value, Expression):
                 values.extend(value)
             else:
-                values.append(value)
-        return (tuple(values),)
+                raise _Unknown
+        return tuple(values)
 
-    def _call(self, node: ast.Call, depth: int) -> tuple[Value] | None:
-        if isinstance(node.func, ast.Name) and node.func.id in _CALLED and len(node.args) == 1:
-            return self._value(node.args[0], depth + 1)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "copy") and not node.args:
-            return self._value(node.func.value, depth + 1)
+    def _call(self, node: ast.Call, depth: int) -> Value:
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[only]) if name in _CALLED:
+                return self._value(only, depth + 1)
+            case ast.Call(func=ast.Attribute(attr="keys" | "copy", value=owner), args=[]):
+                return self._value(owner, depth + 1)
         read = [reader.value(returned, depth + 1) for reader, returned in self._returns(node, depth)]
         known = [value for value in read if not isinstance(value, Expression)]
-        return (known[0],) if len(known) == 1 else None
+        if len(known) != 1:
+            raise _Unknown
+        return known[0]
 
     def _returns(self, node: ast.Call, depth: int) -> Iterator[tuple[Reader, ast.expr]]:
         """What a function of the tree returns that is called without arguments, each with its reader."""
@@ -209,19 +212,17 @@ class Reader:
             if isinstance(statement, ast.Return) and statement.value is not None:
                 yield inside, statement.value
 
-    def _members_of_enum(self, node: ast.ListComp, depth: int) -> tuple[Value] | None:
-        """`[e.value for e in Kind]`."""
+    def _members_of_enum(self, node: ast.ListComp, depth: int) -> Value:
+        """`[e.value for e in Kind]`, `[e.name for e in Kind]`."""
         over = node.generators[0].iter
         bound = self.find(over) if isinstance(over, (ast.Name, ast.Attribute)) else None
+        part = node.elt.attr if isinstance(node.elt, ast.Attribute) else ""
         if bound is None or not isinstance(bound[1], ast.ClassDef) or len(node.generators) > 1:
-            return None
-        wanted = node.elt.attr if isinstance(node.elt, ast.Attribute) else ""
-        members = list(members_of(bound[1]))
-        if wanted == "name":
-            return (tuple(name for name, _ in members),)
-        if wanted != "value":
-            return None
-        return (tuple(bound[0].value(value, depth + 1) for _, value in members),)
+            raise _Unknown
+        if part not in ("name", "value"):
+            raise _Unknown
+        members = members_of(bound[1])
+        return tuple(name if part == "name" else bound[0].value(value, depth + 1) for name, value in members)
 
     # -- names --------------------------------------------------------------------------------
 
@@ -244,6 +245,14 @@ class Reader:
             for reader, returned in self._returns(node, depth):
                 names += reader.origins(returned, depth + 1)
         return names
+
+    def origins_of(self, details: Mapping[str, ast.expr]) -> dict[str, tuple[str, ...]]:
+        """The names through which the choices and the default of a flag are read, where there are any."""
+        return {
+            detail: tuple(names)
+            for detail, value in details.items()
+            if detail in ("choices", "default") and (names := self.origins(value))
+        }
 
     def qualified(self, node: ast.expr) -> str | None:
         """The dotted name of the definition or assignment that a name or attribute chain stands for."""
@@ -272,13 +281,6 @@ class Reader:
                 name = own
         return f"{reader.name or reader.path}.{name}"
 
-    def _named(self, node: ast.Name | ast.Attribute, depth: int) -> tuple[Value] | None:
-        target = self.find(node)
-        if target is None or isinstance(target[1], ast.stmt):
-            return None
-        # an unknown value is shown by its source text, so that a change of the text is seen
-        return (target[0].value(target[1], depth + 1),)
-
     def find(self, node: ast.expr, depth: int = 0) -> Bound | None:
         """What a name or attribute chain stands for: the assigned expression, or the definition.
 
@@ -297,8 +299,6 @@ class Reader:
             owner = self.find(node.value, depth + 1)
             if owner is not None and isinstance(owner[1], ast.ClassDef):
                 return owner[0]._member(owner[1], node.attr)
-            if owner is not None and isinstance(owner[1], ast.Module):
-                return owner[0].global_name(node.attr, depth + 1)
         return None
 
     def global_name(self, name: str, depth: int = 0) -> Bound | None:

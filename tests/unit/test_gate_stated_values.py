@@ -91,9 +91,3 @@ BESIDE_NONE = [
 @pytest.mark.parametrize("code", BESIDE_NONE)
 def test_the_text_shows_each_none_that_raises_an_error(code: str) -> None:
     assert stated_values.misuses(code.encode())
-    assert stated_values.may_misuse(code.encode())
-
-
-@pytest.mark.parametrize("code", ["x = None", "def f() -> None: ...", "x = [1, None]", "x: T = None  # none"])
-def test_a_file_in_which_none_stands_alone_need_not_be_parsed(code: str) -> None:
-    assert not stated_values.may_misuse(code.encode())

@@ -14,12 +14,26 @@ from random_ops import random_ops
 from random_source import Text
 
 from builder.source.ops import Body, Decide, DropGuard, DropItem, Op, Remove, Replace, irrefutable
-from builder.source.oracle import agree, expected
-from builder.source.parse import Module, parse
+from builder.source.oracle import expected
+from builder.source.parse import Module, documentation, parse
 from builder.source.splice import splice
 from builder.specialize.format_edits import format_edits, format_files
 
 LONG = settings.get_current_profile_name() == "long"
+
+
+def agree(left: object, right: object) -> bool:
+    """Are two trees the same program (positions and the indentation of docstrings aside)?"""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, list):
+        assert isinstance(right, list)
+        return len(left) == len(right) and all(map(agree, left, right))
+    if isinstance(left, ast.Expr) and isinstance(right, ast.Expr) and documentation(left) is not None:
+        return documentation(left) == documentation(right)
+    if isinstance(left, ast.AST):
+        return all(agree(getattr(left, name, None), getattr(right, name, None)) for name in left._fields)
+    return left == right
 
 
 def sample(seed: int) -> tuple[Module, list[Op]]:

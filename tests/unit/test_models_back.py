@@ -9,7 +9,7 @@ import pytest
 from gate_worlds import manifest as gate_manifest
 from gate_worlds import worlds
 from manifest_text import manifest
-from small_package import output, run
+from small_package import output
 from test_families import built, text
 
 from builder.analysis.removals import Removals
@@ -132,61 +132,6 @@ def test_an_effect_in_such_a_condition_stays() -> None:
         }
     )["pkg/main.py"]
     assert "config()" in found and "return 1" not in found
-
-
-REGISTRY = """
-    class Registry:
-        def __init__(self):
-            self.models = {}
-
-        def get(self, name):
-            return self.models[name]
-"""
-LISTED = """
-    from pkg.gone import Gone
-
-
-    class Kept:
-        pass
-
-
-    class Processor(%s):
-        models = [Gone, Kept]
-
-
-    def walk(cls):
-        return {model: cls for model in cls.models}
-"""
-
-
-@pytest.mark.parametrize(
-    ("bases", "more", "leaves"),
-    [
-        ("", "", True),  # no object is a registry and a processor
-        ("Registry", "", False),
-        ("", "class Both(Processor, Registry):\n    pass\n", False),
-        ("make()", "", False),  # nobody knows what it is
-        ("Other", "Other = Registry\n", False),
-        ("", "import transformers\n\nx = transformers.models.one\n", True),
-        ("", "def first(cls):\n    return cls.models[0]\n", False),
-        ("", "def first(models):\n    return models[0]\n", True),
-    ],
-)
-def test_positions_are_seen_only_by_what_may_own_the_collection(bases: str, more: str, leaves: bool) -> None:
-    done = run(
-        {
-            "pkg/gone.py": "class Gone:\n    pass\n",
-            "pkg/registry.py": REGISTRY,
-            "pkg/main.py": "    from pkg.registry import Registry\n    from pkg.make import make\n"
-            + LISTED % bases,
-            "pkg/make.py": "def make():\n    return object\n",
-            "pkg/more.py": f"from pkg.main import Processor\nfrom pkg.registry import Registry\n{more}",
-        },
-        without=["pkg/gone.py"],
-    )
-    assert not done.mismatches
-    assert ("models = [Kept]" in done.files["pkg/main.py"].decode()) is leaves
-    assert bool(done.leftovers) is not leaves
 
 
 def test_a_constant_that_a_module_only_passes_on_is_a_constant_too() -> None:

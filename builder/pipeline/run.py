@@ -52,14 +52,13 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One cut: the upstream tree, the manifest as it is written, and what is known of the upstream.
+    """One cut: the upstream tree, and what is known of it besides its files.
 
     `within`: the only folders that a partial upstream holds; `stop`: takes the problems of each stage;
     `recalled`: None where nothing may be remembered.
     """
 
     upstream: Snapshot
-    manifest: Manifest
     about: About
     within: tuple[str, ...]
     stop: Stop
@@ -76,7 +75,7 @@ class Run:
     ) -> Run:
         """A run; without `stop` the problems of the first stage that has any are raised."""
         within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
-        return cls(upstream, manifest, about, within, stop or raise_problems, recalled)
+        return cls(upstream, about, within, stop or raise_problems, recalled)
 
     @property
     def summaries(self) -> MutableMapping[tuple[str, str, int], Summary]:

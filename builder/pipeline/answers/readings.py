@@ -13,12 +13,7 @@ from builder.pipeline.answers.answer import Answer, Kind
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.names import name_answers, package_answer
 from builder.pipeline.answers.paths import named_paths, path_answers
-from builder.pipeline.answers.statements import (
-    batch_answer,
-    fact_answers,
-    requirement_answer,
-    scope_answer,
-)
+from builder.pipeline.answers.statements import batch_answer, fact_answers, requirement_answer, scope_answer
 from builder.pipeline.answers.surface import surface_answers, value_answer
 from builder.pipeline.cut import Cut
 

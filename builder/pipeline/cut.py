@@ -107,25 +107,23 @@ def cut(
         manifest, about = without(manifest, tuple(scoped.off)), replace(about, pin=None)
 
     progress.step("expanding the manifest")
-    expanded = expand(run, asked, scoped, pruned, staying, index)
+    expanded, families = expand(run, asked, scoped, pruned, staying, index)
 
-    overlaid = overlay(upstream, pruned.kept, pruned.removed, expanded.manifest, run.within)
+    overlaid = overlay(upstream, pruned.kept, pruned.removed, expanded, run.within)
     edited = {record.mark for record in overlaid.records}
     run.stop([*mistakes(overlaid.problems, asked), *beyond(asked, edited)])
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
     errors = unparsed(files, upstream, staying)
-    wrong = unparsed_problems(errors, files, staying, pruned, expanded.manifest)
-    run.stop(true_places(wrong, upstream, files, expanded.manifest, overlaid.records))
+    wrong = unparsed_problems(errors, files, staying, pruned, expanded)
+    run.stop(true_places(wrong, upstream, files, expanded, overlaid.records))
 
     # specialize and lockstep
-    facts = facts_of(expanded.manifest, upstream, pruned.kept, pruned.removed)
-    setting = Setting(
-        upstream, expanded.manifest, facts, frozenset(overlaid.ours), frozenset(errors)
-    )  # fmt: skip
+    facts = facts_of(expanded, upstream, pruned.kept, pruned.removed)
+    setting = Setting(upstream, expanded, facts, frozenset(overlaid.ours), frozenset(errors))
     reduced = reduce(run, files, pruned, setting, staying)
     files = files.restrict([path for path in files if path not in reduced.pruned.removed])
 
-    required = decide_requirements(reduced.output, overlaid.waiting, expanded.manifest, reduced.summaries)
+    required = decide_requirements(reduced.output, overlaid.waiting, expanded, reduced.summaries)
     run.stop([*required.problems, *beyond(asked, {record.mark for record in required.records})])
     output = reduced.output.replace(required.files)
 
@@ -136,14 +134,14 @@ def cut(
     left = summaries(gone, asked.packages, run.summaries)
     everything = {**staying, **compared.removed, **left}
     before = IndexedTree(upstream, asked.packages, partial(dict, everything))
-    decided = blamed(reduced.pruned, before.index, expanded.manifest)
-    removals = index_removals(expanded.manifest, decided.removed, reduced.specialized.lost)
-    differences = compare(offering, compared.surface, output, expanded.manifest, removals)
+    decided = blamed(reduced.pruned, before.index, expanded)
+    removals = index_removals(expanded, decided.removed, reduced.specialized.lost)
+    differences = compare(offering, compared.surface, output, expanded, removals)
     return Cut(
         upstream=upstream,
         before=before,
         decided=decided,
-        output=with_tables(output, differences, expanded.manifest),
+        output=with_tables(output, differences, expanded),
         specialized=reduced.specialized,
         records=(*overlaid.records, *required.records),
         consequences=reduced.consequences,
@@ -152,11 +150,11 @@ def cut(
         removals=removals,
         surfaces=differences,
         findings=compared.findings,
-        manifest=expanded.manifest,
+        manifest=expanded,
         facts=facts,
         laid=files.replace(required.files),
         withdrawn=withdrawn,
-        families=expanded.families,
+        families=families,
         summaries=reduced.summaries,
     )
 

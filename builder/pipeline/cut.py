@@ -26,11 +26,11 @@ from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
 from builder.pipeline.places import true_places
-from builder.pipeline.prune import Pruned, chosen, prune, require_project
+from builder.pipeline.prune import Pruned, chosen, partial_paths, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes
 from builder.pipeline.reduce import Setting, reduce, specialize_once
 from builder.pipeline.requirements import decide_requirements
-from builder.pipeline.run import Recalled, Run, Stop
+from builder.pipeline.run import Recalled, Run, Stop, raise_problems
 from builder.pipeline.unneeded_modules import blamed
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
@@ -81,9 +81,10 @@ def cut(
     instead, stage by stage, and the cut goes on with what it has.
     """
     require_project(upstream, manifest)
+    within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
     withdrawn: dict[str, str] = {}
     while True:
-        run = Run.of(upstream, manifest, about, stop, recall)
+        run = Run(upstream, about, within, stop or raise_problems, recall)
 
         # select: what the rules say of each path
         asked = with_paths(excused(manifest, about, run.within), upstream.tree)

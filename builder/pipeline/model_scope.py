@@ -15,7 +15,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Batch, Edit, Fact, Models, Option, TomlEdit
 from builder.manifest.switches import options
 from builder.pipeline.architecture_predicates import answer, is_predicate
-from builder.pipeline.architectures import architectures, model_files, values_of
+from builder.pipeline.architectures import architectures, registered, values_of
 from builder.pipeline.prune import Pruned
 from builder.source.parse import parse
 from builder.spelling import nearest
@@ -64,7 +64,7 @@ class _Scope:
         self.models = sorted(filter(None, map(self._name, upstream)))
         self.kept = [path for path in decided.kept if self._name(path)]
         self.staying = sorted(map(self._name, self.kept))
-        self.registered = {self._name(path) for path in model_files(upstream, self.kept, manifest)}
+        self.registered = {self._name(path) for path in registered(upstream, self.kept, manifest)}
         self.architectures = architectures(upstream, decided.kept, manifest)
         self._answers: dict[Models, str | None] = {}
 

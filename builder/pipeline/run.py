@@ -10,9 +10,7 @@ from typing import Any
 
 from builder.errors import BuildError, Mark, Problem
 from builder.graph.modules import Summary, known_of
-from builder.manifest.model import Manifest
 from builder.memo import Shelf, Store
-from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import About
 from builder.specialize.fold_cache import FoldRecord
 from builder.specialize.program import NO_MEMO, Memo
@@ -63,19 +61,6 @@ class Run:
     within: tuple[str, ...]
     stop: Stop
     recalled: Recalled | None
-
-    @classmethod
-    def of(
-        cls,
-        upstream: Snapshot,
-        manifest: Manifest,
-        about: About,
-        stop: Stop | None,
-        recalled: Recalled | None,
-    ) -> Run:
-        """A run; without `stop` the problems of the first stage that has any are raised."""
-        within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
-        return cls(upstream, about, within, stop or raise_problems, recalled)
 
     @property
     def summaries(self) -> MutableMapping[tuple[str, str, int], Summary]:

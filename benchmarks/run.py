@@ -71,7 +71,7 @@ def timed(name):
             ended = os.times()
             spent[name] = spent.get(name, 0.0) + sum(ended[:4]) - sum(began[:4])
     setattr(cut, name, outer)
-for name in ("chosen", "summaries", "prune", "expand", "overlay", "reduce", "surfaces", "with_tables"):
+for name in ("chosen", "summaries", "prune", "expand", "overlay", "reduce", "compare", "with_tables"):
     timed(name)
 done = cut.cut(upstream, manifest, about=known)
 from builder.pipeline import verify

@@ -38,7 +38,7 @@ def command(to: Path, foreign_only: bool, mentions_only: bool, **shared: Any) ->
     done = stages.recalled_outcome(request, upstream)
     if foreign_only or mentions_only:
         output.stage("")
-        context = Context.of(done, request.manifest)
+        context = Context(done, request.manifest)
         if foreign_only:
             click.echo("\n".join(foreign.table(foreign.foreign(context, done.figures.rows))))
         if mentions_only:

@@ -34,7 +34,7 @@ def command(words: tuple[str, ...], **shared: Any) -> None:
     with recalled(request.cache) as recall:  # an answer may make summaries, which the next one then has
         done = stages.recalled_outcome(request, upstream, recall)
         output.stage("")
-        context = Context.of(done, request.manifest)
+        context = Context(done, request.manifest)
         answers = readings.answers(context, what)
         if not answers:
             near = readings.suggestions(context, what)

@@ -96,16 +96,11 @@ def architectures(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) 
     return frozenset().union(*registered(upstream, paths, manifest).values())
 
 
-def model_files(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> set[str]:
-    """Those of the paths that register an architecture; the others hold what models share."""
-    return set(registered(upstream, paths, manifest))
-
-
 def registered(upstream: Snapshot, paths: Iterable[str], manifest: Manifest) -> dict[str, set[str]]:
     """path -> the architectures that the model file registers, for each that registers some.
 
-    The manifest's tables say which, or the files do under the adapter's `ENTRY`. Raises BuildError R009 for a
-    table that cannot be read.
+    The others hold what models share. The manifest's tables say which, or the files do under the adapter's
+    `ENTRY`. Raises BuildError R009 for a table that cannot be read.
     """
     named: dict[str, set[str]] = {}
     if manifest.roots.tables:

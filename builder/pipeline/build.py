@@ -25,10 +25,10 @@ from builder.native.units import units
 from builder.pipeline import report_page
 from builder.pipeline.answers.context import Context
 from builder.pipeline.cut import Cut
+from builder.pipeline.graph_answers import NAME, uncertain
 from builder.pipeline.measure import Figures
 from builder.pipeline.outcome import Outcome
 from builder.pipeline.request_key import own_digest
-from builder.pipeline.uncertain import NAME, uncertain
 from builder.upstream.commits import project_table
 from builder.upstream.model import Upstream
 
@@ -59,11 +59,7 @@ def label_of(upstream: Upstream, manifest: Manifest) -> str:
 
 
 def assemble(
-    outcome: Outcome,
-    upstream: Upstream,
-    manifest: Manifest,
-    without: Sequence[str],
-    tools: Mapping[str, str],
+    outcome: Outcome, upstream: Upstream, manifest: Manifest, without: Sequence[str], tools: Mapping[str, str]
 ) -> tuple[Output, lock.Proof]:
     """Every file of the output folder, and what the lock remembers of the build.
 
@@ -110,7 +106,7 @@ def assemble(
         units=_units(cut),
     )
     doubts = uncertain(cut, outcome.graphs)
-    context = Context.of(outcome, manifest)
+    context = Context(outcome, manifest)
     shown = report_page.Build(upstream, wheel.name if wheel else "", version, without)
     files = {
         LEDGER: ledger.to_bytes(measured.rows),

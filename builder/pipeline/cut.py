@@ -26,11 +26,11 @@ from builder.pipeline.expand_families import FamilyMatches
 from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
 from builder.pipeline.places import true_places
-from builder.pipeline.prune import Pruned, chosen, prune, require_project
+from builder.pipeline.prune import Pruned, chosen, partial_paths, prune, require_project
 from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes
 from builder.pipeline.reduce import Setting, reduce, specialize_once
 from builder.pipeline.requirements import decide_requirements
-from builder.pipeline.run import Recalled, Run, Stop
+from builder.pipeline.run import Recalled, Run, Stop, raise_problems
 from builder.pipeline.unneeded_modules import blamed
 from builder.pipeline.unparsed import problems as unparsed_problems
 from builder.pipeline.unparsed import unparsed
@@ -81,9 +81,10 @@ def cut(
     instead, stage by stage, and the cut goes on with what it has.
     """
     require_project(upstream, manifest)
+    within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
     withdrawn: dict[str, str] = {}
     while True:
-        run = Run.of(upstream, manifest, about, stop, recall)
+        run = Run(upstream, about, within, stop or raise_problems, recall)
 
         # select: what the rules say of each path
         asked = with_paths(excused(manifest, about, run.within), upstream.tree)
@@ -107,25 +108,23 @@ def cut(
         manifest, about = without(manifest, tuple(scoped.off)), replace(about, pin=None)
 
     progress.step("expanding the manifest")
-    expanded = expand(run, asked, scoped, pruned, staying, index)
+    expanded, families = expand(run, asked, scoped, pruned, staying, index)
 
-    overlaid = overlay(upstream, pruned.kept, pruned.removed, expanded.manifest, run.within)
+    overlaid = overlay(upstream, pruned.kept, pruned.removed, expanded, run.within)
     edited = {record.mark for record in overlaid.records}
     run.stop([*mistakes(overlaid.problems, asked), *beyond(asked, edited)])
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
     errors = unparsed(files, upstream, staying)
-    wrong = unparsed_problems(errors, files, staying, pruned, expanded.manifest)
-    run.stop(true_places(wrong, upstream, files, expanded.manifest, overlaid.records))
+    wrong = unparsed_problems(errors, files, staying, pruned, expanded)
+    run.stop(true_places(wrong, upstream, files, expanded, overlaid.records))
 
     # specialize and lockstep
-    facts = facts_of(expanded.manifest, upstream, pruned.kept, pruned.removed)
-    setting = Setting(
-        upstream, expanded.manifest, facts, frozenset(overlaid.ours), frozenset(errors)
-    )  # fmt: skip
+    facts = facts_of(expanded, upstream, pruned.kept, pruned.removed)
+    setting = Setting(upstream, expanded, facts, frozenset(overlaid.ours), frozenset(errors))
     reduced = reduce(run, files, pruned, setting, staying)
     files = files.restrict([path for path in files if path not in reduced.pruned.removed])
 
-    required = decide_requirements(reduced.output, overlaid.waiting, expanded.manifest, reduced.summaries)
+    required = decide_requirements(reduced.output, overlaid.waiting, expanded, reduced.summaries)
     run.stop([*required.problems, *beyond(asked, {record.mark for record in required.records})])
     output = reduced.output.replace(required.files)
 
@@ -136,14 +135,14 @@ def cut(
     left = summaries(gone, asked.packages, run.summaries)
     everything = {**staying, **compared.removed, **left}
     before = IndexedTree(upstream, asked.packages, partial(dict, everything))
-    decided = blamed(reduced.pruned, before.index, expanded.manifest)
-    removals = index_removals(expanded.manifest, decided.removed, reduced.specialized.lost)
-    differences = compare(offering, compared.surface, output, expanded.manifest, removals)
+    decided = blamed(reduced.pruned, before.index, expanded)
+    removals = index_removals(expanded, decided.removed, reduced.specialized.lost)
+    differences = compare(offering, compared.surface, output, expanded, removals)
     return Cut(
         upstream=upstream,
         before=before,
         decided=decided,
-        output=with_tables(output, differences, expanded.manifest),
+        output=with_tables(output, differences, expanded),
         specialized=reduced.specialized,
         records=(*overlaid.records, *required.records),
         consequences=reduced.consequences,
@@ -152,11 +151,11 @@ def cut(
         removals=removals,
         surfaces=differences,
         findings=compared.findings,
-        manifest=expanded.manifest,
+        manifest=expanded,
         facts=facts,
         laid=files.replace(required.files),
         withdrawn=withdrawn,
-        families=expanded.families,
+        families=families,
         summaries=reduced.summaries,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from builder.errors import Problem
 from builder.graph.modules import Summary
@@ -21,18 +21,10 @@ from builder.pipeline.run import Run
 from builder.pipeline.unused_statements import misplaced_names, unused_facts, unused_roots, with_spelling
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded:
-    """`families`: batch -> what its words matched."""
-
-    manifest: Manifest
-    families: Mapping[str, FamilyMatches]
-
-
 def expand(
     run: Run, asked: Manifest, scoped: Scoped, pruned: Pruned, staying: Mapping[str, Summary], index: Index
-) -> Expanded:
-    """State what words and patterns stand for.
+) -> tuple[Manifest, Mapping[str, FamilyMatches]]:
+    """The manifest with what words and patterns stand for, and for each batch what its words matched.
 
     `asked`: the manifest before models withdrew any of it; `staying`, `index`: of the Python that no rule
     removes. Stops with what the selection found and with statements that match nothing (R001, R009) or match
@@ -54,7 +46,7 @@ def expand(
     matched = holds(asked, scoped.manifest, unused, selection.matches())
     mistaken = with_spelling(mistakes(unused, asked), manifest, run.upstream)
     run.stop([*selection.problems, *mistaken, *beyond(asked, matched)])
-    return Expanded(manifest, families)
+    return manifest, families
 
 
 def expand_patterns(manifest: Manifest, index: Index) -> tuple[Manifest, list[Problem]]:

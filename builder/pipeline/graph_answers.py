@@ -1,14 +1,17 @@
-"""What the import graphs of upstream and output answer.
+"""What the import graphs of upstream and output answer, and what stays without a proof that it must.
 
-It is asked for once in a build and remembered with it: a graph is made from the summaries of a whole tree.
+The graphs are asked once in a build, and the answers are remembered with it: a graph is made from the
+summaries of a whole tree.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from builder.analysis.indexed_tree import IndexedTree
+from builder.emit.figures import lines_of
 from builder.graph.modules import Summary
 from builder.graph.reach import Edge, Graph
 from builder.manifest.model import Manifest
@@ -97,3 +100,32 @@ def _closed(
             changed = changed or found[node] != before
     sets = {bits: frozenset(each for each in members if bits & bit[each]) for bits in set(found.values())}
     return {node: sets[bits] for node, bits in found.items()}
+
+
+NAME = "uncertain.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertain:
+    """Modules that a rule keeps though no root reaches them, and conditions that the evaluator left alone."""
+
+    modules: tuple[tuple[str, str, int], ...]  # module, path, lines
+    conditions: tuple[tuple[str, int, str], ...]  # path, line, sentence
+
+    def to_bytes(self) -> bytes:
+        """`uncertain.json`: largest modules first."""
+        record = {
+            "schema_version": 1,
+            "modules": [
+                {"module": m, "path": p, "lines": n, "evidence": "a rule keeps it, and no root reaches it"}
+                for m, p, n in sorted(self.modules, key=lambda row: (-row[2], row[0]))
+            ],
+            "conditions": [{"path": p, "line": n, "evidence": why} for p, n, why in self.conditions],
+        }
+        return (json.dumps(record, indent=2) + "\n").encode()
+
+
+def uncertain(cut: Cut, graphs: GraphAnswers) -> Uncertain:
+    """What the output holds without a proof that it must."""
+    modules = tuple((module, path, lines_of(cut.output, path) or 0) for module, path in graphs.unreached)
+    return Uncertain(modules, tuple(cut.specialized.uncertain))

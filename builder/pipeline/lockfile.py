@@ -46,7 +46,7 @@ def record(
     path = root / lock.NAME
     before = _bytes(root)
     anew = before is not None and lock.is_older(before)
-    locks = {} if anew else _read(before)
+    locks = {} if before is None or anew else lock.from_bytes(before)
     if scope != DEFAULT_SCOPE:
         # no page shows the batches of a named scope, and they would double the file
         figures = {name: figure for name, figure in proof.figures.items() if name != "batches"}
@@ -76,10 +76,7 @@ def known(root: Path, scope: str = DEFAULT_SCOPE) -> lock.Lock:
 
 def every_scope(root: Path) -> Mapping[str, lock.Lock]:
     """Scope -> what the lock beside the manifest has of it. Raises BuildError (M008)."""
-    return _read(_bytes(root))
-
-
-def _read(data: bytes | None) -> Mapping[str, lock.Lock]:
+    data = _bytes(root)
     return {} if data is None else lock.from_bytes(data)
 
 

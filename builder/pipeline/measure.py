@@ -22,11 +22,6 @@ class Figures:
     batches: tuple[figures.BatchFigures, ...]
     blocks: Mapping[str, tuple[RemovedLines, ...]]  # edited Python file -> what left it, with the reasons
 
-    def reasons(self, path: str) -> tuple[ledger.Reason, ...]:
-        """Why a path is as it is, the deciding reason first; () for a path on neither side."""
-        row = next((row for row in self.rows if row.path == path), None)
-        return (row.reason, *row.also) if row else ()
-
 
 @dataclass(frozen=True, slots=True)
 class Measured:

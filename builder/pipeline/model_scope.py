@@ -15,7 +15,7 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import Absent, Batch, Edit, Fact, Models, Option, TomlEdit
 from builder.manifest.switches import options
 from builder.pipeline.architecture_predicates import answer, is_predicate
-from builder.pipeline.architectures import architectures, model_files
+from builder.pipeline.architectures import architectures, registered, values_of
 from builder.pipeline.prune import Pruned
 from builder.source.parse import parse
 from builder.spelling import nearest
@@ -64,7 +64,7 @@ class _Scope:
         self.models = sorted(filter(None, map(self._name, upstream)))
         self.kept = [path for path in decided.kept if self._name(path)]
         self.staying = sorted(map(self._name, self.kept))
-        self.registered = {self._name(path) for path in model_files(upstream, self.kept, manifest)}
+        self.registered = {self._name(path) for path in registered(upstream, self.kept, manifest)}
         self.architectures = architectures(upstream, decided.kept, manifest)
         self._answers: dict[Models, str | None] = {}
 
@@ -194,14 +194,7 @@ class _Scope:
         name, path = qualified.rpartition(".")[2], self._module_with(qualified)
         if path is None:
             return None
-        assigned: dict[str, list[ast.expr]] = {}
-        for node in parse(self.upstream[path], path).tree.body:
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            value = getattr(node, "value", None)
-            for target in targets:
-                if isinstance(target, ast.Name) and isinstance(value, ast.expr):
-                    assigned.setdefault(target.id, []).append(value)
-        return _strings(name, assigned, frozenset())
+        return _strings(self.upstream[path], path, name)
 
     def _module_with(self, qualified: str) -> str | None:
         """The path of the module of a qualified name, where the module mentions the name."""
@@ -216,17 +209,18 @@ class _Scope:
         return module.removeprefix(package) if module.startswith(package) else ""
 
 
-def _strings(name: str, assigned: dict[str, list[ast.expr]], busy: frozenset[str]) -> set[str] | None:
-    """The texts in what is assigned to a name, with those of the names in it; None if one is unknown."""
-    if name not in assigned or name in busy:
+def _strings(data: bytes, path: str, name: str, busy: frozenset[str] = frozenset()) -> set[str] | None:
+    """The texts in what a module assigns to a name, with those of the names in it; None if one is unknown."""
+    assigned = list(values_of(data, path, name))
+    if not assigned or name in busy:
         return None
     found: set[str] = set()
-    for value in assigned[name]:
+    for value in assigned:
         for node in ast.walk(value):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(node.value)
             elif isinstance(node, ast.Name) and node.id not in ("frozenset", "set", "tuple"):
-                inner = _strings(node.id, assigned, busy | {name})
+                inner = _strings(data, path, node.id, busy | {name})
                 if inner is None:
                     return None
                 found |= inner

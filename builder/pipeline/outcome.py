@@ -59,9 +59,13 @@ def prove(upstream: Upstream, manifest: Manifest, about: About) -> Outcome:
     Raises BuildError with the problems of the first stage that has any.
     """
     with memo.using(None):
-        done, after = _cut(snapshot(upstream), manifest, about, None, twice=True)
-        graphs = graph_answers(done, after, manifest)
-        return Outcome(done, after, graphs, Measured.of(done).figures(done, manifest))
+        return outcome_of(*_cut(snapshot(upstream), manifest, about, None, twice=True), manifest)
+
+
+def outcome_of(done: Cut, after: IndexedTree, manifest: Manifest) -> Outcome:
+    """The outcome of a cut; `after`: its output, indexed."""
+    graphs = graph_answers(done, after, manifest)
+    return Outcome(done, after, graphs, Measured.of(done).figures(done, manifest))
 
 
 def recall(upstream: Upstream, manifest: Manifest, about: About, recalled: Recalled) -> Outcome | None:
@@ -86,12 +90,7 @@ def recalled_cut(upstream: Upstream, manifest: Manifest, about: About, recalled:
 
 
 def recorded(
-    upstream: Upstream,
-    manifest: Manifest,
-    about: About,
-    record: RecordedCut,
-    tree: str,
-    recalled: Recalled,
+    upstream: Upstream, manifest: Manifest, about: About, record: RecordedCut, tree: str, recalled: Recalled
 ) -> Outcome | None:
     """The outcome that a record holds; None where it is of another manifest or upstream, cannot be read, or
     gives an output other than `tree`. `recalled`: what earlier cuts found out, of summaries."""
@@ -214,11 +213,7 @@ class _Remembered:
 
 
 def _cut(
-    upstream: Snapshot,
-    manifest: Manifest,
-    about: About,
-    recall: Recalled | None,
-    twice: bool = False,
+    upstream: Snapshot, manifest: Manifest, about: About, recall: Recalled | None, twice: bool = False
 ) -> tuple[Cut, IndexedTree]:
     progress.stage("cutting")
     done = _settled(cut_without_broken_files(upstream, manifest, about=about, recall=recall))

@@ -77,11 +77,7 @@ def chosen(snapshot: Snapshot, manifest: Manifest, within: Sequence[str] | None 
 
 
 def prune(
-    selection: Selection,
-    manifest: Manifest,
-    index: Index,
-    staying: Mapping[str, Summary],
-    upstream: Snapshot,
+    selection: Selection, manifest: Manifest, index: Index, staying: Mapping[str, Summary], upstream: Snapshot
 ) -> Pruned:
     """Decide what the rules leave open, on upstream's own code.
 

@@ -110,11 +110,7 @@ def _place(use: Leftover) -> tuple[str, str, str]:
 
 
 def specialize_once(
-    files: Snapshot,
-    pruned: Pruned,
-    setting: Setting,
-    known: Memo = NO_MEMO,
-    session: Session | None = None,
+    files: Snapshot, pruned: Pruned, setting: Setting, known: Memo = NO_MEMO, session: Session | None = None
 ) -> tuple[Specialized, lockstep.Followed]:
     """What follows from the facts and from what is gone: in Python, then in native code.
 

@@ -19,8 +19,8 @@ from builder.pipeline.answers.context import Context, reasons_of, restore_path, 
 from builder.pipeline.answers.statements import requirement_reasons
 from builder.pipeline.answers.surface import item_answer
 from builder.pipeline.attribution import RemovedLines
+from builder.pipeline.graph_answers import Uncertain
 from builder.pipeline.measure import Figures
-from builder.pipeline.uncertain import Uncertain
 from builder.source.headings import defined_names
 from builder.source.textdiff import hunks
 from builder.tree import GITLINK, SYMLINK

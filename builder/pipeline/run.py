@@ -10,9 +10,7 @@ from typing import Any
 
 from builder.errors import BuildError, Mark, Problem
 from builder.graph.modules import Summary, known_of
-from builder.manifest.model import Manifest
 from builder.memo import Shelf, Store
-from builder.pipeline.prune import partial_paths
 from builder.pipeline.ranges import About
 from builder.specialize.fold_cache import FoldRecord
 from builder.specialize.program import NO_MEMO, Memo
@@ -52,31 +50,17 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One cut: the upstream tree, the manifest as it is written, and what is known of the upstream.
+    """One cut: the upstream tree, and what is known of it besides its files.
 
     `within`: the only folders that a partial upstream holds; `stop`: takes the problems of each stage;
     `recalled`: None where nothing may be remembered.
     """
 
     upstream: Snapshot
-    manifest: Manifest
     about: About
     within: tuple[str, ...]
     stop: Stop
     recalled: Recalled | None
-
-    @classmethod
-    def of(
-        cls,
-        upstream: Snapshot,
-        manifest: Manifest,
-        about: About,
-        stop: Stop | None,
-        recalled: Recalled | None,
-    ) -> Run:
-        """A run; without `stop` the problems of the first stage that has any are raised."""
-        within = partial_paths(upstream, manifest.upstream.project.folder, about.kind)
-        return cls(upstream, manifest, about, within, stop or raise_problems, recalled)
 
     @property
     def summaries(self) -> MutableMapping[tuple[str, str, int], Summary]:

@@ -75,11 +75,7 @@ def output_summaries(output: Snapshot, manifest: Manifest, known: SummaryCache) 
 
 
 def narrowed(
-    output: Snapshot,
-    found: Mapping[str, Summary],
-    decided: Pruned,
-    manifest: Manifest,
-    upstream: Snapshot,
+    output: Snapshot, found: Mapping[str, Summary], decided: Pruned, manifest: Manifest, upstream: Snapshot
 ) -> Pruned:
     """The decisions without the modules that reach decides about and that no root reaches in the output,
     and without the data files that followed them. `found`: the summaries of the output."""

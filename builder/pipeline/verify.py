@@ -15,13 +15,14 @@ from builder.analysis.indexed_tree import IndexedTree
 from builder.errors import BuildError, Problem
 from builder.gates.registry import Evidence, check
 from builder.graph.modules import Summary, known_of, summaries
+from builder.graph.reach import undeclared, unmatched
 from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Rule
 from builder.pipeline.cut import Cut, again, cut
 from builder.pipeline.places import true_places
 from builder.pipeline.ranges import UNKNOWN, About, kept_to
 from builder.pipeline.run import Recalled, Stop
-from builder.pipeline.uncertain import dynamic_imports
+from builder.pipeline.starts import edges_of
 from builder.tree import Snapshot
 
 BROKEN = "it uses what is gone"
@@ -53,8 +54,23 @@ def problems(done: Cut, after: IndexedTree, twice: bool = False) -> list[Problem
         native_findings=done.findings,
         second_run=(lambda: again(done, manifest).tree) if twice else None,
     )
-    found = kept_to([*check(evidence), *dynamic_imports(done, after, manifest)], manifest)
+    found = kept_to([*check(evidence), *_dynamic_imports(done, after, manifest)], manifest)
     return true_places(found, done.upstream, done.output, manifest, done.records)
+
+
+def _dynamic_imports(done: Cut, after: IndexedTree, manifest: Manifest) -> list[Problem]:
+    """R010 for every import by value that the manifest does not declare, in reached modules, and R009 for
+    every declaration that matches nothing.
+
+    One for the models that stay is looked for in upstream: in the output none of its modules may be left.
+    """
+    declared = manifest.roots.dynamic
+    reached = done.decided.starts.reach(edges_of(after.index, manifest), rules=False)
+    return [
+        *undeclared(after.index, declared, reached),
+        *unmatched(after.index, [edge for edge in declared if not edge.of_kept_models]),
+        *unmatched(done.before.index, [edge for edge in declared if edge.of_kept_models]),
+    ]
 
 
 def cut_without_broken_files(

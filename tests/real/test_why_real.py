@@ -14,7 +14,9 @@ from builder.pipeline.answers import readings
 from builder.pipeline.answers.answer import sentences
 from builder.pipeline.answers.context import Context
 from builder.pipeline.cut import Cut, cut
+from builder.pipeline.outcome import outcome_of
 from builder.pipeline.ranges import about
+from builder.pipeline.verify import output_world
 from builder.upstream.cache import default_cache
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
@@ -160,7 +162,7 @@ def test_ordinary_questions_get_their_answer_in_the_first_line(
     asked: tuple[str, Cut], manifest: Manifest
 ) -> None:
     pin, done = asked
-    context = Context(done, manifest)
+    context = Context(outcome_of(done, output_world(done, manifest), manifest), manifest)
     wrong = {}
     for what, at_seed, at_june in QUESTIONS:
         expected = at_seed if pin == "seed" or at_june is None else at_june
@@ -178,6 +180,8 @@ def test_the_answer_that_the_readme_shows_is_the_one_that_is_given(
     asked: tuple[str, Cut], manifest: Manifest
 ) -> None:
     expected = left(manifest)
-    (answer,) = readings.answers(Context(asked[1], manifest), expected.name)
+    done = asked[1]
+    context = Context(outcome_of(done, output_world(done, manifest), manifest), manifest)
+    (answer,) = readings.answers(context, expected.name)
     shown = sentences(expected)
     assert sentences(answer)[: len(shown)] == shown

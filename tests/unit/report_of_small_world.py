@@ -8,14 +8,14 @@ from memory_store import MemoryStore
 from test_outcome import Step, run
 
 from builder.pipeline.answers.context import Context
+from builder.pipeline.graph_answers import uncertain
 from builder.pipeline.report_page import Build, report_data
 from builder.pipeline.run import Recalled
-from builder.pipeline.uncertain import uncertain
 
 
 def shown_of_small_world() -> tuple[Context, dict[str, Any]]:
     done, upstream, manifest = run(Step(), Recalled.of(MemoryStore()))
-    context = Context.of(done, manifest)
+    context = Context(done, manifest)
     found = uncertain(done.cut, done.graphs)
     stated = Build(upstream, "acme-1.whl", "1.2.3+small", ())
     return context, report_data(stated, context, done.figures, found, manifest)

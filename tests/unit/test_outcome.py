@@ -134,7 +134,7 @@ def everything(step: Step, store: MemoryStore) -> Any:
         except BuildError as error:
             return list(error.problems)
     told = {}
-    context = Context.of(done, manifest)
+    context = Context(done, manifest)
     for path in [*upstream.tree, "acme.server.Server", "acme.layers.awk.AwkConfig"]:
         told[path] = [sentences(one) for one in readings.answers(context, path)]
     return dict(output.files), output.key, output.tree.tree.id, dict(output.tree), proof, told
@@ -216,7 +216,7 @@ def test_an_outcome_is_read_without_the_bytes_of_upstream() -> None:
     upstream, manifest = replace(Step().upstream(), blobs=Unreadable({})), Step().manifest()
     done = outcome.recall(upstream, manifest, about(upstream, manifest), Recalled.of(store))
     assert done is not None
-    context = Context.of(done, manifest)
+    context = Context(done, manifest)
     (answer, *_) = readings.answers(context, "python/acme/layers/fancy.py")
     assert answer.state == "removed"
 

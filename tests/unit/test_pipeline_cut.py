@@ -21,8 +21,9 @@ from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.paths import path_answer
 from builder.pipeline.cut import Cut, again, cut
 from builder.pipeline.measure import reasons
+from builder.pipeline.outcome import outcome_of
 from builder.pipeline.prune import partial_paths
-from builder.pipeline.verify import verify
+from builder.pipeline.verify import output_world, verify
 from builder.tree import Entry, Snapshot, Tree, blob_id
 from builder.upstream.model import Upstream, snapshot
 
@@ -180,7 +181,8 @@ def test_a_module_in_which_nothing_is_left_leaves_where_nothing_names_it(world: 
     done, manifest = cut_of(world, spec="hollow")
     assert {name for name in new if f"python/acme/{name}.py" not in done.output} == {"left", "ran"}
     assert done.output["python/acme/user.py"].startswith(b"from acme.imported import logger\n")
-    told = path_answer(Context(done, manifest), "python/acme/left.py")
+    context = Context(outcome_of(done, output_world(done, manifest), manifest), manifest)
+    told = path_answer(context, "python/acme/left.py")
     assert told.headline == "python/acme/left.py is removed: nothing is left in it"
     assert reasons(done)["python/acme/left.py"][0].rule == "on the target acme.platform.is_alien() is False"
     assert compare(done.output.tree, again(done, manifest).tree) == []

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from builder.analysis.conditions import Cause
-from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removal
 from builder.analysis.surface_diff import Difference
 from builder.emit.ledger import Reason
@@ -16,40 +15,18 @@ from builder.manifest.model import Manifest
 from builder.manifest.statements import BASE, Batch, Rule
 from builder.manifest.switches import options
 from builder.pipeline.answers.answer import State
-from builder.pipeline.cut import Cut
-from builder.pipeline.graph_answers import GraphAnswers, graph_answers
-from builder.pipeline.measure import reasons
 from builder.pipeline.outcome import Outcome
-from builder.pipeline.verify import output_world
 from builder.surface.model import Key
 
 
 class Context:
-    """One cut and the manifest that it was made with."""
+    """One outcome and the manifest that it was made with; `reasons`: those of every path."""
 
-    def __init__(self, cut: Cut, manifest: Manifest) -> None:
-        self.cut = cut
+    def __init__(self, outcome: Outcome, manifest: Manifest) -> None:
+        self.cut, self.after, self.graphs = outcome.cut, outcome.after, outcome.graphs
+        self.reasons = {row.path: (row.reason, *row.also) for row in outcome.figures.rows}
         self.manifest = manifest
         self.batches: Mapping[str, Batch] = {batch.id: batch for batch in manifest.batches}
-
-    @classmethod
-    def of(cls, outcome: Outcome, manifest: Manifest) -> Context:
-        """What is known of a cut whose output is indexed and measured."""
-        context = cls(outcome.cut, manifest)
-        context.after = outcome.after
-        context.graphs = outcome.graphs
-        context.reasons = {row.path: (row.reason, *row.also) for row in outcome.figures.rows}
-        return context
-
-    @cached_property
-    def after(self) -> IndexedTree:
-        """The output, indexed."""
-        return output_world(self.cut, self.manifest)
-
-    @cached_property
-    def reasons(self) -> Mapping[str, Sequence[Reason]]:
-        """The reasons of every path."""
-        return reasons(self.cut)
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -74,11 +51,6 @@ class Context:
         for one in self.cut.surfaces.differences:
             found.setdefault(one.key, []).append(one)
         return {key: tuple(some) for key, some in found.items()}
-
-    @cached_property
-    def graphs(self) -> GraphAnswers:
-        """What the import graphs of both trees answer."""
-        return graph_answers(self.cut, self.after, self.manifest)
 
     def state(self, path: str) -> State:
         """What became of a path that is on one of the sides."""

@@ -13,14 +13,8 @@ from builder.pipeline.answers.answer import Answer, Kind
 from builder.pipeline.answers.context import Context
 from builder.pipeline.answers.names import name_answers, package_answer
 from builder.pipeline.answers.paths import named_paths, path_answers
-from builder.pipeline.answers.statements import (
-    batch_answer,
-    fact_answers,
-    requirement_answer,
-    scope_answer,
-)
-from builder.pipeline.answers.surface import surface_answers, value_answer
-from builder.pipeline.cut import Cut
+from builder.pipeline.answers.statements import batch_answer, fact_answers, requirement_answer, scope_answer
+from builder.pipeline.answers.surface import names_of, surface_answers, value_answer
 
 _MAX_SUGGESTIONS = 3
 #: Of answers of one length, what users choose by name comes first.
@@ -76,7 +70,8 @@ def suggestions(context: Context, what: str) -> list[str]:
         return close
     surfaces = {*cut.surfaces.before, *cut.surfaces.after}
     if what.startswith("-"):
-        flags = sorted(set(_flags(cut)))
+        items = (*cut.surfaces.before.values(), *cut.surfaces.after.values())
+        flags = sorted({name for item in items if item.key.kind == "flag" for name in names_of(item)})
         return [f for f in flags if f.startswith(what)][:_MAX_SUGGESTIONS] or _close(what, flags)
     routes = (key.name.partition(" ")[2] for key in surfaces if key.kind == "route")
     if "/" in what:
@@ -85,14 +80,6 @@ def suggestions(context: Context, what: str) -> list[str]:
     short = (key.name for key in surfaces)
     definitions = (name for summary in cut.before.summaries.values() for name in summary.names)
     return _close(what, [*short, *context.batches, *definitions, *modules])
-
-
-def _flags(cut: Cut) -> Iterator[str]:
-    for surface in (cut.surfaces.before, cut.surfaces.after):
-        for key, item in surface.items():
-            if key.kind == "flag":
-                aliases = item.details.get("aliases", ())
-                yield from (key.name, *(str(one) for one in (aliases if isinstance(aliases, tuple) else ())))
 
 
 def _names_in(context: Context, path: str) -> Iterable[str]:

@@ -108,12 +108,17 @@ def _named(item: Item, what: str) -> bool:
     if kind == "route":
         return name.partition(" ")[2] == what
     if kind == "flag":
-        aliases = item.details.get("aliases", ())
-        names = [name, *(a for a in (aliases if isinstance(aliases, tuple) else ()) if isinstance(a, str))]
+        names = names_of(item)
         spelt = what.replace("_", "-")
         field = destination(name, item.details.get("dest"))
         return what in names or spelt in names or (spelt, what)[what == field] in (f"{name}"[2:], field)
     return False
+
+
+def names_of(flag: Item) -> list[str]:
+    """The name of a flag, and its aliases."""
+    aliases = flag.details.get("aliases", ())
+    return [flag.key.name, *(map(str, aliases) if isinstance(aliases, tuple) else ())]
 
 
 def item_answer(context: Context, key: Key, item: Item) -> Answer:

@@ -35,7 +35,7 @@ _REFLECTION = frozenset([
 #: What may write names of its own module that no text shows.
 _WRITES_OWN = re.compile(
     rb"(?:\b(?:globals|locals|vars)\(\)|modules\[[^\]]*\]\.__dict__)"
-    rb"\s*(?:\[\s*(?![\"'])|\.\s*(?:update|setdefault|__setitem__|pop|clear)\b)"
+    rb"\s*(?:\[(?!\s*[\"'][^\"'\n]*[\"']\s*\])|\.\s*(?:update|setdefault|__setitem__|pop|clear)\b)"
 )
 #: What names of modules that tests use to write names.
 _OF_TESTS = frozenset([b"mock", b"monkeypatch"])

@@ -14,14 +14,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
-from builder.specialize.evaluating.names import names_of, text
+from builder.specialize.evaluating.names import longest_word, names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.own_namespace import lists_own_names
 from builder.specialize.text_index.text_search import fields_of, nodes_on, refers
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 if TYPE_CHECKING:
     from builder.specialize.evaluating.evaluate import Evaluator
@@ -71,25 +69,26 @@ def _is_reflected(world: SpecializerWorld, qualified: str) -> bool:
     own, last = world.paths.get(module.decode()), module.rpartition(b".")[2]
     if own is not None and (_WRITES_OWN.search(world.files[own]) or lists_own_names(world.unit(own))):
         return True
-    for path in world.words.holding(_REFLECTION):
-        words = world.words.of(path)
-        if words[last] and (b'"%b"' % module in world.files[path] or b"'%b'" % module in world.files[path]):
-            return True
-        quoted = words[name] and name in world.outline(path).quoted
-        if quoted and (path == own or words[last]):
-            return True
-        patched = words[name] and words.keys() & _OF_TESTS
-        if patched and re.search(rb"\.%b[\"']|[(,]\s*%b=" % (name, name), world.files[path]):
-            return True
-    return False
+    writing = world.words.holding(_REFLECTION)
+    naming_module = writing & world.words.holding([last])
+    if any(text in world.files[path] for path in naming_module for text in _quoted(module)):
+        return True
+    naming_it = writing & world.words.holding([name])
+    if any(name in world.outline(path).quoted for path in naming_it if path == own or path in naming_module):
+        return True
+    patched = re.compile(rb"\.%b[\"']|[(,]\s*%b=" % (name, name))
+    return any(patched.search(world.files[path]) for path in naming_it & world.words.holding(_OF_TESTS))
 
 
 def _is_spelled(world: SpecializerWorld, qualified: str) -> bool:
     """Is a name a text of the program, as in `patch("module.NAME", ...)`?"""
     module, _, name = qualified.encode().rpartition(b".")
     holders = world.words.holding([name]) & world.words.holding([module.rpartition(b".")[2]])
-    texts = b'"%b"' % qualified.encode(), b"'%b'" % qualified.encode()
-    return any(text in world.files[path] for path in holders for text in texts)
+    return any(text in world.files[path] for path in holders for text in _quoted(qualified.encode()))
+
+
+def _quoted(name: bytes) -> tuple[bytes, bytes]:
+    return b'"%b"' % name, b"'%b'" % name
 
 
 @question
@@ -212,7 +211,7 @@ def part_of_value(world: SpecializerWorld, value: str, any_case: str, *names: st
 
     `any_case`: not empty if small and capital letters are the same.
     """
-    word = max(_IDENTIFIER.findall(value), key=len, default="").encode()
+    word = longest_word(value).encode()
     part = re.escape(value.encode())
     if any_case:
         part = rb"(?i:" + part + rb")"
@@ -225,7 +224,7 @@ def part_of_value(world: SpecializerWorld, value: str, any_case: str, *names: st
 @question
 def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
     """Does the program say a text that the option `names` may have in other letters, or between spaces?"""
-    word = max(_IDENTIFIER.findall(value), key=len, default="").encode()
+    word = longest_word(value).encode()
     alike = re.compile(rb"[\"'](\s*" + re.escape(value.encode()) + rb"\s*)[\"']", re.IGNORECASE)
     holders = world.words.holding(world.words.containing(word, True)) if word else world.files
     found = {said for path in holders for said in alike.findall(world.files[path])}

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from builder.manifest.statements import Scalar
 
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 #: Methods whose result is known under the name of what they are called on.
 _TRANSPARENT = ("lower", "upper", "strip", "get")
 _CONVERTING = frozenset(["lower", "upper", "strip"])
 #: Methods of texts whose result is a part of the text, or made of it.
 _PARTS = frozenset(dir(str)) - frozenset(_TRANSPARENT)
+
+
+def longest_word(value: str) -> str:
+    """The identifier of a text by which an index of words finds it; empty if there is none."""
+    return max(_IDENTIFIER.findall(value), key=len, default="")
 
 
 def names_of(node: ast.expr) -> tuple[str, ...]:

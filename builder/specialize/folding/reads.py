@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 
 from builder.specialize.evaluating.evaluate import Evaluator
-from builder.specialize.evaluating.names import names_of, text
+from builder.specialize.evaluating.names import longest_word, names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.text_index.text_search import nodes_like, nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 #: Functions and methods that take an attribute or an item whose name is a text.
 _LOOK_UPS = frozenset(["getattr", "getattr_static", "__getattribute__", "attrgetter"])
 _NAMESPACES = frozenset(["globals", "locals", "vars", "__dict__"])
@@ -25,7 +23,7 @@ Shows = Callable[[Evaluator, ast.expr, Scope], bool]
 @question
 def key_named(world: SpecializerWorld, value: str) -> bool:
     """Does the program take an entry by this text: `a["key"]`, `a.pop("key")`, by a pattern?"""
-    word = max(_IDENTIFIER.findall(value), key=len, default="")
+    word = longest_word(value)
     return not word or any(
         _takes_entry(unit, node, value)
         for unit in map(world.unit, world.words.holders(word.encode()))

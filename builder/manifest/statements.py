@@ -174,6 +174,7 @@ FactKind = Literal[
     "environment-reader",
     "quiet-import",
     "declaration",
+    "methods",
     "base",
     "registry",
     "uncalled",
@@ -191,6 +192,7 @@ NAMES: Mapping[str, Mapping[str, Any]] = {
     "environment_readers": {"kind": "environment-reader", "value": True},
     "quiet_imports": {"kind": "quiet-import", "value": True},
     "declarations": {"kind": "declaration", "value": True},
+    "methods": {"kind": "methods", "value": True},
     "bases": {"kind": "base", "value": True},
 }
 
@@ -210,6 +212,7 @@ class Fact(Statement):
     quiet-import        external module             True: importing it only defines names
     uncalled            qualified function or method  True: only a name in the code calls it
     declaration         qualified class, collection   True: what it declares is read by names spelled out
+    methods             qualified class           True: a method is called by its name, which code spells out
     base                qualified class of another package  the methods that it may call, by spaces
     registry    qualified class of a row            what else `registries` states, by spaces
     """

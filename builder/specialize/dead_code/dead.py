@@ -196,8 +196,21 @@ class Dead:
                         staying.append((unit, item.node))
             staying.extend((unit, node) for node in _hidden_definitions(unit, name))
         # one that stays may mean another by the name that both have
-        if not any(refers_within(unit, node, name) for unit, node in staying):
-            yield from leaving
+        if any(refers_within(unit, node, name) for unit, node in staying):
+            return
+        together = not staying and not self._is_defined_elsewhere(world, encoded)
+        for unit, item in leaving:
+            if item.kind != "method" or together or item.qualified(unit) in world.facts.uncalled:
+                yield unit, item
+
+    def _is_defined_elsewhere(self, world: SpecializerWorld, name: bytes) -> bool:
+        """Does a file from which nothing leaves define a name? If that is an abstract method, a class that
+        inherits it cannot do without its own."""
+        return any(
+            defines(world.files[path])[name]
+            for path in self._words.holders(name)
+            if path not in self._places[name]
+        )
 
     def _declarations(self, unit: Unit, name: str) -> Iterator[Definition]:
         """Where a file declares or lists a name."""
@@ -217,11 +230,19 @@ class Dead:
         return qualified in world.facts.uncalled or (proven and self._may_leave(world, unit, item))
 
     def _may_leave(self, world: SpecializerWorld, unit: Unit, item: Definition) -> bool:
-        """Does nothing need a definition to which no name refers? Methods are looked up in many ways."""
+        """Does nothing need a definition to which no name refers?"""
         node, scope = cast(ast.stmt, item.node), item.scope
-        if isinstance(scope.node, ast.ClassDef):
-            return False
         hierarchy, reflection = self._known(world)
+        if isinstance(scope.node, ast.ClassDef):
+            owner = Class(unit, scope.node, scope.parent or unit.scopes.root)
+            return (
+                item.kind == "method"
+                and not (item.name.startswith("_") and item.name.endswith("_"))  # `enum` asks for these
+                and world.facts.spells_methods(owner.qualified)
+                and hierarchy.calls_no_methods(owner)
+                and not _makes_concrete(unit, scope.node, node)
+                and Effects(world, Evaluator(world, unit)).pure(node, scope)
+            )
         if isinstance(node, ast.ClassDef):
             defined = Class(unit, node, scope)
             if hierarchy.announced(defined) or hierarchy.listed(defined):
@@ -368,6 +389,19 @@ def _definitions(unit: Unit, body: Iterable[ast.stmt], scope: Scope) -> Iterator
                 yield from _definitions(unit, getattr(stmt, field_name, ()), scope)
             for handler in getattr(stmt, "handlers", ()):
                 yield from _definitions(unit, handler.body, scope)
+
+
+def _makes_concrete(unit: Unit, owner: ast.ClassDef, method: ast.stmt) -> bool:
+    """Is this the last abstract method of a class, without which an object of the class can be made?"""
+    abstract = [
+        stmt
+        for stmt in owner.body
+        if any(
+            getattr(each, "id", getattr(each, "attr", "")) == "abstractmethod"
+            for each in getattr(stmt, "decorator_list", ())
+        )
+    ]
+    return method in abstract and unit.leaving.issuperset(stmt for stmt in abstract if stmt is not method)
 
 
 def _alone(unit: Unit, stmt: ast.stmt | ast.Constant, low: int, high: int) -> bool:

@@ -42,6 +42,12 @@ INERT_BASES = _EXCEPTIONS | frozenset([
     "typing.Protocol", "typing.TypedDict", "typing_extensions.NamedTuple", "typing_extensions.Protocol",
     "typing_extensions.TypedDict",
 ])  # fmt: skip
+#: Those of them that call none of the methods of an heir but by names with two underscores.
+_SILENT_BASES = _EXCEPTIONS | frozenset([
+    "abc.ABC", "enum.Enum", "enum.Flag", "enum.IntEnum", "enum.IntFlag", "enum.StrEnum", "int", "object",
+    "str", "typing.Generic", "typing.NamedTuple", "typing.Protocol", "typing_extensions.NamedTuple",
+    "typing_extensions.Protocol",
+])  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -165,6 +171,12 @@ class Hierarchy:
         return any(
             base not in INERT_BASES and base not in self._world.facts.bases for base in lineage.external
         )
+
+    def calls_no_methods(self, cls: Class) -> bool:
+        """Are the methods of the class called by the program alone? A base outside of it may call one that
+        an heir defines anew."""
+        lineage = self.lineage(cls)
+        return not lineage.open and lineage.external <= _SILENT_BASES
 
     def _sets_hooks(self) -> bool:
         """Does a statement outside of a class give one the method that is told of its heirs?"""

@@ -81,6 +81,8 @@ class Facts:
     uncalled: frozenset[str] = frozenset()
     #: classes, or patterns of such, whose attributes declare what the program reads by their names
     declarations: tuple[str, ...] = ()
+    #: classes, or patterns of such, whose methods are called by names that the program spells out
+    methods: tuple[str, ...] = ()
     #: classes of other packages: to inherit from one does nothing else
     bases: frozenset[str] = frozenset()
     registries: tuple[Registry, ...] = ()
@@ -113,6 +115,7 @@ class Facts:
             options=tuple(o for b in manifest.batches for o in b.options),
             modules={a.name: a for a in absent if a.kind == "module"},
             symbols={a.name: a for a in absent if a.kind == "symbol"},
+            methods=tuple(sorted(names("methods"))),
             bases=names("base"),
             registries=tuple(Registry.of(f) for f in facts if f.kind == "registry"),
         )
@@ -162,6 +165,10 @@ class Facts:
         """Whether the attributes of a class are declarations; `homes`: whether a module may have such one."""
         names = tuple(name.rpartition(".")[0] if homes else name for name in self.declarations)
         return bool(names) and _matches(names, qualified)
+
+    def spells_methods(self, qualified: str) -> bool:
+        """Whether a method of a class is called by no name but one that the program spells out."""
+        return bool(self.methods) and _matches(self.methods, qualified)
 
     def attribute_value(self, node: ast.Attribute) -> KnownValue | None:
         """What reading an attribute gives, whatever its owner is (`*.x`), or is called (`*.owner.x`)."""

@@ -171,26 +171,25 @@ class Dead:
                 if encoded in uncalled:
                     # what only has the name of an uncalled function is found by it in a string, too
                     used = used and not self._referred(world, encoded, False)
-                proven = used and not self._formed.holds(name)
-                if proven or encoded in uncalled or (used and encoded in self._declared):
-                    dead.extend(self._removable(world, encoded, name, used, proven))
+                if used or encoded in uncalled:
+                    dead.extend(self._removable(world, encoded, name, used))
             names = set()
             for unit, item in dead:
                 names |= self.remove(unit, item.node, item.name if item.kind == "declaration" else "")
             yield from dead
 
     def _removable(
-        self, world: SpecializerWorld, encoded: bytes, name: str, used: bool, proven: bool
+        self, world: SpecializerWorld, encoded: bytes, name: str, used: bool
     ) -> Iterator[tuple[Unit, Definition]]:
         """Where a name to which nothing refers is defined. `used`: upstream's own code referred to it;
-        `proven`: and nothing forms it. Where they are not, only what the facts say leaves."""
+        where it did not, only what the facts say leaves."""
         leaving: list[tuple[Unit, Definition]] = []
         staying: list[tuple[Unit, ast.AST]] = []
         for path in sorted(self._places[encoded]):
             unit = world.unit(path)
             for item in (*definitions(unit).get(name, ()), *self._declarations(unit, name)):
                 if item.node not in unit.leaving:
-                    if self._leaves(world, unit, item, used, proven):
+                    if self._leaves(world, unit, item, used):
                         leaving.append((unit, item))
                     else:
                         staying.append((unit, item.node))
@@ -219,26 +218,27 @@ class Dead:
                 if found == name and scope is not None:
                     yield Definition(name, "declaration", node, scope)
 
-    def _leaves(
-        self, world: SpecializerWorld, unit: Unit, item: Definition, used: bool, proven: bool
-    ) -> bool:
+    def _leaves(self, world: SpecializerWorld, unit: Unit, item: Definition, used: bool) -> bool:
         qualified = item.qualified(unit)
         if qualified in self._stays:
             return False
         if item.kind == "declaration":
             return used
-        return qualified in world.facts.uncalled or (proven and self._may_leave(world, unit, item))
+        return qualified in world.facts.uncalled or (used and self._may_leave(world, unit, item))
 
     def _may_leave(self, world: SpecializerWorld, unit: Unit, item: Definition) -> bool:
         """Does nothing need a definition to which no name refers?"""
         node, scope = cast(ast.stmt, item.node), item.scope
         hierarchy, reflection = self._known(world)
+        if self._formed.run(item.name):
+            return False
         if isinstance(scope.node, ast.ClassDef):
             owner = Class(unit, scope.node, scope.parent or unit.scopes.root)
             return (
                 item.kind == "method"
                 and not (item.name.startswith("_") and item.name.endswith("_"))  # `enum` asks for these
                 and world.facts.spells_methods(owner.qualified)
+                and not self._formed.holds(item.name)
                 and hierarchy.calls_no_methods(owner)
                 and not _makes_concrete(unit, scope.node, node)
                 and Effects(world, Evaluator(world, unit)).pure(node, scope)

@@ -31,7 +31,7 @@ TRANSPARENT = frozenset([
 MAKERS = frozenset([
     "collections.OrderedDict", "collections.defaultdict", "collections.namedtuple", "dataclasses.field",
     "enum.auto", "functools.partial", "operator.attrgetter", "operator.itemgetter", "property",
-    "classmethod", "staticmethod", "torch.tensor", "triton.Config", "typing.NewType", "typing.ParamSpec",
+    "classmethod", "dict", "frozenset", "list", "set", "staticmethod", "torch.tensor", "tuple", "triton.Config", "typing.NewType", "typing.ParamSpec",
     "typing.TypeVar", "typing_extensions.ParamSpec", "typing_extensions.TypeVar",
 ])  # fmt: skip
 #: Expressions that make an object.

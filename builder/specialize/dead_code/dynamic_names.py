@@ -72,6 +72,7 @@ class Formed:
 
     names: frozenset[str]
     patterns: frozenset[Pattern]
+    runs: bool = False  # the file runs text as code
 
     def __bool__(self) -> bool:
         return bool(self.names or self.patterns)
@@ -93,7 +94,7 @@ def formed(data: bytes) -> Formed:
         found |= {
             tuple(change(part) for part in pattern) for pattern in found for change in (str.lower, str.upper)
         }
-    return Formed(frozenset(names), frozenset(found))
+    return Formed(frozenset(names), frozenset(found), code)
 
 
 def runs_text(data: bytes) -> bool:
@@ -211,6 +212,7 @@ class FormedNames:
         self._names: Counter[str] = Counter()
         self._patterns: Counter[Pattern] = Counter()
         self._by_part: defaultdict[str, set[Pattern]] = defaultdict(set)
+        self._running: set[str] = set()
 
     def look(self, path: str, data: bytes) -> None:
         """A file now has this text."""
@@ -218,6 +220,7 @@ class FormedNames:
         new = self._answers.of(data).get(("formed",), lambda: formed(data))
         if old == new:
             return
+        (self._running.add if new.runs else self._running.discard)(path)
         if old is not None:
             self._names.subtract(old.names)
             self._patterns.subtract(old.patterns)
@@ -226,6 +229,11 @@ class FormedNames:
         for pattern in new.patterns:
             self._by_part[max(pattern, key=len)].add(pattern)
         self._files[path] = new
+
+    def run(self, name: str) -> bool:
+        """May a file that runs text as code form this name?"""
+        formed = (self._files[path] for path in self._running)
+        return any(name in each.names or any(fits(name, p) for p in each.patterns) for each in formed)
 
     def holds(self, name: str) -> bool:
         """May the program form this name?"""

@@ -69,6 +69,7 @@ class Hierarchy:
         self._lineages: dict[ast.ClassDef, Lineage] = {}
         self._named: dict[str, list[Class]] = {}
         self._heirs: dict[ast.ClassDef, list[Class]] = {}
+        self._asked: set[str] | None = None
 
     # -- what a class inherits ------------------------------------------------------------------
 
@@ -191,4 +192,22 @@ class Hierarchy:
         """May `__subclasses__()` give the class?"""
         lineage = self.lineage(cls)
         inherits = len(lineage.classes) > 1 or lineage.external - {"object"} or lineage.open
-        return bool(inherits and self._words.holders(b"__subclasses__"))
+        if not inherits or not (asked := self._asked_for_heirs()):
+            return False
+        return lineage.open or not asked.isdisjoint(
+            ["", *lineage.external, *(known.qualified for known in lineage.classes)]
+        )
+
+    def _asked_for_heirs(self) -> set[str]:
+        """The classes of which `__subclasses__` is read; an empty name is any class."""
+        if self._asked is None:
+            self._asked = set()
+            for path in self._words.holders(b"__subclasses__"):
+                unit = self._world.unit(path)
+                for node in nodes_on(unit, "__subclasses__"):
+                    if isinstance(node, ast.Attribute) and node.attr == "__subclasses__":
+                        found = Evaluator(self._world, unit).qualified(node.value, unit.scope_of(node))
+                        self._asked.add(found if isinstance(found, str) and self.named(found) else "")
+                    elif isinstance(node, ast.Constant) and "__subclasses__" in str(node.value):
+                        self._asked.add("")
+        return self._asked

@@ -241,6 +241,7 @@ class Dead:
                 and not self._formed.holds(item.name)
                 and hierarchy.calls_no_methods(owner)
                 and not _makes_concrete(unit, scope.node, node)
+                and not _gives_attributes(unit, scope.node, node)
                 and Effects(world, Evaluator(world, unit)).pure(node, scope)
             )
         if isinstance(node, ast.ClassDef):
@@ -402,6 +403,24 @@ def _makes_concrete(unit: Unit, owner: ast.ClassDef, method: ast.stmt) -> bool:
         )
     ]
     return method in abstract and unit.leaving.issuperset(stmt for stmt in abstract if stmt is not method)
+
+
+def _gives_attributes(unit: Unit, owner: ast.ClassDef, method: ast.stmt) -> bool:
+    """Is a method the only one of a class to store an attribute that the class reads elsewhere?"""
+    stored = {
+        node.attr
+        for node in ast.walk(method)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    if not stored:
+        return False
+    inside = set(ast.walk(method))
+    read, other = set(), set()
+    for stmt in owner.body:
+        for node in ast.walk(stmt) if stmt not in unit.leaving else ():
+            if isinstance(node, ast.Attribute) and node.attr in stored and node not in inside:
+                (other if isinstance(node.ctx, ast.Store) else read).add(node.attr)
+    return not stored.isdisjoint(read - other - unit.scopes.of(owner).names.keys())
 
 
 def _alone(unit: Unit, stmt: ast.stmt | ast.Constant, low: int, high: int) -> bool:

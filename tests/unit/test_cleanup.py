@@ -102,10 +102,12 @@ def test_a_definition_named_in_the_project_file_stays() -> None:
     assert "def helper" not in output({"pkg/a.py": text})["pkg/a.py"]
 
 
-def test_a_prefix_that_getattr_completes_keeps_what_begins_with_it() -> None:
+def test_a_prefix_that_getattr_completes_keeps_what_begins_with_it_in_a_module_at_hand() -> None:
     text = "def forward_fast(x):\n    return x\n\n\n" + dedent(USES).replace("helper", "forward_fast")
     other = 'def call(x, how):\n    return getattr(x, f"forward_{how}")\n'
-    assert "def forward_fast" in output({"pkg/a.py": text, "pkg/b.py": other})["pkg/a.py"]
+    assert "def forward_fast" not in output({"pkg/a.py": text, "pkg/b.py": other})["pkg/a.py"]
+    held = "import pkg.a\n\n\n" + other.replace("getattr(x", "getattr(pkg.a")
+    assert "def forward_fast" in output({"pkg/a.py": text, "pkg/b.py": held})["pkg/a.py"]
     assert "def forward_fast" not in output({"pkg/a.py": text})["pkg/a.py"]
 
 

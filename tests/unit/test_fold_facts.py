@@ -141,8 +141,8 @@ def test_every_table_of_the_facts_writes_down_what_it_is_asked() -> None:
     asked: dict[tuple[Any, ...], Any] = {}
     recording = RecordingFacts(Facts(), asked.__setitem__)
     fields = {field.name for field in dataclasses.fields(Facts)}
-    # a new kind of fact must be recorded too; of registries and declarations no fold asks anything
-    assert fields == {*TABLES, "options", "registries", "declarations"}
+    # a new kind of fact must be recorded too; of these no fold asks anything
+    assert fields == {*TABLES, "options", "registries", "declarations", "methods"}
     for name in TABLES:
         assert "x" not in getattr(recording, name)
         with pytest.raises(TypeError):

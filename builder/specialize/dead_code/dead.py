@@ -230,8 +230,6 @@ class Dead:
         """Does nothing need a definition to which no name refers?"""
         node, scope = cast(ast.stmt, item.node), item.scope
         hierarchy, reflection = self._known(world)
-        if self._formed.run(item.name):
-            return False
         if isinstance(scope.node, ast.ClassDef):
             owner = Class(unit, scope.node, scope.parent or unit.scopes.root)
             return (
@@ -250,7 +248,9 @@ class Dead:
                 return False
         if not Effects(world, Evaluator(world, unit)).pure(node, scope):
             return False
-        return not reflection.sees_module(unit, item.qualified(unit) in world.facts.predicates)
+        if reflection.sees_module(unit, item.qualified(unit) in world.facts.predicates):
+            return False
+        return not self._formed.holds_in(item.name, reflection.listing(unit))
 
     def _known(self, world: SpecializerWorld) -> tuple[Hierarchy, Reflection]:
         if self._reflected is None or self._reflected[0] is not world:

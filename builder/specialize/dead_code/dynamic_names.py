@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from builder.specialize.text_index.content_answers import AnswerCache
@@ -230,10 +230,11 @@ class FormedNames:
             self._by_part[max(pattern, key=len)].add(pattern)
         self._files[path] = new
 
-    def run(self, name: str) -> bool:
-        """May a file that runs text as code form this name?"""
-        formed = (self._files[path] for path in self._running)
-        return any(name in each.names or any(fits(name, p) for p in each.patterns) for each in formed)
+    def holds_in(self, name: str, paths: Iterable[str]) -> bool:
+        """May one of these files form this name, or one that runs text as code? Any file may write it in
+        pieces that Python joins while it reads the text."""
+        formed = (self._files[path] for path in self._running.union(paths) if path in self._files)
+        return self._names[name] > 0 or any(fits(name, p) for each in formed for p in each.patterns)
 
     def holds(self, name: str) -> bool:
         """May the program form this name?"""

@@ -60,6 +60,10 @@ class Reflection:
             )
         return self._answers[key]
 
+    def listing(self, unit: Unit) -> Iterator[str]:
+        """The files that have the names of the module as their own: itself, and by star imports."""
+        return (each.path for each in self._showing_names_of(unit))
+
     def _sees(self, unit: Unit) -> bool:
         return self._is_held(unit) or self._is_loaded(unit)
 

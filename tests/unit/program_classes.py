@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 from program_writer import Shape, Writer
 
 #: How a class, a function or a method comes to be known without being named: header, and how to ask.
@@ -199,7 +201,54 @@ def emptied_methods(p: Writer, depth: int) -> None:
     p.put(depth, f"record([{base}().run(), {base}(lambda *v: record(v)).run()])")
 
 
+#: What a class whose methods are called by names in the code has beside them, and how the program notices it.
+_SPELLED = (
+    ("", "{base}", "record(hasattr({heir}(), '{start}')); record([{heir}().keep(), {base}().keep()])"),
+    ("", "{base}", "record([getattr({heir}(), '{start}_' + end)() for end in ['{mark}']])"),
+    ("", "{base}", "for n in '{start}_{mark} keep'.split(): record(getattr({heir}(), n)())"),
+    ("", "{base}", "record(type('Made', ({heir},), {{}})().keep())"),
+    ("(framework.Free)", "{base}", "record({heir}().keep())"),
+    ("(abc.ABC)", "{base}", "record({heir}().keep())"),
+    ("", "{base}", "record([each[:4] for each in map(str, framework.SEEN)])"),
+    ("(typing.Protocol)", "{base}", "record([isinstance(o, {base}) for o in ({heir}(), 1)])"),
+    ("", "{base}, dict", "record([{heir}(a=1), {heir}().keep()])"),
+)
+_SPELLED_METHODS = (
+    ("def {name}(self): return {value}", "{o}.{name}()"),
+    ("@property\ndef {name}(self): return {value}", "{o}.{name}"),
+    ("@staticmethod\ndef {name}(): return {value}", "{o}.{name}()"),
+    ("@abc.abstractmethod\ndef {name}(self): return {value}", "{o}.{name}()"),
+    ("@framework.cache\ndef {name}(self): return {value}", "{o}.{name}()"),
+    ("def {name}(self): self.{name}_told = True; return {value}", "{o}.{name}()"),
+    ("def {name}(self): return self.__class__.{name}", "{o}.{name}()"),
+)
+
+
+def spelled_methods(p: Writer, depth: int) -> None:
+    """Methods that only dead code calls, in classes whose methods have their names in the code."""
+    start, base, heir = p.own("shut"), p.own("Spelled"), p.own("SpelledHeir")
+    around, bases, ask = p.random.choice(_SPELLED)
+    words = {"base": base, "heir": heir, "start": start, "mark": p.mark, "name": f"{start}_{p.mark}"}
+    method, call = _SPELLED_METHODS[3] if "ABC" in around else p.random.choice(_SPELLED_METHODS)
+    other, _ = p.random.choice(_SPELLED_METHODS)
+    lines = {
+        name: indent(each.format(**words, value=p.pick("1", "'a'")), "    ")
+        for name, each in (("base", method), ("heir", other))
+    }
+    told = f"getattr(self, '{words['name']}_told', 'not')"
+    p.write(depth, f"import abc\nclass {base}{around}:\n{lines['base']}\n    def keep(self): return {told}")
+    body = lines["heir"] if p.chance(0.5) else "    pass"
+    p.write(depth, f"class {heir}({bases.format(**words)}):\n{body}")
+    p.write(
+        depth, f"def {start}_use(o):\n    if {p.dead()}: return {call.format(o='o', **words)}\n    return 1"
+    )
+    for text in (f"{start}_use({heir}())", f"{base}()", ask.format(**words)):
+        kind = "record(1)" if text.startswith(base) else "pass"
+        p.write(depth, f"try:\n    {text}\n    {kind}\nexcept TypeError: record('abstract')")
+
+
 TOP: tuple[Shape, ...] = (
+    spelled_methods,
     framework_methods, framework_methods, standard_methods, registered, registered, shared_methods,
     emptied_methods, mangled_methods,
 )  # fmt: skip

@@ -110,6 +110,7 @@ facts:
     UNSET_FLAG: null
   attributes: [torch.npu]
   pure: [peek, get_bool_env_var, getenv]
+  methods: ["pkg.*.Spelled*"]
   options:
     - names: ["backend*", "CHOICE*", "TABLE", "register_backend"]
       absent: [fa3, fa4, fa5, fa6, fa7, fa8, fa9]

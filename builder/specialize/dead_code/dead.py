@@ -415,7 +415,8 @@ def _gives_attributes(unit: Unit, owner: ast.ClassDef, method: ast.stmt) -> bool
     if not stored:
         return False
     inside = set(ast.walk(method))
-    read, other = set(), set()
+    read: set[str] = set()
+    other: set[str] = set()
     for stmt in owner.body:
         for node in ast.walk(stmt) if stmt not in unit.leaving else ():
             if isinstance(node, ast.Attribute) and node.attr in stored and node not in inside:

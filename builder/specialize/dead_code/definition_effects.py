@@ -29,10 +29,11 @@ TRANSPARENT = frozenset([
 ])  # fmt: skip
 #: Calls that only make a value, as bodies of classes and decorators use them.
 MAKERS = frozenset([
-    "collections.OrderedDict", "collections.defaultdict", "collections.namedtuple", "dataclasses.field",
-    "enum.auto", "functools.partial", "operator.attrgetter", "operator.itemgetter", "property",
-    "classmethod", "dict", "frozenset", "list", "set", "staticmethod", "torch.tensor", "tuple", "triton.Config", "typing.NewType", "typing.ParamSpec",
-    "typing.TypeVar", "typing_extensions.ParamSpec", "typing_extensions.TypeVar",
+    "classmethod", "collections.OrderedDict", "collections.defaultdict", "collections.namedtuple",
+    "dataclasses.field", "dict", "enum.auto", "frozenset", "functools.partial", "list",
+    "operator.attrgetter", "operator.itemgetter", "property", "set", "staticmethod", "torch.tensor",
+    "triton.Config", "tuple", "typing.NewType", "typing.ParamSpec", "typing.TypeVar",
+    "typing_extensions.ParamSpec", "typing_extensions.TypeVar",
 ])  # fmt: skip
 #: Expressions that make an object.
 _NEW = (ast.Constant, ast.JoinedStr, ast.Lambda, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp,

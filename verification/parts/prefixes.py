@@ -202,8 +202,7 @@ class Walk:
         self.events.add("evict", count, self._news())
 
     def _look(self) -> None:
-        values = self._cache.made.all_values_flatten() if self._cache.sizes()[2] else None
-        self.events.add("look", self._cache.nodes(), values, self._news())
+        self.events.add("look", self._cache.nodes(), self._news())
 
     def _news(self) -> list[Any]:
         """What was said to those who follow what is cached."""

@@ -143,6 +143,7 @@ def _texts(manifest: Manifest) -> dict[str, bytes]:
 
 def _replace(path: Path, data: bytes) -> None:
     path = Path(os.path.realpath(path))  # a link stays a link
+    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new")
     beside.write_bytes(data)
     if path.exists():

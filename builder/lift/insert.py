@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from builder.errors import Mark
+from builder.manifest.documents import facts_file, is_part
 from builder.manifest.statements import BASE, Span
 
 _PLAIN = re.compile(r"[A-Za-z_/.(][\w ./()#'+=@-]*", re.ASCII)
@@ -20,6 +21,11 @@ _WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
 #: Proposals that carry a version range.
 RANGED = frozenset(("until", "rule", "fact", "moved"))
 _RULES = frozenset(("keep", "remove", "prune"))
+#: How the facts of a batch that has none yet begin.
+_HEAD = """\
+# yaml-language-server: $schema=../../schema/facts.schema.json
+# What upstream is like where the batch {batch} is concerned; manifest.yaml says why.
+"""
 #: The keys that say what an edit is about.
 _SCOPES = ("in", "name", "set", "body", "file")
 
@@ -62,27 +68,35 @@ def apply_all(
 ) -> tuple[dict[str, str], list[Proposal]]:
     """The texts of a manifest's files with the proposals in them, and the proposals that fit nowhere.
 
-    What changes a statement, or stands behind it, goes to the file in which it is; new rules and facts go
-    to the `manifest` itself. `between`: see `apply`.
+    What changes a statement, or stands behind it, goes to the file in which it is. New rules and facts go to
+    the facts of their batch, which get a file if the manifest has such files; else to the `manifest` itself.
+    `between`: see `apply`.
     """
+    in_parts = any(facts_file(path.split("/")[1]) == path for path in texts if is_part(path))
     by_file: dict[str, list[Proposal]] = {}
     for proposal in proposals:
-        by_file.setdefault(proposal.mark.file if proposal.mark else manifest, []).append(proposal)
+        new = proposal.kind in ("rule", "fact") and in_parts
+        file = facts_file(proposal.batch) if new else manifest
+        by_file.setdefault(proposal.mark.file if proposal.mark else file, []).append(proposal)
     new_texts = dict(texts)
-    unplaced = [p for file, some in by_file.items() if file not in texts for p in some]
-    for file in texts:
-        if file in by_file:
-            new_texts[file], others = apply(texts[file], by_file[file], between)
-            unplaced += others
+    unplaced: list[Proposal] = []
+    for file, some in by_file.items():
+        if file in texts or not any(proposal.mark for proposal in some):
+            old = texts.get(file) or _HEAD.format(batch=file.split("/")[1])
+            new_texts[file], some = apply(old, some, between, whole=file == manifest)
+        unplaced += some
     return new_texts, unplaced
 
 
-def apply(text: str, proposals: Sequence[Proposal], between: Span) -> tuple[str, list[Proposal]]:
+def apply(
+    text: str, proposals: Sequence[Proposal], between: Span, whole: bool = True
+) -> tuple[str, list[Proposal]]:
     """The text with the proposals in it, and the proposals that fit nowhere.
 
-    `between`: the last version with what was removed, and the first with what is new.
+    `between`: the last version with what was removed, and the first with what is new. `whole`: the text is
+    the manifest, and not a part of one batch.
     """
-    layout = _Layout(text, between)
+    layout = _Layout(text, between, whole)
     cuts: list[tuple[int, int, bool, str]] = []
     unplaced: list[Proposal] = []
     together: dict[object, list[Proposal]] = {}  # those for a list that a batch does not have share a new one
@@ -115,7 +129,7 @@ _Cut = tuple[int, int, str]
 class _Layout:
     """Where everything of a YAML text stands, and how the versions are written into it."""
 
-    def __init__(self, text: str, between: Span) -> None:
+    def __init__(self, text: str, between: Span, whole: bool) -> None:
         import yaml
 
         self.text = text
@@ -124,11 +138,13 @@ class _Layout:
         self.lines = text.split("\n")
         self.starts = [0, *itertools.accumulate(len(line) + 1 for line in self.lines)]
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        self.root: Any = yaml.compose(text, Loader=loader)
+        self.root: Any = yaml.compose(text, Loader=loader)  # None for a text without statements
+        self.whole = whole
         #: By place: an item of a list, which also its own values stand for, with the list and its key.
         self.items: dict[tuple[int, int], tuple[Any, Any, str]] = {}
         self.values: dict[tuple[int, int], Any] = {}  # by the place of its key
-        self._find(self.root, "")
+        if self.root is not None:
+            self._find(self.root, "")
 
     def _find(self, node: Any, key: str) -> None:
         if node.id == "mapping":
@@ -157,10 +173,10 @@ class _Layout:
         return self.starts[last + 1]
 
     def batch(self, name: str) -> Any:
-        """The mapping of a batch; the whole document for `base`."""
+        """The mapping of a batch; the whole document for `base`, and in the part of a batch."""
         batches = _children(_value(self.root, "batches"))
         named = (item for item in batches if (node := _value(item, "id")) is not None and node.value == name)
-        return self.root if name == BASE else next(named, None)
+        return self.root if name == BASE or not self.whole else next(named, None)
 
     def entries(self, proposal: Proposal) -> Any:
         """The list or mapping of a batch that a proposal adds to; None if there is none, or an empty one."""
@@ -254,15 +270,22 @@ def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
 
 
 def _new_list(layout: _Layout, proposals: Sequence[Proposal]) -> _Cut | None:
-    """A list of rules, or a mapping of facts, for a batch that has none: behind its reason."""
+    """A list of rules, or a mapping of facts, for a batch that has none: behind its reason, or at the end of its
+    part."""
     first, is_rule = proposals[0], proposals[0].kind == "rule"
     batch = layout.batch(first.batch)
     why, facts = _value(batch, "why"), _value(batch, "facts")
-    if why is None or batch.flow_style or _value(batch if is_rule else facts, first.key) is not None:
+    part = not layout.whole and (batch is None or not batch.flow_style)
+    if not part and (why is None or batch.flow_style):
         return None
-    column = batch.start_mark.column + (0 if is_rule else 2)
+    if _value(batch if is_rule else facts, first.key) is not None:
+        return None
+    column = (0 if part else batch.start_mark.column) + (0 if is_rule else 2)
     indent, dash = " " * (column + 2), "- " if is_rule else ""
     text = f"{first.key}:" + "".join(f"\n{indent}{dash}{layout.row(p)}" for p in proposals)
+    if part and (is_rule or facts is None):
+        end = len(layout.text)
+        return end, end, f"{text}\n" if is_rule else f"facts:\n{' ' * column}{text}\n"
     if is_rule or facts is None:
         return layout.behind(batch, why, text if is_rule else f"facts:\n{' ' * column}{text}")
     if facts.flow_style or not facts.value or facts.start_mark.column != column:

@@ -252,5 +252,5 @@ def _proposed(
         problems = trial(new, after, recall, versions.known(survey.new, after, between)).problems
     except BuildError as error:
         problems = error.problems
-    changed = {p: data for p, data in written.items() if p == manifest.file or texts[p] != manifest.texts[p]}
+    changed = {p: data for p, data in written.items() if p == manifest.file or texts[p] != manifest.texts.get(p)}
     return Proposed({**changed, **merged}, tuple(wanted), problems)

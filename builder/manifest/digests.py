@@ -20,16 +20,15 @@ def of_files(data: bytes, overlays: Mapping[str, bytes]) -> str:
 def of_statements(
     documents: Documents, overlays: Mapping[str, bytes], scope: str = "", off: Collection[str] = ()
 ) -> str:
-    """sha256 over the statements of the manifest, its edits and its history, and the bytes of its overlays.
+    """sha256 over the statements of the manifest and its parts, and the bytes of its overlays.
 
     Comments, layout and the order of mappings do not count. The order of lists does: of the rules that
     match a path the last one decides. Every key counts, even `why`. Items of docs/scope.yaml do not: they
     decide nothing. Of the named scopes that of this name counts alone; batches that are `off` in it do not.
     """
     parts = {"manifest": documents.manifest}
-    parts |= {name: document for name, document in documents.edits.items() if name not in off}
-    if documents.history.data is not None:
-        parts["history"] = documents.history
+    for name, some in documents.parts.items():
+        parts |= {document.file: document for document in some if name not in off}
     contents = {name: _stated(document, scope, off) for name, document in parts.items()}
     canonical = json.dumps(contents, sort_keys=True, separators=(",", ":"))
     folders = tuple(f"overlays/{name}/" for name in off)

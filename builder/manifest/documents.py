@@ -10,36 +10,45 @@ from typing import Any
 from builder.errors import Mark, Problem
 from builder.manifest.nodes import Document, read
 from builder.manifest.schema import Elsewhere, validate
+from builder.manifest.statements import BASE
 from builder.manifest.view import Findings, View
 from builder.spelling import nearest
 
 SCHEMA = "schema/manifest.schema.json"
-HISTORY = "overlays/history.yaml"
 SCOPE = "docs/scope.yaml"
-_EDITS = re.compile(r"overlays/([^/]+)/edits\.yaml")
+_PART = re.compile(r"overlays/([^/]+)/(facts|edits)\.yaml")
 _MISSING = Document("", None, {}, {})
+
+
+def facts_file(batch: str) -> str:
+    """The file of what a batch states about upstream; of `base`, what the top of the manifest states."""
+    return f"overlays/{batch}/facts.yaml"
 
 
 def is_part(path: str) -> bool:
     """Whether a file below overlays/ is part of the manifest itself rather than an overlay."""
-    return path == HISTORY or _EDITS.fullmatch(path) is not None
+    return _PART.fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """A manifest's files, and what is found while their values are read. `edits`: batch id -> the file of its
-    edits."""
+    """A manifest's files, and what is found while their values are read.
+
+    `parts`: batch id -> its files below overlays/, facts before edits; what `base` has belongs to the top of
+    the manifest.
+    """
 
     manifest: Document
-    edits: Mapping[str, Document]
-    history: Document = _MISSING
+    parts: Mapping[str, tuple[Document, ...]]
     scope: Document = _MISSING
     findings: Findings = field(default_factory=Findings)
 
     def __iter__(self) -> Iterator[Document]:
         yield self.manifest
-        yield from self.edits.values()
-        yield from (one for one in (self.history, self.scope) if one is not _MISSING)
+        for parts in self.parts.values():
+            yield from parts
+        if self.scope is not _MISSING:
+            yield self.scope
 
     @property
     def whole(self) -> bool:
@@ -48,27 +57,25 @@ class Documents:
 
     @property
     def root(self) -> View:
-        """The manifest, with what the history adds to it."""
-        return self.view(self.manifest).with_others([self.view(self.history)])
+        """The manifest, with the facts of its top."""
+        return self._with_parts(self.view(self.manifest), BASE)
 
     def view(self, document: Document) -> View:
         """One of these files."""
         return View(document, self.findings, document.data)
 
     def batches(self) -> Iterator[View]:
-        """The batches of the manifest, each with its file of edits and what the history adds to it."""
+        """The batches of the manifest, each with its files."""
         for batch in self.root.alone().items("batches"):
-            name = batch.text("id")
-            own = [self.view(self.edits[name])] if name in self.edits else []
-            yield batch.with_others([*own, *(one for one in self._past() if one.text("id") == name)])
+            yield self._with_parts(batch, batch.text("id"))
+
+    def _with_parts(self, whole: View, name: str) -> View:
+        return whole.with_others(self.view(part) for part in self.parts.get(name, ()))
 
     def strays(self) -> Iterator[View]:
-        """Additions of the history to batches that do not exist."""
-        known = self.ids()
-        for name, document in self.edits.items():
-            if name not in known:
-                yield self.view(document)
-        yield from (one for one in self._past() if one.text("id") not in known)
+        """Parts of batches that do not exist."""
+        for _, document in self._stray_parts():
+            yield self.view(document)
 
     def problems(self, schema: Mapping[str, Any]) -> Iterator[Problem]:
         """Problems of files that do not fit their part of the schema, or add to what does not exist."""
@@ -79,66 +86,70 @@ class Documents:
             yield from self._strays()
 
     def _kinds(self, schema: Mapping[str, Any]) -> Iterator[tuple[Document, Mapping[str, Any], Elsewhere]]:
-        parts = schema.get("definitions", {})
-        batch, file = _keys(parts.get("batch", {})), self.manifest.file
+        parts, whole, file = schema.get("definitions", {}), schema.get("properties", {}), self.manifest.file
         yield self.manifest, schema, {(): {"scope": SCOPE}}
-        edits = parts.get("batch-edits", {})
-        for document in self.edits.values():
-            yield document, edits, {(): dict.fromkeys(batch - _keys(edits), file)}
-        past, whole = parts.get("history", {}), schema.get("properties", {})
-        added = {
-            (): _keys(schema) - _keys(past),
-            ("roots",): _keys(whole.get("roots", {})) - {"dynamic"},
-            ("batches",): batch - _keys(parts.get("history-batch", {})),
-            ("kernel",): _keys(parts.get("kernel", {})) - _keys(parts.get("history-kernel", {})),
-            ("guarantees",): _keys(whole.get("guarantees", {})) - _keys(parts.get("history-guarantees", {})),
+        base = parts.get("base-facts", {})
+        of_base = {
+            (): _keys(schema) - _keys(base),
+            ("kernel",): _keys(parts.get("kernel", {})) - _keys(parts.get("base-kernel", {})),
+            ("guarantees",): _keys(whole.get("guarantees", {})) - _keys(parts.get("base-guarantees", {})),
         }
-        yield self.history, past, {path: dict.fromkeys(keys, file) for path, keys in added.items()}
+        for name, documents in self.parts.items():
+            for document in documents:
+                if document.file == facts_file(BASE):
+                    yield document, base, {path: dict.fromkeys(keys, file) for path, keys in of_base.items()}
+                    continue
+                part = parts.get(f"batch-{_kind(document.file)}", {})
+                other = "facts" if _kind(document.file) == "edits" else "edits"
+                beside = dict.fromkeys(_keys(parts.get(f"batch-{other}", {})), f"overlays/{name}/{other}.yaml")
+                yield document, part, {(): {**dict.fromkeys(_keys(parts.get("batch", {})), file), **beside}}
         yield self.scope, parts.get("scope", {}), {}
 
     def _strays(self) -> Iterator[Problem]:
-        """M009 for edits of no batch; M006 and M012 for a batch or pattern that only the history names."""
+        """M009 for parts of no batch; M012 for a pattern that only the facts of the top name."""
         known = self.ids()
-        for name, document in self.edits.items():
-            if name not in known:
-                close = nearest(name, known)
-                how = f"the folder must have the id of a batch: {close or f'there is no batch `{name}`'}"
-                yield Problem("M009", f"No batch uses `{document.file}`.", Mark(document.file), hint=how)
-        marks: dict[str, Mark] = {}
-        for one in self._past():
-            name, mark = one.text("id"), one.at("id").mark
-            if name in marks:
-                yield Problem("M006", f"The batch `{name}` is already on line {marks[name].line}.", mark)
-            elif name and name not in known:
-                hint = nearest(name, known)
-                yield Problem("M006", f"There is no batch `{name}`.", mark, hint=hint)
-            marks.setdefault(name, mark)
-        manifest, history = self.root.alone(), self.view(self.history)
-        if history.has("kernel") and not manifest.has("kernel"):
-            message = f"The history adds to `kernel`, which {self.manifest.file} does not have."
-            yield Problem("M012", message, history.at("kernel").key_mark)
+        for name, document in self._stray_parts():
+            close = nearest(name, known)
+            how = f"the folder must have the id of a batch: {close or f'there is no batch `{name}`'}"
+            yield Problem("M009", f"No batch uses `{document.file}`.", Mark(document.file), hint=how)
+        manifest = self.root.alone()
         patterns = [text.text("pattern") for text in manifest.at("guarantees").items("absent_text")]
-        for text in history.at("guarantees").items("absent_text"):
-            if (pattern := text.text("pattern")) and pattern not in patterns:
-                message = f"There is no guarantee with the pattern `{pattern}`."
-                hint = nearest(pattern, patterns)
-                yield Problem("M012", message, text.at("pattern").mark, hint=hint)
+        for base in self.root.others:
+            if base.has("kernel") and not manifest.has("kernel"):
+                message = f"`{base.document.file}` adds to `kernel`, which {self.manifest.file} does not have."
+                yield Problem("M012", message, base.at("kernel").key_mark)
+            for text in base.at("guarantees").items("absent_text"):
+                if (pattern := text.text("pattern")) and pattern not in patterns:
+                    message = f"There is no guarantee with the pattern `{pattern}`."
+                    hint = nearest(pattern, patterns)
+                    yield Problem("M012", message, text.at("pattern").mark, hint=hint)
 
-    def _past(self) -> Iterator[View]:
-        """The additions of the history to batches."""
-        return self.view(self.history).items("batches")
+    def _stray_parts(self) -> Iterator[tuple[str, Document]]:
+        known = self.ids()
+        for name, documents in self.parts.items():
+            for document in documents:
+                if name not in known and document.file != facts_file(BASE):
+                    yield name, document
 
     def ids(self) -> list[str]:
         """The ids of the batches of the manifest."""
-        return [batch.text("id") for batch in self.root.alone().items("batches")]
+        return [batch.text("id") for batch in self.view(self.manifest).items("batches")]
 
 
 def read_all(data: bytes, file: str, overlays: Mapping[str, bytes], scope: bytes | None) -> Documents:
     """The files of the manifest `data`, those among the overlays included; never raises for bad input."""
-    parts = ((path, match[1]) for path in sorted(overlays) if (match := _EDITS.fullmatch(path)))
-    edits = {name: read(overlays[path], path) for path, name in parts}
-    history = read(overlays[HISTORY], HISTORY) if HISTORY in overlays else _MISSING
-    return Documents(read(data, file), edits, history, _MISSING if scope is None else read(scope, SCOPE))
+    parts: dict[str, tuple[Document, ...]] = {}
+    for path in sorted(overlays):
+        if match := _PART.fullmatch(path):
+            document = read(overlays[path], path)
+            others = parts.get(match[1], ())
+            parts[match[1]] = (document, *others) if match[2] == "facts" else (*others, document)
+    return Documents(read(data, file), parts, _MISSING if scope is None else read(scope, SCOPE))
+
+
+def _kind(file: str) -> str:
+    match = _PART.fullmatch(file)
+    return match[2] if match else ""
 
 
 def _keys(schema: Mapping[str, Any]) -> set[str]:

@@ -14,20 +14,21 @@ A manifest consists of several files in one folder:
 
 | file | content |
 | --- | --- |
-| `manifest.yaml` | roots, what is kept and removed, facts, batches with their reasons, guarantees |
-| `overlays/ID/edits.yaml` | the [edits](#batch-edits) of the batch ID, unless the batch holds them |
-| `overlays/history.yaml` | [statements](#history) for past upstreams, added to those of the manifest |
+| `manifest.yaml` | what a person decides: roots, what is kept and removed, batches with their reasons, scopes, guarantees |
+| `overlays/ID/facts.yaml` | [facts](#batch-facts) about upstream for the batch ID, and what only some versions have |
+| `overlays/ID/edits.yaml` | the [edits](#batch-edits) of the batch ID |
+| `overlays/base/facts.yaml` | [facts](#base-facts) about upstream that hold whatever is decided |
 | `docs/scope.yaml` | the rows of the page on the [scope](#scope), with what must be there for each |
 
-The history decides nothing: to change the scope, do not edit it.
+A small project may write all of it in `manifest.yaml`: what stands in a part means the same there. To change the
+scope, `manifest.yaml` alone is edited.
 
 All are plain YAML without anchors, aliases, merge keys, tags or a second document. Editors that use the
 YAML language server check them against their schemas while they are written.
 
 Path rules apply in order: first the top-level `keep`, then for each batch its `remove`, `prune` and `keep`.
 Of the rules that match a path, the last one decides. A list with parts in several files is joined: first
-the manifest's own part, then that of the batch's `edits.yaml`, then that of the history. No rule removes the
-files of `roots.models.keep`.
+the manifest's own part, then that of the batch's files. No rule removes the files of `roots.models.keep`.
 
 Inside the folders of `packages` no path needs a rule. A module stays when a root reaches it, over imports of
 any kind, declared dynamic edges and strings that name it; one that registers architectures leaves unless it

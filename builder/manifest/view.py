@@ -64,9 +64,10 @@ class View:
         return isinstance(self.data, dict) and key in self.data
 
     def at(self, key: str) -> View:
-        """The value of `key`; a view of nothing when there is none."""
-        value = self.data[key] if self.has(key) else None
-        return self._part(key, value, tuple(other.at(key) for other in self.others))
+        """The value of `key`, in the first document that has it; a view of nothing when there is none."""
+        first, *rest = [part for part in (self, *self.others) if part.has(key)] or [self]
+        value = first.data[key] if first.has(key) else None
+        return first._part(key, value, tuple(other.alone().at(key) for other in rest))
 
     def below(self, path: str) -> View:
         """The value at a path of keys, `a.b`."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.errors import Mark, Problem
-from builder.manifest.documents import HISTORY
+from builder.manifest.documents import is_part
 from builder.manifest.statements import Rule
 
 
@@ -153,8 +153,8 @@ def _proposal(
 
 
 def _where(rule: Rule) -> str:
-    """The place of a rule; rules for past upstreams are in another file."""
-    return str(rule.mark) if rule.mark.file == HISTORY else f"line {rule.mark.line}"
+    """The place of a rule; the file is named where it is a part of the manifest."""
+    return str(rule.mark) if is_part(rule.mark.file) else f"line {rule.mark.line}"
 
 
 def _rooted(pattern: str) -> str:

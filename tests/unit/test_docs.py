@@ -20,7 +20,6 @@ from builder.cli.explain import page
 from builder.cli.reference import verbs_page
 from builder.emit import switch_figures
 from builder.emit.scope_page import scope_page
-from builder.manifest.documents import HISTORY
 from builder.manifest.load import load
 from builder.manifest.reference import markdown
 from builder.manifest.switches import off_with
@@ -134,9 +133,9 @@ def test_every_path_of_the_repository_that_is_named_exists(page: Path) -> None:
         page.read_text("utf-8"),
     )
     for path in named:
-        # ID stands for any batch, NAME for a new module; the history exists only if a past upstream needs it
+        # ID stands for any batch, NAME for a new module
         pattern = path.replace("/ID/", "/*/").replace("NAME", "*")
-        assert path == HISTORY or list(ROOT.glob(pattern)), path
+        assert list(ROOT.glob(pattern)), path
 
 
 def test_the_stages_of_the_architecture_name_code_that_exists() -> None:

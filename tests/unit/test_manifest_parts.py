@@ -44,14 +44,13 @@ edits:
 files:
   - {path: python/new.py, from: overlays/one/new.py}
 """
-HISTORY = """\
+FACTS = """\
+remove: [python/a/b.py, python/old/]
+facts: {predicates: {pkg.was_a: false}, defaults: {pkg.f: {y: 2}}, bases: [out.Other]}
+"""
+BASE = """\
 keep: [old/]
 facts: {values: {pkg.OLD: 1}}
-batches:
-  - id: one
-    remove: [python/a/b.py, python/old/]
-    facts: {predicates: {pkg.was_a: false}, defaults: {pkg.f: {y: 2}}, bases: [out.Other]}
-    drop: [pkg.m.third]
 kernel:
   remove: [{path: old.so, batch: one}]
 guarantees:
@@ -60,11 +59,13 @@ guarantees:
   dependencies: [{name: oldest, why: It was needed.}]
 """
 SCOPE = "kept:\n  - {id: K1, what: Something, decision: Kept., batches: [one]}\n"
-ONE, PAST, ROWS = "overlays/one/edits.yaml", "overlays/history.yaml", "docs/scope.yaml"
+ONE, ROWS = "overlays/one/edits.yaml", "docs/scope.yaml"
+ITS, TOP = "overlays/one/facts.yaml", "overlays/base/facts.yaml"
 
 
-def parts(edits: str = EDITS, history: str = HISTORY) -> dict[str, bytes]:
-    return {ONE: edits.encode(), PAST: history.encode(), "overlays/one/new.py": b""}
+def parts(edits: str = EDITS, facts: str = FACTS, base: str = BASE) -> dict[str, bytes]:
+    texts = {ONE: edits, ITS: facts, TOP: base, "overlays/one/new.py": ""}
+    return {path: text.encode() for path, text in texts.items()}
 
 
 def whole() -> Manifest:
@@ -72,26 +73,29 @@ def whole() -> Manifest:
 
 
 def found(
-    edits: str = EDITS, history: str = HISTORY, text: str = HEAD + BATCHES, scope: str = SCOPE
+    edits: str = EDITS,
+    facts: str = FACTS,
+    base: str = BASE,
+    text: str = HEAD + BATCHES,
+    scope: str = SCOPE,
 ) -> list[tuple[str, str, int, int]]:
     """Code, file, line and column of each problem."""
-    told = problems(text, parts(edits, history), scope=scope)
+    told = problems(text, parts(edits, facts, base), scope=scope)
     return [(p.code, p.mark.file, p.mark.line, p.mark.column) for p in told if p.mark is not None]
 
 
-def test_within_a_batch_come_its_own_statements_then_its_edits_then_the_history() -> None:
+def test_within_a_batch_come_its_own_statements_then_those_of_its_files() -> None:
     base, one, two = whole().batches
     assert [(e.kind, e.target, e.match, e.mark.file) for e in one.edits] == [
         ("drop", "pkg.m.first", None, "manifest.yaml"),
         ("drop", "pkg.m.second", None, ONE),
-        ("drop", "pkg.m.third", None, PAST),
         ("stub", "pkg.m.gone", None, ONE),
         ("drop-entry", "pkg.m", "a", "manifest.yaml"),
         ("drop-entry", "pkg.m", "b", ONE),
     ]
     assert {e.why for e in one.edits if e.kind == "drop"} == {"because"}
     assert one.files[0].mark == Mark(ONE, 8, 5)
-    # an exception of the batch holds for what the history removes, too
+    # an exception of the batch holds for what its facts remove, too
     assert [(r.verdict, r.pattern) for r in one.rules] == [
         ("remove", "python/a/"),
         ("remove", "python/a/b.py"),
@@ -109,10 +113,10 @@ def test_within_a_batch_come_its_own_statements_then_its_edits_then_the_history(
     assert two.edits == ()
 
 
-def test_the_history_adds_exceptions_requirements_and_members_of_the_wheel() -> None:
+def test_the_facts_of_the_top_add_exceptions_requirements_and_members_of_the_wheel() -> None:
     it = whole()
     (text,) = it.guarantees.absent_text
-    assert [(e.path, e.mark.file) for e in text.exceptions] == [("a.py", "manifest.yaml"), ("old.py", PAST)]
+    assert [(e.path, e.mark.file) for e in text.exceptions] == [("a.py", "manifest.yaml"), ("old.py", TOP)]
     assert [d.name for d in it.guarantees.dependencies] == ["oldest"]
     assert it.kernel is not None
     assert [(r.pattern, r.why) for r in it.kernel.remove] == [("old.so", "because")]
@@ -139,18 +143,19 @@ def test_what_stands_in_one_file_means_the_same_in_its_parts() -> None:
         ({"edits": "edits: [{set: a.b, to: (}]\n"}, ("M004", ONE, 1, 24)),
         ({"edits": "why: no\ndrop: [a.b]\n"}, ("M005", ONE, 1, 1)),
         ({"edits": "dorp: [a.b]\ndrop: [a.b]\n"}, ("M005", ONE, 1, 1)),
-        ({"history": "batches: [{id: one, why: no}]\n"}, ("M005", PAST, 1, 21)),
-        ({"history": "batches: [{id: tow, drop: [a.b]}]\n"}, ("M006", PAST, 1, 16)),
-        ({"history": "batches: [{id: one}, {id: one}]\n"}, ("M006", PAST, 1, 27)),
-        ({"history": "label: x\n"}, ("M005", PAST, 1, 1)),
-        ({"history": "kernel: {distributions: [x]}\n"}, ("M005", PAST, 1, 10)),
-        ({"history": "guarantees: {present: [x]}\n"}, ("M005", PAST, 1, 14)),
-        ({"history": "keep: [/a/b]\n"}, ("M007", PAST, 1, 8)),
+        ({"edits": "words: [a]\ndrop: [a.b]\n"}, ("M005", ONE, 1, 1)),
+        ({"facts": "drop: [a.b]\nremove: [x/]\n"}, ("M005", ITS, 1, 1)),
+        ({"facts": "remove: [/a/b, /..]\n"}, ("M007", ITS, 1, 16)),
+        ({"facts": "words: [a, {word: b, since: 1}]\n"}, ("M004", ITS, 1, 29)),
+        ({"base": "label: x\n"}, ("M005", TOP, 1, 1)),
+        ({"base": "kernel: {distributions: [x]}\n"}, ("M005", TOP, 1, 10)),
+        ({"base": "guarantees: {present: [x]}\n"}, ("M005", TOP, 1, 14)),
+        ({"base": "keep: [/a/b, /..]\n"}, ("M007", TOP, 1, 14)),
         (
-            {"history": "guarantees: {absent_text: [{pattern: hop, except: [{path: x, why: y}]}]}\n"},
-            ("M012", PAST, 1, 38),
+            {"base": "guarantees: {absent_text: [{pattern: hop, except: [{path: x, why: y}]}]}\n"},
+            ("M012", TOP, 1, 38),
         ),
-        ({"history": "kernel: {remove: [{path: x, batch: tow}]}\n"}, ("M006", PAST, 1, 36)),
+        ({"base": "kernel: {remove: [{path: x, batch: tow}]}\n"}, ("M006", TOP, 1, 36)),
         ({"scope": "kept: [{id: K1}]\n"}, ("M004", ROWS, 1, 8)),
         ({"scope": SCOPE.replace("one", "tow")}, ("M006", ROWS, 2, 5)),
         ({"text": HEAD + BATCHES + "scope: {kept: []}\n"}, ("M005", "manifest.yaml", 27, 1)),
@@ -164,16 +169,17 @@ def test_a_fault_names_the_file_the_line_and_the_column(
 
 
 def test_the_faults_of_all_files_are_told_in_one_run() -> None:
-    told = found("drop: [3]\n", "keep: [3]\n", HEAD + BATCHES + "nme: x\n", "kept: [3]\n")
+    told = found("drop: [3]\n", "keep: [3]\n", "keep: [3]\n", HEAD + BATCHES + "nme: x\n", "kept: [3]\n")
     assert {(code, file) for code, file, _, _ in told} >= {
         ("M004", ONE),
-        ("M004", PAST),
+        ("M004", ITS),
+        ("M004", TOP),
         ("M004", ROWS),
         ("M005", "manifest.yaml"),
     }
-    broken = found("drop: [", "keep: [", "batches: [", "kept: [")
+    broken = found("drop: [", "keep: [", "keep: [", "batches: [", "kept: [")
     assert {(code, file) for code, file, _, _ in broken} == {
-        ("M001", file) for file in (ONE, PAST, ROWS, "manifest.yaml")
+        ("M001", file) for file in (ONE, ITS, TOP, ROWS, "manifest.yaml")
     }
 
 
@@ -181,8 +187,25 @@ def test_a_key_that_belongs_to_another_file_is_told_where_it_goes() -> None:
     (moved,) = problems(HEAD + "batches: []\nscope: {kept: []}\n")
     assert moved.message == "The key `scope` does not belong here."
     assert moved.hint == f"write it in {ROWS}"
-    (reason,) = problems(HEAD + BATCHES, parts(history="batches: [{id: one, why: x}]\n"))
+    (reason,) = problems(HEAD + BATCHES, parts(facts="why: x\nremove: [x/]\n"))
     assert reason.hint == "write it in manifest.yaml"
+    (edit,) = problems(HEAD + BATCHES, parts(facts="drop: [a.b]\nremove: [x/]\n"))
+    assert edit.hint == f"write it in {ONE}"
+
+
+def test_what_the_manifest_states_alone_may_stand_in_the_facts() -> None:
+    facts = "models: pkg.models.is_large\nfacts: {configuration: {of: [one], types: [one], objects: [c], keys: [k]}}\n"
+    split = manifest("batches: [{id: one, why: x}]\n", {ITS: facts.encode()}).batches[1]
+    assert [(m.kind, m.name, m.mark) for m in split.models] == [
+        ("architectures", "pkg.models.is_large", Mark(ITS, 1, 9))
+    ]
+    assert split.configuration is not None and split.configuration.keys == ("k",)
+
+
+@pytest.mark.parametrize("name", ["twoo", "base"])
+def test_edits_of_no_batch_are_refused(name: str) -> None:
+    (problem,) = problems(HEAD + BATCHES, {f"overlays/{name}/edits.yaml": b"drop: [a.b]\n"})
+    assert (problem.code, problem.mark) == ("M009", Mark(f"overlays/{name}/edits.yaml"))
 
 
 def test_edits_in_a_folder_that_is_no_batch_are_an_overlay_that_nobody_uses() -> None:
@@ -215,11 +238,12 @@ def test_every_part_counts_for_the_digest() -> None:
         manifest(BATCHES, parts(), SCOPE + "# more\n").digest,
         manifest(BATCHES, parts(), None).digest,
         manifest(BATCHES, parts(edits=EDITS + "# more\n"), SCOPE).digest,
-        manifest(BATCHES, parts(history=HISTORY + "# more\n"), SCOPE).digest,
+        manifest(BATCHES, parts(facts=FACTS + "# more\n"), SCOPE).digest,
+        manifest(BATCHES, parts(base=BASE + "# more\n"), SCOPE).digest,
         manifest(BATCHES + "# more\n", parts(), SCOPE).digest,
     }
-    assert len(digests) == 6
-    assert set(whole().texts) == {"manifest.yaml", ONE, PAST, ROWS}
+    assert len(digests) == 7
+    assert set(whole().texts) == {"manifest.yaml", ONE, ITS, TOP, ROWS}
     assert set(whole().overlays) == {"overlays/one/new.py"}
 
 
@@ -242,7 +266,7 @@ def test_the_parts_are_found_beside_the_manifest_and_an_excerpt_comes_from_its_f
     assert f"{ONE}:1:22" in shown and "drop: [pkg.m.second, 3]\n" in shown and "^" in shown
 
 
-@pytest.mark.parametrize("part", [ONE, PAST, ROWS])
+@pytest.mark.parametrize("part", [ONE, ITS, TOP, ROWS])
 def test_a_part_that_is_a_link_is_refused(tmp_path: Path, part: str) -> None:
     path = folder(tmp_path)
     (tmp_path / part).rename(tmp_path / "elsewhere")
@@ -254,7 +278,7 @@ def test_a_part_that_is_a_link_is_refused(tmp_path: Path, part: str) -> None:
 
 def test_a_proposal_changes_the_file_that_it_is_about() -> None:
     it = whole()
-    past = next(e for e in it.batches[1].edits if e.target == "pkg.m.third")
+    past = next(rule for rule in it.batches[1].rules if rule.pattern == "python/old/")
     stub = next(e for e in it.batches[1].edits if e.kind == "stub")
     texts, left = apply_all(
         it.texts,
@@ -268,19 +292,45 @@ def test_a_proposal_changes_the_file_that_it_is_about() -> None:
         Span(since="0.5.10", until="0.5.9"),
     )
     assert [p.mark for p in left] == [Mark("overlays/none/edits.yaml", 1, 1)]
-    assert "drop: [{name: pkg.m.third, until: 0.5.9}]" in texts[PAST]
     assert "  - {name: pkg.n.gone, why: It has nothing to call., since: 0.5.10}\n" in texts[ONE]
-    assert "{path: python/c/, since: 0.5.10}" in texts["manifest.yaml"]
+    # a new rule stands with the facts of its batch
+    rules = "{path: python/old/, until: 0.5.9}, {path: python/c/, since: 0.5.10}"
+    assert f"remove: [python/a/b.py, {rules}]" in texts[ITS]
+    assert texts["manifest.yaml"] == it.text
     assert texts[ROWS] == SCOPE
+
+
+def test_a_batch_without_facts_gets_a_file_for_them() -> None:
+    it = whole()
+    proposals = [
+        Proposal("rule", "two", key="remove", text="python/d/"),
+        Proposal("rule", "two", key="remove", text="python/e/"),
+        Proposal("fact", "two", key="predicates", text="pkg.is_d"),
+    ]
+    texts, left = apply_all(it.texts, it.file, proposals, Span(since="0.5.10", until="0.5.9"))
+    assert left == []
+    new = texts["overlays/two/facts.yaml"]
+    assert new.startswith("# yaml-language-server: ") and yaml.safe_load(new) == {
+        "remove": [{"path": f"python/{name}/", "since": "0.5.10"} for name in "de"],
+        "facts": {"predicates": {"pkg.is_d": {"value": False, "since": "0.5.10"}}},
+    }
+    again = manifest(BATCHES, {**parts(), "overlays/two/facts.yaml": new.encode()})
+    assert [rule.pattern for rule in again.batches[2].rules] == ["python/d/", "python/e/"]
+
+
+def test_the_manifest_is_a_page_without_versions() -> None:
+    text = (REPOSITORY / "manifest.yaml").read_text()
+    assert len(text.splitlines()) <= 400
+    assert [key for key in ("since:", "until:", "optional:") if key in text] == []
 
 
 def test_each_kind_of_file_has_a_schema_that_says_what_the_loader_says() -> None:
     store = {}
-    for name in ("manifest", "edits", "history", "scope"):
+    for name in ("manifest", "edits", "facts", "base", "scope"):
         store[f"{name}.schema.json"] = json.loads((REPOSITORY / f"schema/{name}.schema.json").read_bytes())
     (rest,) = ({"manifest.schema.json"} & store.keys(),)
     assert rest and store["manifest.schema.json"] == schema()
-    for name, text in (("edits", EDITS), ("history", HISTORY), ("scope", SCOPE)):
+    for name, text in (("edits", EDITS), ("facts", FACTS), ("base", BASE), ("scope", SCOPE)):
         (reference,) = store[f"{name}.schema.json"]["allOf"]
         file, _, steps = reference["$ref"].partition("#/")
         part = store[file]

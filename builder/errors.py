@@ -39,7 +39,7 @@ CODES: dict[str, tuple[int, str]] = {
     "M011": (MANIFEST_INVALID, "Two statements of the manifest contradict each other."),
     "M012": (
         MANIFEST_INVALID,
-        "An item of the scope, or a part of the manifest, refers to something that the manifest does not state.",
+        "An item of the scope, or a part of the manifest, refers to what the manifest does not state.",
     ),
     "M013": (MANIFEST_INVALID, "A version range is empty, or no pin confirms it."),
     "M014": (MANIFEST_INVALID, "Batches need or follow one another in a circle."),

@@ -270,8 +270,10 @@ def _fact(layout: _Layout, proposal: Proposal) -> _Cut | None:
 
 
 def _new_list(layout: _Layout, proposals: Sequence[Proposal]) -> _Cut | None:
-    """A list of rules, or a mapping of facts, for a batch that has none: behind its reason, or at the end of its
-    part."""
+    """A list of rules, or a mapping of facts, for a batch that has none.
+
+    It comes behind the reason of the batch, or at the end of its part.
+    """
     first, is_rule = proposals[0], proposals[0].kind == "rule"
     batch = layout.batch(first.batch)
     why, facts = _value(batch, "why"), _value(batch, "facts")

@@ -252,5 +252,6 @@ def _proposed(
         problems = trial(new, after, recall, versions.known(survey.new, after, between)).problems
     except BuildError as error:
         problems = error.problems
-    changed = {p: data for p, data in written.items() if p == manifest.file or texts[p] != manifest.texts.get(p)}
+    unchanged = {path for path, text in texts.items() if text == manifest.texts.get(path)} - {manifest.file}
+    changed = {path: data for path, data in written.items() if path not in unchanged}
     return Proposed({**changed, **merged}, tuple(wanted), problems)

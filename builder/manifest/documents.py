@@ -99,10 +99,11 @@ class Documents:
                 if document.file == facts_file(BASE):
                     yield document, base, {path: dict.fromkeys(keys, file) for path, keys in of_base.items()}
                     continue
-                part = parts.get(f"batch-{_kind(document.file)}", {})
-                other = "facts" if _kind(document.file) == "edits" else "edits"
-                beside = dict.fromkeys(_keys(parts.get(f"batch-{other}", {})), f"overlays/{name}/{other}.yaml")
-                yield document, part, {(): {**dict.fromkeys(_keys(parts.get("batch", {})), file), **beside}}
+                kind = _kind(document.file)
+                other = "facts" if kind == "edits" else "edits"
+                keys = dict.fromkeys(_keys(parts.get("batch", {})), file)
+                keys |= dict.fromkeys(_keys(parts.get(f"batch-{other}", {})), f"overlays/{name}/{other}.yaml")
+                yield document, parts.get(f"batch-{kind}", {}), {(): keys}
         yield self.scope, parts.get("scope", {}), {}
 
     def _strays(self) -> Iterator[Problem]:
@@ -116,7 +117,8 @@ class Documents:
         patterns = [text.text("pattern") for text in manifest.at("guarantees").items("absent_text")]
         for base in self.root.others:
             if base.has("kernel") and not manifest.has("kernel"):
-                message = f"`{base.document.file}` adds to `kernel`, which {self.manifest.file} does not have."
+                file = self.manifest.file
+                message = f"`{base.document.file}` adds to `kernel`, which {file} does not have."
                 yield Problem("M012", message, base.at("kernel").key_mark)
             for text in base.at("guarantees").items("absent_text"):
                 if (pattern := text.text("pattern")) and pattern not in patterns:

@@ -14,14 +14,14 @@ A manifest consists of several files in one folder:
 
 | file | content |
 | --- | --- |
-| `manifest.yaml` | what a person decides: roots, what is kept and removed, batches with their reasons, scopes, guarantees |
-| `overlays/ID/facts.yaml` | [facts](#batch-facts) about upstream for the batch ID, and what only some versions have |
+| `manifest.yaml` | what a person decides: roots, what leaves and why, scopes, guarantees |
+| `overlays/ID/facts.yaml` | [facts](#batch-facts) about upstream for the batch ID, with their versions |
 | `overlays/ID/edits.yaml` | the [edits](#batch-edits) of the batch ID |
 | `overlays/base/facts.yaml` | [facts](#base-facts) about upstream that hold whatever is decided |
 | `docs/scope.yaml` | the rows of the page on the [scope](#scope), with what must be there for each |
 
-A small project may write all of it in `manifest.yaml`: what stands in a part means the same there. To change the
-scope, `manifest.yaml` alone is edited.
+A small project may write all of it in `manifest.yaml`: what stands in a part means the same there. To
+change the scope, `manifest.yaml` alone is edited.
 
 All are plain YAML without anchors, aliases, merge keys, tags or a second document. Editors that use the
 YAML language server check them against their schemas while they are written.

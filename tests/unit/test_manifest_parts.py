@@ -194,7 +194,8 @@ def test_a_key_that_belongs_to_another_file_is_told_where_it_goes() -> None:
 
 
 def test_what_the_manifest_states_alone_may_stand_in_the_facts() -> None:
-    facts = "models: pkg.models.is_large\nfacts: {configuration: {of: [one], types: [one], objects: [c], keys: [k]}}\n"
+    configuration = "{of: [one], types: [one], objects: [c], keys: [k]}"
+    facts = f"models: pkg.models.is_large\nfacts: {{configuration: {configuration}}}\n"
     split = manifest("batches: [{id: one, why: x}]\n", {ITS: facts.encode()}).batches[1]
     assert [(m.kind, m.name, m.mark) for m in split.models] == [
         ("architectures", "pkg.models.is_large", Mark(ITS, 1, 9))

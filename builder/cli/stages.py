@@ -14,6 +14,7 @@ from builder.errors import BuildError
 from builder.lift import returned
 from builder.pipeline import lockfile
 from builder.pipeline import outcome as outcomes
+from builder.pipeline.answers.answer import plural
 from builder.pipeline.cut import Cut
 from builder.pipeline.outcome import Outcome, Rejected
 from builder.pipeline.ranges import about
@@ -35,7 +36,7 @@ def cut_upstream(request: Request, upstream: Upstream) -> Cut:
     output.stage("cutting")
     known = about(upstream, request.manifest, request.off)
     done = cut_without_broken_files(snapshot(upstream), request.manifest, about=known)
-    _tell_withdrawn(done)
+    _tell(done)
     return done
 
 
@@ -57,7 +58,7 @@ def proven_outcome(request: Request, upstream: Upstream) -> Outcome:
     known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
         done = outcomes.prove(upstream, request.manifest, known)
-    _tell_withdrawn(done.cut)
+    _tell(done.cut)
     return done
 
 
@@ -69,7 +70,11 @@ def recalled_outcome(request: Request, upstream: Upstream, recall: Recalled | No
     if recall is None:
         with recalled(request.cache) as recall:
             return recalled_outcome(request, upstream, recall)
-    return _known_outcome(request, upstream, recall) or made_outcome(request, upstream, recall)
+    known = _known_outcome(request, upstream, recall)
+    if known is None:
+        return made_outcome(request, upstream, recall)
+    _tell(known.cut)
+    return known
 
 
 def gone(request: Request, upstream: Upstream) -> frozenset[str] | None:
@@ -91,7 +96,7 @@ def made_outcome(request: Request, upstream: Upstream, recall: Recalled) -> Outc
     known = about(upstream, request.manifest, request.off)
     with _keeping_rejected(request):
         done = outcomes.make(upstream, request.manifest, known, recall)
-    _tell_withdrawn(done.cut)
+    _tell(done.cut)
     return done
 
 
@@ -128,9 +133,13 @@ def _recorded(request: Request, upstream: Upstream, recall: Recalled) -> Outcome
     return done
 
 
-def _tell_withdrawn(done: Cut) -> None:
+def _tell(done: Cut) -> None:
     for batch, model in sorted(done.withdrawn.items()):
         output.note(f"batch   {batch} is off, because {model} stays")
+    if done.unmatched:
+        output.note(f"unmatched  {plural(len(done.unmatched), 'statement')} at this upstream, which is no pin:")
+    for subject, mark in done.unmatched:
+        output.note(f"  {mark}  {subject}")
 
 
 @contextlib.contextmanager

@@ -32,9 +32,10 @@ def step(old: Upstream, new: Upstream, manifest: Manifest) -> Span:
 
 
 def known(new: Upstream, manifest: Manifest, between: Span) -> About:
-    """What is known of the new upstream: at least that it comes after the old one."""
+    """What is known of the new upstream: at least that it comes after the old one. It is to be a pin, so that
+    a statement which matches nothing there is a mistake."""
     known = about(new, manifest)
-    return known if known.version else replace(known, version=between.since)
+    return replace(known, version=known.version or between.since, unproven=False)
 
 
 def pin_of(new: Upstream, manifest: Manifest) -> tuple[str, str] | None:

@@ -11,6 +11,7 @@ from builder import progress
 from builder.analysis.indexed_tree import IndexedTree
 from builder.analysis.removals import Removals, index_removals
 from builder.analysis.surface_diff import Surfaces, compare
+from builder.errors import Mark
 from builder.graph.modules import SummaryCache, summaries
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
@@ -27,7 +28,7 @@ from builder.pipeline.model_scope import follow_models
 from builder.pipeline.overlay import overlay
 from builder.pipeline.places import true_places
 from builder.pipeline.prune import Pruned, chosen, partial_paths, prune, require_project
-from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes
+from builder.pipeline.ranges import UNKNOWN, About, beyond, excused, mistakes, unmatched
 from builder.pipeline.reduce import Setting, reduce, specialize_once
 from builder.pipeline.requirements import decide_requirements
 from builder.pipeline.run import Recalled, Run, Stop, raise_problems
@@ -60,6 +61,7 @@ class Cut:
     facts: Facts
     laid: Snapshot  # the kept files with the overlays applied, before specialization
     withdrawn: Mapping[str, str] = field(default_factory=dict)  # batch -> the model that needs it off
+    unmatched: tuple[tuple[str, Mark], ...] = ()  # statements that match nothing at an upstream that is no pin
     families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
     summaries: SummaryCache = field(default_factory=dict)  # of upstream's Python and the output's
 
@@ -108,10 +110,10 @@ def cut(
         manifest, about = without(manifest, tuple(scoped.off)), replace(about, pin=None)
 
     progress.step("expanding the manifest")
-    expanded, families = expand(run, asked, scoped, pruned, staying, index)
+    expanded, families, matched = expand(run, asked, scoped, pruned, staying, index)
 
     overlaid = overlay(upstream, pruned.kept, pruned.removed, expanded, run.within)
-    edited = {record.mark for record in overlaid.records}
+    edited = frozenset(record.mark for record in overlaid.records)
     run.stop([*mistakes(overlaid.problems, asked), *beyond(asked, edited)])
     files = upstream.restrict(pruned.kept).replace(overlaid.contents, overlaid.modes)
     errors = unparsed(files, upstream, staying)
@@ -125,7 +127,8 @@ def cut(
     files = files.restrict([path for path in files if path not in reduced.pruned.removed])
 
     required = decide_requirements(reduced.output, overlaid.waiting, expanded, reduced.summaries)
-    run.stop([*required.problems, *beyond(asked, {record.mark for record in required.records})])
+    declared = frozenset(record.mark for record in required.records)
+    run.stop([*required.problems, *beyond(asked, declared)])
     output = reduced.output.replace(required.files)
 
     progress.step("comparing with upstream")
@@ -155,6 +158,7 @@ def cut(
         facts=facts,
         laid=files.replace(required.files),
         withdrawn=withdrawn,
+        unmatched=unmatched(asked, matched | edited | declared),
         families=families,
         summaries=reduced.summaries,
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from builder.errors import Problem
+from builder.errors import Mark, Problem
 from builder.graph.modules import Summary
 from builder.graph.resolve import Index
 from builder.manifest.model import Manifest
@@ -23,8 +23,9 @@ from builder.pipeline.unused_statements import misplaced_names, unused_facts, un
 
 def expand(
     run: Run, asked: Manifest, scoped: Scoped, pruned: Pruned, staying: Mapping[str, Summary], index: Index
-) -> tuple[Manifest, Mapping[str, FamilyMatches]]:
-    """The manifest with what words and patterns stand for, and for each batch what its words matched.
+) -> tuple[Manifest, Mapping[str, FamilyMatches], frozenset[Mark]]:
+    """The manifest with what words and patterns stand for, for each batch what its words matched, and the
+    marks of the statements that upstream bears out.
 
     `asked`: the manifest before models withdrew any of it; `staying`, `index`: of the Python that no rule
     removes. Stops with what the selection found and with statements that match nothing (R001, R009) or match
@@ -37,7 +38,7 @@ def expand(
     manifest = expand_configurations(manifest, run.upstream, kept)
     nowhere = unused_facts(run.upstream, manifest)
     told = {problem.mark for problem in nowhere}
-    misplaced = misplaced_names(run.upstream, manifest, run.about.pin is not None)
+    misplaced = misplaced_names(run.upstream, manifest)
     elsewhere = [problem for problem in misplaced if problem.mark not in told]
     roots = unused_roots(run.upstream, asked, pruned.removed, run.within)
     files = unused_paths(run.upstream, asked)
@@ -46,7 +47,7 @@ def expand(
     matched = holds(asked, scoped.manifest, unused, selection.matches())
     mistaken = with_spelling(mistakes(unused, asked), manifest, run.upstream)
     run.stop([*selection.problems, *mistaken, *beyond(asked, matched)])
-    return manifest, families
+    return manifest, families, matched
 
 
 def expand_patterns(manifest: Manifest, index: Index) -> tuple[Manifest, list[Problem]]:

@@ -34,6 +34,9 @@ from builder.upstream.model import Upstream
 _GATED = (DynamicEdge, TextException, KeptDependency, Kept, WordException)
 _ELSEWHERE = "this upstream does not hold the place"
 _OTHER = "made for other versions"
+_UNPROVEN = "this upstream is no pin"
+#: What a cut compares with upstream: of these it is known whether they matched.
+_ASKED = (Rule, Fact, Option, Absent, Word, Root, Edit, TomlEdit, AnchoredEdit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,14 @@ class About:
     """What is known of an upstream besides its files.
 
     `version`: None where nobody states it. `pin`: the pin that it is. `kind`: a commit of the repository,
-    or the sdist or the wheel of a release, each of which holds only a part of it.
+    or the sdist or the wheel of a release, each of which holds only a part of it. `unproven`: it is no pin,
+    so that a statement which matches nothing there is no mistake.
     """
 
     version: str | None = None
     pin: str | None = None
     kind: Literal["git", "sdist", "wheel", "unknown"] = "unknown"
+    unproven: bool = False
 
 
 UNKNOWN = About()
@@ -67,16 +72,17 @@ def about(upstream: Upstream, manifest: Manifest, without: Collection[str] = ())
         pin = next((p for p in pins.values() if p.release and spans.version(p.release) == asked), None)
     if pin is not None:
         return About(spans.version_of(pin) or upstream.version, None if without else pin.name, upstream.kind)
-    return About(released, None, upstream.kind)
+    return About(released, None, upstream.kind, unproven=True)
 
 
 def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest:
     """The manifest as it is asked of one upstream.
 
     A statement gets a reason why it may match nothing where its versions are others, where nobody knows
-    the version, and where its place is in none of the folders `within` that a partial upstream holds. One
-    that holds only without batches that are all on leaves.
+    the version, where its place is in none of the folders `within` that a partial upstream holds, and at an
+    upstream that is no pin. One that holds only without batches that are all on leaves.
     """
+    no_pin = _UNPROVEN if known.unproven else None
     at = spans.version(known.version)
     on = {batch.id for batch in manifest.batches}
 
@@ -86,7 +92,8 @@ def excused(manifest: Manifest, known: About, within: Sequence[str]) -> Manifest
         if within and (_elsewhere(one, manifest, within) or _unstated(one, known)):
             return _tolerant(one, _ELSEWHERE)
         if not one.span or (at is not None and spans.within(one.span, at)):
-            return _tolerant(one, one.optional) if one.optional else one
+            reason = one.optional or no_pin
+            return _tolerant(one, reason) if reason else one
         if at is not None and known.pin is not None:
             one = replace(one, span=Span(one.span.since, one.span.until, f"{known.pin} ({at})"))
         return _tolerant(one, _OTHER)
@@ -112,6 +119,13 @@ def elsewhere(manifest: Manifest, known: About, within: Sequence[str]) -> frozen
         for one in stated(manifest)
         if not isinstance(one, Word) and (_elsewhere(one, manifest, within) or _unstated(one, known))
     )
+
+
+def unmatched(manifest: Manifest, matched: Collection[Mark]) -> tuple[tuple[str, Mark], ...]:
+    """What the statements are about that match nothing at an upstream that is no pin, each with its place."""
+    asked = (one for one in stated(manifest) if isinstance(one, _ASKED) and one.optional == _UNPROVEN)
+    missed = {one.mark: one.subject for one in asked if one.mark not in matched}
+    return tuple((missed[mark], mark) for mark in sorted(missed))
 
 
 def _tolerant(one: Any, reason: str) -> Any:

@@ -120,17 +120,14 @@ def _names(manifest: Manifest) -> Iterator[tuple[str, str, Mark]]:
 _OF_NO_MODULE = ("environment", "quiet-import")
 
 
-def misplaced_names(upstream: Snapshot, manifest: Manifest, is_pin: bool = True) -> list[Problem]:
+def misplaced_names(upstream: Snapshot, manifest: Manifest) -> list[Problem]:
     """R009 for each fact and absent symbol that names something in a package of upstream whose module does
     not hold this name. A pattern of modules (`pkg.**.Class`) is left to its expansion.
-
-    `is_pin`: whether upstream is a pin of the manifest. Any other may lack a module without an error where
-    its package has no `__init__.py`: what is said of that module has no effect there.
     """
     problems = []
     folders = _folders(upstream)
     for what, name, one in _qualified(manifest):
-        if found := _missing(name, upstream, manifest.packages, folders, is_pin):
+        if found := _missing(name, upstream, manifest.packages, folders):
             module, first = found
             message = f"{what} `{name}` names nothing: `{module}` has no `{first}`."
             # every module is read for the hint: nobody sees that of a statement that may match nothing
@@ -156,7 +153,7 @@ def _qualified(manifest: Manifest) -> Iterator[tuple[str, str, Fact | Absent]]:
 
 
 def _missing(
-    name: str, upstream: Snapshot, packages: Mapping[str, str], folders: Set[str], is_pin: bool
+    name: str, upstream: Snapshot, packages: Mapping[str, str], folders: Set[str]
 ) -> tuple[str, str] | None:
     """The module whose text does not hold the next part of the name, and this part; None if it does."""
     located = locate(name, packages, upstream)
@@ -174,7 +171,7 @@ def _missing(
     if not first or "**" in first:
         return None
     if folder != posixpath.dirname(path):
-        return (module, first) if is_pin and "*" not in first else None
+        return (module, first) if "*" not in first else None
     holds = re.compile(rb"(?<!\w)%b(?!\w)" % re.escape(first).replace(r"\*", r"\w*").encode()).search
     texts = [upstream[path]]
     if b"import *" in texts[0]:

@@ -32,13 +32,6 @@ def test_a_fact_of_a_module_that_is_not_there_is_told(name: str, said: str | Non
     assert told == ([f"The predicate `{name}` names nothing: {said}"] if said else [])
 
 
-def test_an_upstream_that_is_no_pin_may_lack_the_module() -> None:
-    facts = "batches:\n  - id: one\n    why: they are off\n    facts:\n      predicates: {%s: false}\n"
-    gone, other = (manifest(facts % name) for name in ("pkg.deep.gone.warm", "pkg.deep.down.flags.cold"))
-    assert misplaced_names(snapshot(FILES), gone, is_pin=False) == []
-    assert len(misplaced_names(snapshot(FILES), other, is_pin=False)) == 1
-
-
 def test_every_name_of_a_registry_is_looked_for() -> None:
     stated = (
         "facts:\n  registries:\n    - {row: pkg.deep.down.flags.warm, key: op, target: name,\n"

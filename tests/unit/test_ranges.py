@@ -240,6 +240,20 @@ def test_outside_of_its_range_a_statement_may_miss_and_inside_it_must_not(world:
 
 
 @pytest.mark.parametrize("kind", STATEMENTS)
+def test_at_an_upstream_that_is_no_pin_a_statement_that_matches_nothing_is_listed(
+    world: World, kind: str
+) -> None:
+    _, _, there, missing = STATEMENTS[kind]
+    unproven = About("1.6", unproven=True)
+    for name in (there, missing):
+        manifest = stating(world, kind, name)
+        assert problem_of(manifest, unproven) == ()
+        listed = cut(upstream(), manifest, about=unproven).unmatched
+        # an edge is compared with the output, by a gate
+        assert len(listed) == (name == missing and kind != "edge"), listed
+
+
+@pytest.mark.parametrize("kind", STATEMENTS)
 def test_only_a_pin_outside_of_its_range_must_not_have_what_it_names(world: World, kind: str) -> None:
     _, _, there, _ = STATEMENTS[kind]
     manifest = stating(world, kind, there)
@@ -264,8 +278,8 @@ def test_with_a_batch_off_no_range_is_shown_untrue(world: World) -> None:
 def test_a_release_is_known_by_its_version_and_any_other_commit_is_not(world: World) -> None:
     manifest = load(world.manifest)
     release = Upstream("pypi:1.5", "1" * 40, Tree({}), "acme 1.5", 0, "1.5", MemoryBlobs({}), kind="sdist")
-    assert about(release, manifest) == About("1.5", None, "sdist")
-    assert about(replace(release, spec="main", kind="git"), manifest) == About(None, None, "git")
+    assert about(release, manifest) == About("1.5", None, "sdist", unproven=True)
+    assert about(replace(release, spec="main", kind="git"), manifest) == About(None, None, "git", unproven=True)
 
 
 def test_a_wheel_does_not_state_the_tables_of_tools() -> None:

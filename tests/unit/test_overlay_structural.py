@@ -192,6 +192,46 @@ def test_statements_and_expressions_compare_as_syntax() -> None:
     assert text == "def f(x):\n    return g(x)\n"
 
 
+@pytest.mark.parametrize(
+    ("kind", "match", "before", "after_it"),
+    [
+        ("drop-statement", "if x > ...: ...", "if x > 1:\n    a()\n    b()\n", ""),
+        ("drop-statement", "f(x, ...)", "f(x, 1, k=2)\n", ""),
+        ("drop-statement", "f(..., k=2)", "f(x, 1, k=2)\n", ""),
+        ("drop-statement", "D = ...", "D = {'a': g(1), 'b': 2}\n", ""),
+        ("drop-entry", "'a': ...", "D = {'a': g(1), 'b': 2}\n", "D = {'b': 2}\n"),
+        ("drop-entry", "('a', ...)", "L = [('a', 1), ('b', 2)]\n", "L = [('b', 2)]\n"),
+    ],
+)
+def test_an_ellipsis_stands_for_what_does_not_matter(
+    kind: str, match: str, before: str, after_it: str
+) -> None:
+    source = (
+        "if x > 1:\n    a()\n    b()\nf(x, 1, k=2)\nf(y)\nD = {'a': g(1), 'b': 2}\nL = [('a', 1), ('b', 2)]\n"
+    )
+    assert before in source
+    assert after(source, edit(kind, "", match=match)) == source.replace(before, after_it)
+
+
+def test_an_ellipsis_stands_for_no_other_shape() -> None:
+    source = "if x:\n    a()\nelse:\n    b()\nf(x)\nf(x)\nA[..., 0] = f(1, k=3)\n"
+    for match in ("if x: ...", "while x: ...", "f(y, ...)", "x = ...", "def f(): ..."):
+        ((code, _),) = problems(source, edit("drop-statement", "", match=match))
+        assert code == "R004", match
+    assert after(source, edit("drop-statement", "", match="A[..., 0] = f(1, ...)")).endswith("f(x)\n")
+    assert after(source, edit("drop-statement", "", match="if x: ...\nelse: ...")).startswith("f(x)\n")
+    ((code, message),) = problems(source, edit("drop-statement", "", match="f(...)"))
+    assert code == "R004" and "matches 2" in message
+
+
+@pytest.mark.parametrize(
+    ("kind", "match"), [("drop-statement", "..."), ("drop-entry", "..."), ("replace", "...")]
+)
+def test_an_ellipsis_alone_is_refused(kind: str, match: str) -> None:
+    ((code, message),) = problems("f(x)\n", edit(kind, "", match=match, by="1"))
+    assert code == "M004" and "stands for everything" in message
+
+
 def test_a_match_inside_an_f_string_is_refused() -> None:
     assert problems("x = f'{g(1)}'\n", edit("replace", "", match="g(1)", by="2"))[0][0] == "R008"
 

@@ -175,6 +175,7 @@ FactKind = Literal[
     "quiet-import",
     "declaration",
     "methods",
+    "runner",
     "base",
     "registry",
     "uncalled",
@@ -193,6 +194,7 @@ NAMES: Mapping[str, Mapping[str, Any]] = {
     "quiet_imports": {"kind": "quiet-import", "value": True},
     "declarations": {"kind": "declaration", "value": True},
     "methods": {"kind": "methods", "value": True},
+    "runners": {"kind": "runner", "value": True},
     "bases": {"kind": "base", "value": True},
 }
 
@@ -213,6 +215,7 @@ class Fact(Statement):
     uncalled            qualified function or method  True: only a name in the code calls it
     declaration         qualified class, collection   True: what it declares is read by names spelled out
     methods             qualified class           True: a method is called by its name, which code spells out
+    runner              qualified function        True: it does nothing but call a function that it is given
     base                qualified class of another package  the methods that it may call, by spaces
     registry    qualified class of a row            what else `registries` states, by spaces
     """

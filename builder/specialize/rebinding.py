@@ -141,6 +141,14 @@ def has_setter(world: SpecializerWorld, name: str) -> bool:
 
 
 @question
+def attribute_bound(world: SpecializerWorld, name: str) -> bool:
+    """Does the program bind an attribute of this name: by a definition, or by an assignment?"""
+    word = re.escape(name.encode())
+    binds = re.compile(rb"\bdef\s+%b\b|(?:^[ \t]*|\.)%b\s*(?::[^=\n]+)?=(?!=)" % (word, word), re.M)
+    return any(binds.search(world.files[path]) for path in world.words.holders(name.encode()))
+
+
+@question
 def attribute_named(world: SpecializerWorld, name: str) -> bool:
     """May a file ask whether an object has an attribute, take it away, or read it where it must stay?"""
     encoded = name.encode()

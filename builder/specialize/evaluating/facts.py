@@ -77,6 +77,10 @@ class Facts:
     options: tuple[Option, ...] = ()
     modules: Mapping[str, Absent] = field(default_factory=dict)
     symbols: Mapping[str, Absent] = field(default_factory=dict)
+    #: the last names of absent symbols
+    absent_names: frozenset[str] = frozenset()
+    #: functions that do nothing but call a function that they are given
+    runners: frozenset[str] = frozenset()
     #: functions and methods that nothing calls but by a name in the code: no composed name, nobody outside
     uncalled: frozenset[str] = frozenset()
     #: classes, or patterns of such, whose attributes declare what the program reads by their names
@@ -115,6 +119,8 @@ class Facts:
             options=tuple(o for b in manifest.batches for o in b.options),
             modules={a.name: a for a in absent if a.kind == "module"},
             symbols={a.name: a for a in absent if a.kind == "symbol"},
+            absent_names=frozenset(a.name.rpartition(".")[2] for a in absent if a.kind == "symbol"),
+            runners=names("runner"),
             methods=tuple(sorted(names("methods"))),
             bases=names("base"),
             registries=tuple(Registry.of(f) for f in facts if f.kind == "registry"),

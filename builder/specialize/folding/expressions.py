@@ -10,10 +10,11 @@ from builder.source.ops import DropItem, Op, Operands, Replace
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, says, scalar, text
+from builder.specialize.evaluating.own_class import class_of_self
 from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
 from builder.specialize.folding.effects import leaves_trace
-from builder.specialize.folding.positions import unseen
+from builder.specialize.folding.positions import unseen, unseen_in
 
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
@@ -318,6 +319,35 @@ class Expressions:
             self.ops.append(Replace(classes, next(c for i, c in enumerate(members) if i not in gone)))
         else:
             self.ops.extend(DropItem(classes, "elts", i) for i in gone)
+
+    def calls_absent(self, node: ast.Call, scope: Scope) -> bool:
+        """Is this a call of what is declared absent, or of a declared runner of such a function, without other
+        effects?"""
+        called = self.evaluator.qualified(node.func, scope)
+        runs = isinstance(called, str) and called in self.evaluator.facts.runners
+        asked = node.args if runs else [node.func]
+        if not any(self._declared_absent(one, scope) for one in asked):
+            return False
+        parts = [*node.args, *(k.value for k in node.keywords)]
+        return all(self._harmless(part, scope) for part in parts)
+
+    def adds_gone(self, node: ast.Call, scope: Scope) -> bool:
+        """Does this add something that is gone to a collection in which nobody sees positions?"""
+        func = node.func
+        if not isinstance(func, ast.Attribute) or func.attr not in ("add", "append") or len(node.args) != 1:
+            return False
+        if node.keywords or not isinstance(self.evaluator.value(node.args[0], scope), Gone):
+            return False
+        return self._harmless(func.value, scope) and unseen_in(self.evaluator, func.value, scope)
+
+    def _declared_absent(self, node: ast.expr, scope: Scope) -> bool:
+        """Is this a symbol that is declared absent, or a method of its own class of which only calls are left?"""
+        facts, found = self.evaluator.facts, self.evaluator.qualified(node, scope)
+        if isinstance(found, Gone):
+            return found.name in facts.symbols
+        if not isinstance(node, ast.Attribute) or class_of_self(node.value, scope) is None:
+            return False
+        return node.attr in facts.absent_names and not self.evaluator.hinders("attribute_bound", node.attr)
 
     def registers_absent(self, node: ast.Call, scope: Scope) -> bool:
         """Is this a registration of an absent option value: `register("fa3", ...)`, `@backend("fa3")`?

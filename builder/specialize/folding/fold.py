@@ -420,7 +420,12 @@ class _Folder:
         return True
 
     def _Expr(self, stmt: ast.Expr, scope: Scope) -> bool:
+        call = stmt.value.value if isinstance(stmt.value, ast.Await) else stmt.value
+        if isinstance(call, ast.Call) and self.expressions.calls_absent(call, scope):
+            return self.remove(stmt)
         if isinstance(stmt.value, ast.Call):
+            if self.expressions.adds_gone(stmt.value, scope):
+                return self.remove(stmt)
             known = isinstance(self.evaluator.value(stmt.value, scope), KnownValue)
             if known and self.evaluator.pure(stmt.value, scope):
                 return self.remove(stmt)

@@ -34,6 +34,11 @@ def unseen(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
     return _Uses(evaluator).unseen(node, scope)
 
 
+def unseen_in(evaluator: Evaluator, target: ast.expr, scope: Scope) -> bool:
+    """Does no read of the collection that this name or attribute holds see positions?"""
+    return _Uses(evaluator).named(target, scope)
+
+
 @question
 def positions_seen(world: SpecializerWorld, qualified: str) -> bool:
     """Does a read of a module's name in the program see positions in the collection that it holds?"""
@@ -80,7 +85,7 @@ class _Uses:
 
     def _in_For(self, parent: ast.For, node: ast.expr, scope: Scope) -> bool:
         return node is parent.iter and all(
-            self._named(collection, scope) for collection in _filled(parent.body)
+            self.named(collection, scope) for collection in _filled(parent.body)
         )
 
     _in_AsyncFor = _in_For
@@ -127,7 +132,7 @@ class _Uses:
     def _in_method(self, func: ast.Attribute, scope: Scope) -> bool:
         if func.attr == "join":  # a text that says what there is, unless it is a pattern for other texts
             return "|" not in (text(func.value) or "|")
-        return func.attr in ("extend", "update", "union") and self._named(func.value, scope)
+        return func.attr in ("extend", "update", "union") and self.named(func.value, scope)
 
     def _in_Attribute(self, parent: ast.Attribute, node: ast.expr, scope: Scope) -> bool:
         whole = self.unit.module.parents.get(parent)
@@ -136,18 +141,18 @@ class _Uses:
         return parent.attr in _BLIND_METHODS or (parent.attr == "copy" and self.unseen(whole, scope))
 
     def _in_Assign(self, parent: ast.Assign, node: ast.expr, scope: Scope) -> bool:
-        return node is parent.value and all(self._named(target, scope) for target in parent.targets)
+        return node is parent.value and all(self.named(target, scope) for target in parent.targets)
 
     def _in_AnnAssign(self, parent: ast.AnnAssign, node: ast.expr, scope: Scope) -> bool:
-        return node is parent.value and self._named(parent.target, scope)
+        return node is parent.value and self.named(parent.target, scope)
 
     def _in_AugAssign(self, parent: ast.AugAssign, node: ast.expr, scope: Scope) -> bool:
-        return node is parent.value and self._named(parent.target, scope)
+        return node is parent.value and self.named(parent.target, scope)
 
     def _in_NamedExpr(self, parent: ast.NamedExpr, node: ast.expr, scope: Scope) -> bool:
-        return self._named(parent.target, scope) and self.unseen(parent, scope)
+        return self.named(parent.target, scope) and self.unseen(parent, scope)
 
-    def _named(self, target: ast.expr, scope: Scope) -> bool:
+    def named(self, target: ast.expr, scope: Scope) -> bool:
         """Do all reads of the name that holds the collection leave the positions open?"""
         if isinstance(target, ast.Attribute):
             return not self.evaluator.hinders("attribute_positions_seen", target.attr)

@@ -137,7 +137,9 @@ def _tell(done: Cut) -> None:
     for batch, model in sorted(done.withdrawn.items()):
         output.note(f"batch   {batch} is off, because {model} stays")
     if done.unmatched:
-        output.note(f"unmatched  {plural(len(done.unmatched), 'statement')} at this upstream, which is no pin:")
+        output.note(
+            f"unmatched  {plural(len(done.unmatched), 'statement')} at this upstream, which is no pin:"
+        )
     for subject, mark in done.unmatched:
         output.note(f"  {mark}  {subject}")
 

@@ -93,11 +93,14 @@ def _span(statement: Statement, versions: Mapping[str, Version | None]) -> Itera
         return
     if not versions or any(at is None for at in versions.values()):
         return  # a pin without a stated version may confirm any range
-    inside = [pin for pin, at in versions.items() if at is not None and within(span, at)]
-    if not inside:
+    known = [at for at in versions.values() if at is not None]
+    inside = [at for at in known if within(span, at)]
+    # between two pins it is shown to be true as far as these do not have what it names
+    between = since is not None and until is not None and min(known) < since and until < max(known)
+    if not inside and not between:
         message = f"`{name}` says {stated_as}, and no pin lies in this range to confirm it."
         yield Problem("M013", message, statement.mark, hint=_say(versions))
-    elif len(inside) == len(versions):
+    elif len(inside) == len(known):
         message = f"`{name}` says {stated_as}, and every pin lies in this range, so it has no effect."
         yield Problem("M013", message, statement.mark, hint=f"remove it; {_say(versions)}")
 

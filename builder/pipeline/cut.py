@@ -61,7 +61,9 @@ class Cut:
     facts: Facts
     laid: Snapshot  # the kept files with the overlays applied, before specialization
     withdrawn: Mapping[str, str] = field(default_factory=dict)  # batch -> the model that needs it off
-    unmatched: tuple[tuple[str, Mark], ...] = ()  # statements that match nothing at an upstream that is no pin
+    unmatched: tuple[
+        tuple[str, Mark], ...
+    ] = ()  # statements that match nothing at an upstream that is no pin
     families: Mapping[str, FamilyMatches] = field(default_factory=dict)  # batch -> what its words matched
     summaries: SummaryCache = field(default_factory=dict)  # of upstream's Python and the output's
 

@@ -141,11 +141,25 @@ def has_setter(world: SpecializerWorld, name: str) -> bool:
 
 
 @question
+def attribute_stored(world: SpecializerWorld, name: str) -> bool:
+    """Does the program store an attribute of this name?"""
+    return any(True for _ in _attribute_stores(world, name))
+
+
+@question
 def attribute_bound(world: SpecializerWorld, name: str) -> bool:
     """Does the program bind an attribute of this name: by a definition, or by an assignment?"""
     word = re.escape(name.encode())
     binds = re.compile(rb"\bdef\s+%b\b|(?:^[ \t]*|\.)%b\s*(?::[^=\n]+)?=(?!=)" % (word, word), re.M)
     return any(binds.search(world.files[path]) for path in world.words.holders(name.encode()))
+
+
+@question
+def defined_elsewhere(world: SpecializerWorld, name: str, *known: str) -> bool:
+    """Does the program define a function of this name beside the known ones?"""
+    defines = re.compile(rb"\bdef\s+%b\b" % re.escape(name.encode()))
+    found = sum(len(defines.findall(world.files[path])) for path in world.words.holders(name.encode()))
+    return found > len(known)
 
 
 @question
@@ -243,6 +257,12 @@ def written_otherwise(world: SpecializerWorld, value: str, *names: str) -> bool:
 def named_elsewhere(world: SpecializerWorld, name: str) -> bool:
     """Does something in the program name what has this name, but for the definitions themselves?"""
     return any(refers(world.unit(path), name) for path in world.words.holders(name.encode()))
+
+
+@question
+def module_removed(world: SpecializerWorld, module: str) -> bool:
+    """Did a module of the program leave?"""
+    return world.is_removed(module)
 
 
 @question

@@ -131,6 +131,10 @@ class SpecializerWorld:
             return name
         return None
 
+    def is_removed(self, name: str) -> bool:
+        """Did a module of the program leave that has this name, or that lay below it?"""
+        return name in self.removed or (name in self._removed_folders and name not in self._folders)
+
     def is_folder(self, name: str) -> bool:
         """Does a module hold others, here or in upstream?"""
         return name in self._folders or name in self._removed_folders

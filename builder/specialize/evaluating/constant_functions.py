@@ -32,20 +32,27 @@ def returned(
     taken: Taken,
     value: Callable[[ast.expr], KnownValue | None],
     pure: Callable[[ast.expr], bool],
+    named: bool,
 ) -> KnownValue | None:
-    """What every call returns, if that follows from the facts. It may name parts of its arguments before."""
+    """What every call returns, if that follows from the facts. It may name parts of its arguments before.
+
+    `named`: it has the word of a batch, and may do nothing upstream too.
+    """
+    follows = named or _ours(function, removed, taken)
     body = list(remaining(function.body, removed, taken))
-    while len(body) > 1 and isinstance(body[0], ast.Assign) and pure(body[0].value):
+    while body and isinstance(body[0], ast.Assign) and pure(body[0].value):
         if not all(isinstance(target, ast.Name) for target in body[0].targets):
             break
         del body[0]
     if all(isinstance(s, ast.Pass) for s in body):
-        return KnownValue(None) if _ours(function, removed, taken) else None
-    if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
+        return KnownValue(None) if follows else None
+    if len(body) != 1 or not isinstance(body[0], ast.Return):
         return None
     result = body[0].value
+    if result is None:
+        return KnownValue(None) if follows else None
     if isinstance(result, ast.Constant) and isinstance(result.value, bool):
-        return KnownValue(result.value) if _ours(function, removed, taken) else None
+        return KnownValue(result.value) if follows else None
     return value(result)
 
 
@@ -55,10 +62,11 @@ def _ours(function: ast.FunctionDef, removed: set[ast.AST], taken: Taken) -> boo
     return not inside.isdisjoint(removed) or not inside.isdisjoint(taken)
 
 
-def is_predicate(function: ast.FunctionDef, scope: Scope, decorators: Iterable[object]) -> bool:
+def is_predicate(function: ast.FunctionDef, scope: Scope, decorators: Iterable[object], named: bool) -> bool:
     """May a call stand for what this function of a module returns: is it the only one of its name?
 
-    `decorators`: their qualified names.
+    `decorators`: their qualified names. `named`: it has the word of a batch, so that a method counts, too.
     """
     alone = len(scope.names.get(function.name, ())) == 1
-    return scope.kind == "module" and alone and _KEEP_RESULT.issuperset(decorators)
+    counts = scope.kind == "module" or (scope.kind == "class" and named)
+    return counts and alone and _KEEP_RESULT.issuperset(decorators)

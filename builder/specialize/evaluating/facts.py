@@ -79,6 +79,8 @@ class Facts:
     symbols: Mapping[str, Absent] = field(default_factory=dict)
     #: the last names of absent symbols
     absent_names: frozenset[str] = frozenset()
+    #: name with the word of a batch -> the qualified names of the functions and methods that have it
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: functions that do nothing but call a function that they are given
     runners: frozenset[str] = frozenset()
     #: functions and methods that nothing calls but by a name in the code: no composed name, nobody outside
@@ -120,6 +122,7 @@ class Facts:
             modules={a.name: a for a in absent if a.kind == "module"},
             symbols={a.name: a for a in absent if a.kind == "symbol"},
             absent_names=frozenset(a.name.rpartition(".")[2] for a in absent if a.kind == "symbol"),
+            named=_by_last_name(names("uncalled")),
             runners=names("runner"),
             methods=tuple(sorted(names("methods"))),
             bases=names("base"),
@@ -186,11 +189,19 @@ class Facts:
     def needles(self) -> frozenset[str]:
         """Identifiers and strings one of which a file must hold for the facts to say anything of it."""
         found = {name.rpartition(".")[2] for name in (*self.predicates, *self.values, *self.symbols)}
-        found.update(self.environment)
+        found.update(self.environment, self.named)
         found.update(name.rpartition(".")[2] for name in self.attributes)
         found.update(v for o in self.options for v in o.values if isinstance(v, str))
         found.update(n.strip("*") for o in self.options if o.among for n in o.names)
         return frozenset(found)
+
+
+def _by_last_name(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name in sorted(names):
+        last = name.rpartition(".")[2]
+        found[last] = (*found.get(last, ()), name)
+    return found
 
 
 def _known(facts: Iterable[Fact], kind: str) -> dict[str, KnownValue]:

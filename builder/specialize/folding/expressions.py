@@ -321,12 +321,12 @@ class Expressions:
             self.ops.extend(DropItem(classes, "elts", i) for i in gone)
 
     def calls_absent(self, node: ast.Call, scope: Scope) -> bool:
-        """Is this a call of what is declared absent, or of a declared runner of such a function, without other
+        """Is this a call of what a rule removes, or of a declared runner of such a function, without other
         effects?"""
         called = self.evaluator.qualified(node.func, scope)
         runs = isinstance(called, str) and called in self.evaluator.facts.runners
         asked = node.args if runs else [node.func]
-        if not any(self._declared_absent(one, scope) for one in asked):
+        if not any(self._is_removed(one, scope) for one in asked):
             return False
         parts = [*node.args, *(k.value for k in node.keywords)]
         return all(self._harmless(part, scope) for part in parts)
@@ -340,14 +340,30 @@ class Expressions:
             return False
         return self._harmless(func.value, scope) and unseen_in(self.evaluator, func.value, scope)
 
-    def _declared_absent(self, node: ast.expr, scope: Scope) -> bool:
-        """Is this a symbol that is declared absent, or a method of its own class of which only calls are left?"""
-        facts, found = self.evaluator.facts, self.evaluator.qualified(node, scope)
+    def _is_removed(self, node: ast.expr, scope: Scope) -> bool:
+        """Is this a symbol that is declared absent, something of a module that left, or a function that has the
+        word of a batch in its name and of which the facts leave nothing?"""
+        facts, world, found = (
+            self.evaluator.facts,
+            self.evaluator.world,
+            self.evaluator.qualified(node, scope),
+        )
         if isinstance(found, Gone):
-            return found.name in facts.symbols
+            return found.name in facts.symbols or world.ask("module_removed", found.name)
+        if isinstance(found, str):
+            return found in (facts.named.get(found.rpartition(".")[2]) or ()) and self._does_nothing(found)
         if not isinstance(node, ast.Attribute) or class_of_self(node.value, scope) is None:
             return False
-        return node.attr in facts.absent_names and not self.evaluator.hinders("attribute_bound", node.attr)
+        if node.attr in facts.absent_names:
+            return not self.evaluator.hinders("attribute_bound", node.attr)
+        named = facts.named.get(node.attr) or ()
+        others = bool(named) and self.evaluator.hinders("defined_elsewhere", node.attr, *named)
+        return bool(named) and not others and all(map(self._does_nothing, named))
+
+    def _does_nothing(self, qualified: str) -> bool:
+        """Do the facts leave nothing of a function but the end of it?"""
+        known = self.evaluator.world.function(qualified)
+        return known is not None and known.value is None
 
     def registers_absent(self, node: ast.Call, scope: Scope) -> bool:
         """Is this a registration of an absent option value: `register("fa3", ...)`, `@backend("fa3")`?

@@ -336,12 +336,23 @@ class _Folder:
             found = self.evaluator.value(node, inner)
             return found if isinstance(found, KnownValue) and self.evaluator.pure(node, inner) else None
 
-        known = returned(stmt, self.removed, self.taken, value, lambda node: self.evaluator.pure(node, inner))
+        def pure(node: ast.expr) -> bool:
+            return self.evaluator.pure(node, inner)
+
+        named = name in (self.evaluator.facts.named.get(stmt.name) or ())
+        known = returned(stmt, self.removed, self.taken, value, pure, named)
         decorators = [self.evaluator.qualified(_applied(d), scope) for d in stmt.decorator_list]
-        if not is_predicate(stmt, scope, decorators) or self.unit.module.parents.get(stmt) is not scope.node:
-            return  # one that a branch defines may not be there
+        branched = self.unit.module.parents.get(stmt) is not scope.node  # it may not be there
+        if branched or not is_predicate(stmt, scope, decorators, named):
+            return
         inspected = bool(decorators) and self.evaluator.hinders("cache_inspected", name)
-        if known is not None and not inspected and not self.evaluator.rebound(stmt.name):
+        if known is None or inspected:
+            return
+        if scope.kind == "class":
+            rebound = self.evaluator.hinders("attribute_stored", stmt.name)
+        else:
+            rebound = self.evaluator.rebound(stmt.name)
+        if not rebound:
             self.out.functions[name] = known
 
     def _ClassDef(self, stmt: ast.ClassDef, scope: Scope) -> bool:

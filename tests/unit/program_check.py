@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from random import Random
 from textwrap import indent
 from unittest.mock import patch
@@ -42,6 +44,7 @@ def imported(seed: int) -> dict[str, str]:
 
 def specialized(files: Mapping[str, str]) -> Specialized:
     names = {path: _module(path) for path in (*files, *GONE)}
+    facts = replace(KNOWN, named=_named(files))
     with patch.object(final_texts, "format_files", lambda texts: {}):  # layout is not meaning
         program = whole.Program(
             files={path: text.encode() for path, text in files.items()},
@@ -49,7 +52,22 @@ def specialized(files: Mapping[str, str]) -> Specialized:
             names=names,
             removed=frozenset(map(_module, GONE)),
         )
-        return specialize(program, whole.Policy(KNOWN, may_prune=lambda path: True))
+        return specialize(program, whole.Policy(facts, may_prune=lambda path: True))
+
+
+def _named(files: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The functions and methods that a word names: name -> qualified names."""
+    found: dict[str, list[str]] = {}
+    for path, text in files.items():
+        stack = [(_module(path), ast.parse(text).body)]
+        while stack:
+            owner, body = stack.pop()
+            for stmt in body:
+                if isinstance(stmt, ast.ClassDef):
+                    stack.append((f"{owner}.{stmt.name}", stmt.body))
+                elif isinstance(stmt, ast.FunctionDef) and stmt.name.startswith("_tell"):
+                    found.setdefault(stmt.name, []).append(f"{owner}.{stmt.name}")
+    return {name: tuple(sorted(names)) for name, names in found.items()}
 
 
 def differences(written: Mapping[str, str], later: Mapping[str, str]) -> list[str]:

@@ -183,8 +183,10 @@ def mangled_methods(p: Writer, depth: int) -> None:
 
 
 def emptied_methods(p: Writer, depth: int) -> None:
-    """A private method of which the facts leave nothing, and something else under its name."""
+    """A method that a word names and of which the facts leave nothing, and others of its name."""
     method, base = p.own("_tell"), p.own("Telling")
+    heir = p.pick("pass", "pass", f"def {method}(self, value=None): record('heir')", f"{method} = record")
+    late = p.pick("", "", f"{base}.{method} = lambda *v: record('late')")
     p.write(
         depth,
         f"""
@@ -196,9 +198,15 @@ def emptied_methods(p: Writer, depth: int) -> None:
             def run(self):
                 self.{method}({p.pick("", "record(1)")})
                 return self.{method}()
+        class {base}Heir({base}):
+            {heir}
+        def {method}_all(value=None):
+            if {p.dead()}: record('all')
+        {late}
+        {method}_all({p.pick("", "record(2)")})
         """,
     )
-    p.put(depth, f"record([{base}().run(), {base}(lambda *v: record(v)).run()])")
+    p.put(depth, f"record([{base}().run(), {base}Heir().run(), {base}(lambda *v: record(v)).run()])")
 
 
 #: What a class whose methods are called by names in the code has beside them, and how the program notices it.

@@ -35,12 +35,12 @@ any kind, declared dynamic edges and strings that name it; one that registers ar
 is a kept model or one of those imports it. A data file follows the modules beside it. Rules remove modules
 that are reached, and keep modules that are not. Elsewhere a path that no rule matches stops the build,
 unless a batch that is switched off would remove it. A rule, edit, fact or overlay that matches nothing
-also stops the build. If it matches only some versions of upstream, state `since: V` or `until: V` (both
-inclusive): it is applied wherever it matches, and must match inside the range. At a pin outside the range it
-must not match, which keeps the range true; where the version is unknown, as for a commit that is not a pin,
-it may. Releases contain only `python/`; statements about anything else may match nothing there. Any other
-reason to match nothing goes under `optional`. What holds only where another batch is off says
-`without: BATCH`: it is withdrawn while that batch is on.
+also stops the build of a pin; at any other upstream it is listed. If it matches only some versions of
+upstream, state `since: V` or `until: V` (both inclusive): it is applied wherever it matches, and must match
+inside the range. At a pin outside the range it must not match, which keeps the range true. Releases contain
+only `python/`; statements about anything else may match nothing there. Any other reason to match nothing
+goes under `optional`. What holds only where another batch is off says `without: BATCH`: it is withdrawn
+while that batch is on.
 
 In the tables, `a.b` is the key `b` of the mapping `a`, and `a[].b` that of each mapping in the list `a`.
 """

@@ -247,14 +247,12 @@ EDITS: Mapping[str, Callable[[View], str] | None] = {
     "drop_entry": View.word,
     "drop_statement": View.statement,
     "replace": View.value,
-    "reword": View.word,
     "body": None,
 }
 #: key of an edit that has a replacement -> the key of that, and how it is read
 REPLACEMENTS: Mapping[str, tuple[str, Callable[[View], str]]] = {
     "set": ("to", View.expression),
     "replace": ("by", View.value),
-    "reword": ("by", View.word),
     "body": ("from", View.overlay),
 }
 
@@ -272,7 +270,6 @@ class Edit(Statement):
     drop-entry      scope                           entry, as source         -
     drop-statement  scope                           statement, as source     -
     replace         scope                           expression, as source    expression, as source
-    reword          scope                           phrase of a string       phrase
     body            function or method              -                        overlay file with the new body
     """
 
@@ -287,7 +284,6 @@ class Edit(Statement):
         "drop-entry",
         "drop-statement",
         "replace",
-        "reword",
         "body",
     ]
     target: Annotated[str, "name", Note.ALONE, Note.SEVERAL, Note.PLACE]

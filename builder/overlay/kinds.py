@@ -14,7 +14,6 @@ from builder.manifest.statements import Edit
 from builder.overlay import matching
 from builder.overlay.locate import Binding, Scope, Target, bindings, find, imports
 from builder.overlay.record import Wrong
-from builder.overlay.wording import reworded
 from builder.source.ops import Body, DropItem, Op, Remove, Replace
 from builder.source.parse import Module
 from builder.spelling import nearest
@@ -55,10 +54,9 @@ def hits(module: Module, edit: Edit, target: Target, overlays: Mapping[str, byte
     walked = [matching.walk(scope) for scope in scopes]
     first = 1 if edit.kind == "drop-statement" else 0  # a scope is no statement of itself
     places = list(search(module, edit, target, [node for plain, _ in walked for node in plain[first:]]))
-    if edit.kind != "reword":
-        for hit in search(module, edit, target, [node for _, quoted in walked for node in quoted]):
-            message = "The match is inside an f-string, where it cannot be edited."
-            raise Wrong("R008", message, getattr(hit.node, "lineno", 0))
+    for hit in search(module, edit, target, [node for _, quoted in walked for node in quoted]):
+        message = "The match is inside an f-string, where it cannot be edited."
+        raise Wrong("R008", message, getattr(hit.node, "lineno", 0))
     return places
 
 
@@ -154,18 +152,6 @@ def _default(edit: Edit, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str
     raise Wrong("R005", message, node.lineno, nearest(name, known, most=3), absent=True)
 
 
-def _reword(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
-    """String literals that hold a phrase once get another in its place."""
-    phrase = edit.match or ""
-    for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and phrase in node.value:
-            by = reworded(module.text(node), phrase, edit.by or "")
-            if by is None:
-                message = "The phrase occurs here more than once, or not in plain literals."
-                raise Wrong("R008", message, node.lineno)
-            yield _replaced(node, by)
-
-
 def _drop_import(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST]) -> Iterator[Hit]:
     """A name with dots is what is imported (a module, or one of its names); without, what is bound."""
     match, package = _needed(edit, edit.match), package_of(target.file, target.module)
@@ -213,7 +199,6 @@ def _replace(module: Module, edit: Edit, target: Target, nodes: Iterable[ast.AST
 
 _OF_DEFINITIONS = {"drop": _drop, "stub": _stub, "body": _body, "set": _set}
 _IN_SCOPES = {
-    "reword": _reword,
     "drop-import": _drop_import,
     "drop-entry": _drop_entry,
     "drop-statement": _drop_statement,

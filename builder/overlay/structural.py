@@ -15,8 +15,7 @@ from builder.overlay.added import add_imports
 from builder.overlay.kinds import Hit
 from builder.overlay.locate import Target, resolve
 from builder.overlay.record import Edited, Journal, Record, require_count
-from builder.overlay.wording import reworded
-from builder.source.ops import DropItem, Op, Remove, Replace
+from builder.source.ops import DropItem, Op, Remove
 from builder.source.parse import Module, parse
 from builder.source.splice import splice
 
@@ -119,10 +118,6 @@ def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op]
         key = (op.node, isinstance(op, Remove))
         other, by = changes.setdefault(key, (op, edit))
         if other != op:
-            both = _both(other, by, op, edit)
-            if both:
-                changes[key] = (both, edit)
-                continue
             message = f"Two edits change `{edit.target}` differently; the other one is at {by.mark}."
             problems.append(Problem("M011", message, edit.mark, Mark(module.path, _line(op.node))))
     ops: list[Op] = [op for op, _ in changes.values()]
@@ -136,14 +131,6 @@ def _combine(module: Module, hits: Sequence[tuple[Edit, Hit]]) -> tuple[list[Op]
         else:
             ops += sorted(group, key=attrgetter("index"))
     return ops, problems
-
-
-def _both(first: Op, by: Edit, second: Op, edit: Edit) -> Replace | None:
-    """One string reworded by two edits, in whatever order: both phrases change."""
-    if not (isinstance(first, Replace) and isinstance(first.by, str) and edit.kind == by.kind == "reword"):
-        return None
-    text = reworded(first.by, edit.match or "", edit.by or "")
-    return Replace(first.node, text) if text is not None else None
 
 
 def _emptied(module: Module, node: ast.AST, leaving: int) -> str | None:

@@ -72,7 +72,7 @@ def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
                 walk(one)
 
     walk(yaml.safe_load(world.manifest.read_text("utf-8")))
-    # a release pin needs a package index; a count above one and `reword` are tested where edits are, closed
+    # a release pin needs a package index; a count above one is tested where edits are, closed
     # sets of values where facts are, definitions with the files that replace them, words where families are,
     # named scopes with the verbs that know them, walks for kept models where models return, modules that
     # are made of models where reach decides, files that are opened by name with their rules, registries and
@@ -92,7 +92,7 @@ def test_the_small_manifest_uses_every_key_of_the_schema(world: World) -> None:
     scope |= {"named_files", "used_by", "declarations", "methods"}
     scope |= {"registries", "row", "key", "target", "registered_by", "held_by", "asked_by"}
     scope |= {"configuration", "of", "types", "objects", "keys"}
-    assert known - used == {"sdist", "wheel", "python", "sha256", "count", "reword", "among"} | scope
+    assert known - used == {"sdist", "wheel", "python", "sha256", "count", "among"} | scope
 
 
 def test_out_holds_exactly_what_is_promised(world: World) -> None:

@@ -341,8 +341,8 @@ class Expressions:
         return self._harmless(func.value, scope) and unseen_in(self.evaluator, func.value, scope)
 
     def _is_removed(self, node: ast.expr, scope: Scope) -> bool:
-        """Is this a symbol that is declared absent, something of a module that left, or a function with the word
-        of a batch in its name of which the facts leave nothing?"""
+        """Does this name what is declared absent, something of a module that left, or a function that a word
+        names and of which the facts leave nothing?"""
         facts, world, found = (
             self.evaluator.facts,
             self.evaluator.world,

@@ -142,7 +142,11 @@ def has_setter(world: SpecializerWorld, name: str) -> bool:
 
 @question
 def attribute_stored(world: SpecializerWorld, name: str) -> bool:
-    """Does the program store an attribute of this name?"""
+    """Does the program assign an attribute of this name: to an object, in a class, or by its text?"""
+    word = re.escape(name.encode())
+    assigns = re.compile(rb"^[ \t]+%b\s*(?::[^=\n]+)?=(?!=)|\bsetattr\(.*[\"']%b[\"']" % (word, word), re.M)
+    if any(assigns.search(world.files[path]) for path in world.words.holders(name.encode())):
+        return True
     return any(True for _ in _attribute_stores(world, name))
 
 

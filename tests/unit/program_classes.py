@@ -186,7 +186,9 @@ def emptied_methods(p: Writer, depth: int) -> None:
     """A method that a word names and of which the facts leave nothing, and others of its name."""
     method, base = p.own("_tell"), p.own("Telling")
     heir = p.pick("pass", "pass", f"def {method}(self, value=None): record('heir')", f"{method} = record")
-    late = p.pick("", "", f"{base}.{method} = lambda *v: record('late')")
+    late = p.pick(
+        "", "", f"{base}.{method} = lambda *v: record('late')", f"setattr({base}Heir, '{method}', record)"
+    )
     p.write(
         depth,
         f"""

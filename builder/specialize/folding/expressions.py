@@ -343,11 +343,8 @@ class Expressions:
     def _is_removed(self, node: ast.expr, scope: Scope) -> bool:
         """Does this name what is declared absent, something of a module that left, or a function that a word
         names and of which the facts leave nothing?"""
-        facts, world, found = (
-            self.evaluator.facts,
-            self.evaluator.world,
-            self.evaluator.qualified(node, scope),
-        )
+        facts, world = self.evaluator.facts, self.evaluator.world
+        found = self.evaluator.qualified(node, scope)
         if isinstance(found, Gone):
             return found.name in facts.symbols or world.ask("module_removed", found.name)
         if isinstance(found, str):

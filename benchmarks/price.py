@@ -36,6 +36,10 @@ from builder.manifest.load import load_default  # noqa: E402
 PARTS = ("overlays", "schema")
 
 
+#: Mappings of which each entry is a statement.
+VALUES = ("predicates", "values", "environment")
+
+
 @dataclass
 class Taken:
     """What was taken out: statements by their key, the lines that they have, and the ends of ranges."""
@@ -57,7 +61,7 @@ def without_later(node: yaml.Node, old: Version, taken: Taken, key: str = "") ->
         for name, value in node.value:
             if name.value == "until" and isinstance(value.value, str) and Version(value.value) >= old:
                 taken.ended += 1
-            elif (rest := without_later(value, old, taken, name.value)) is not None:
+            elif (rest := without_later(value, old, taken, key if key in VALUES else name.value)) is not None:
                 pairs.append((name, rest))
         emptied = node.value and not pairs
         node.value = pairs

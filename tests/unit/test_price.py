@@ -32,5 +32,5 @@ def test_what_began_later_leaves_and_nobody_knows_what_ends() -> None:
         "facts": {"values": {"*.old": None}},
         "edits": [{"drop_entry": "b", "in": "pkg.m", "until": "0.5.13"}],
     }
-    assert taken.begun == {"remove": 1, "*.new": 1, "options": 1, "edits": 1}
+    assert taken.begun == {"remove": 1, "values": 1, "options": 1, "edits": 1}
     assert (taken.lines, taken.ended) == (7, 1)

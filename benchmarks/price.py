@@ -35,7 +35,6 @@ from builder.manifest.load import load_default  # noqa: E402
 #: Beside the manifest, what decides.
 PARTS = ("overlays", "schema")
 
-
 #: Mappings of which each entry is a statement.
 VALUES = ("predicates", "values", "environment")
 

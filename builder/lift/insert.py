@@ -69,10 +69,10 @@ def apply_all(
     """The texts of a manifest's files with the proposals in them, and the proposals that fit nowhere.
 
     What changes a statement, or stands behind it, goes to the file in which it is. New rules and facts go to
-    the facts of their batch, which get a file if the manifest has such files; else to the `manifest` itself.
+    the facts of their batch if the manifest has parts, and to the `manifest` itself if it has none.
     `between`: see `apply`.
     """
-    in_parts = any(facts_file(path.split("/")[1]) == path for path in texts if is_part(path))
+    in_parts = any(map(is_part, texts))
     by_file: dict[str, list[Proposal]] = {}
     for proposal in proposals:
         new = proposal.kind in ("rule", "fact") and in_parts

@@ -320,7 +320,7 @@ class Expressions:
         else:
             self.ops.extend(DropItem(classes, "elts", i) for i in gone)
 
-    def calls_absent(self, node: ast.Call, scope: Scope) -> bool:
+    def calls_removed(self, node: ast.Call, scope: Scope) -> bool:
         """Is this a call of what a rule removes, or of a declared runner of such a function, without other
         effects?"""
         called = self.evaluator.qualified(node.func, scope)

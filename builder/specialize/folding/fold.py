@@ -432,7 +432,7 @@ class _Folder:
 
     def _Expr(self, stmt: ast.Expr, scope: Scope) -> bool:
         call = stmt.value.value if isinstance(stmt.value, ast.Await) else stmt.value
-        if isinstance(call, ast.Call) and self.expressions.calls_absent(call, scope):
+        if isinstance(call, ast.Call) and self.expressions.calls_removed(call, scope):
             return self.remove(stmt)
         if isinstance(stmt.value, ast.Call):
             if self.expressions.adds_gone(stmt.value, scope):

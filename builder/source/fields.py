@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
-from collections.abc import Callable, Iterator
-from functools import cache
-from typing import cast
+from collections.abc import Iterator
 
 #: Texts and numbers, and the contexts and operators, which are shared and have no place of their own.
 _WITHOUT_NODES = frozenset({
@@ -15,33 +12,36 @@ _WITHOUT_NODES = frozenset({
 })  # fmt: skip
 
 
-def _fields_with_nodes(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(name for name in kind._fields if name not in _WITHOUT_NODES)
+class _InnerFields(dict[type[ast.AST], tuple[str, ...]]):
+    """The names of the fields of a kind of node that can hold nodes with a text of their own."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        fields = () if kind is ast.Constant else kind._fields
+        self[kind] = tuple(name for name in fields if name not in _WITHOUT_NODES)
+        return self[kind]
 
 
-#: The names of the fields of a kind of node that can hold nodes with a text of their own.
-inner_fields = cast("Callable[[type[ast.AST]], tuple[str, ...]]", cache(_fields_with_nodes))
+INNER_FIELDS = _InnerFields()
 
 
 def nodes(top: ast.AST) -> Iterator[ast.AST]:
     """A node and all below it, in the order of `ast.walk` and faster: without contexts and operators."""
-    waiting = deque([top])
-    while waiting:
-        node = waiting.popleft()
+    waiting = [top]
+    for node in waiting:
         yield node
-        waiting.extend(inner_nodes(node))
+        waiting += inner_nodes(node)
 
 
 def inner_nodes(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below one, without contexts and operators."""
-    found: list[ast.AST] = []
-    for name in inner_fields(node.__class__):
+    below: list[ast.AST] = []
+    for name in INNER_FIELDS[node.__class__]:
         value = getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            found.append(value)
-        elif isinstance(value, list):
-            found += [item for item in value if isinstance(item, ast.AST)]
-    return found
+        if value.__class__ is list:
+            below += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
+            below.append(value)
+    return below
 
 
 def last_name(node: ast.AST) -> str:

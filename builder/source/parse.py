@@ -82,7 +82,14 @@ class Module:
     @cached_property
     def parents(self) -> dict[ast.AST | None, ast.AST]:
         """The parent of every node but the module."""
-        return {child: node for node in nodes(self.tree) for child in inner_nodes(node)}
+        above: dict[ast.AST | None, ast.AST] = {}
+        waiting: list[ast.AST] = [self.tree]
+        for node in waiting:
+            below = inner_nodes(node)
+            for child in below:
+                above[child] = node
+            waiting += below
+        return above
 
     @cached_property
     def string_lines(self) -> frozenset[int]:
@@ -99,7 +106,7 @@ class Module:
                 if low is not None and high is not None and not _is_number(node):
                     inside.update(range(low, high))
                 continue
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(inner_nodes(node))
         return frozenset(inside)
 
     @cached_property

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from builder.source.expressions import annotation_spans, guard_spans, operand_spans, replace_spans
+from builder.source.fields import inner_nodes
 from builder.source.items import drop_items
 from builder.source.layout import (
     Clause,
@@ -117,7 +118,7 @@ class _Splicer:
                 if not self.is_text(stmt):
                     break
                 self.removed.add(stmt)
-        for child in ast.iter_child_nodes(owner):
+        for child in inner_nodes(owner):
             if not isinstance(child, ast.expr) and self.spans_operation(child):
                 self.lose_new_docstrings(child)
 

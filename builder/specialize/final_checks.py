@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
+from builder.source.fields import nodes
 from builder.specialize.dead_code.class_statements import Class, defines_method
 from builder.specialize.dead_code.hierarchy import INERT_BASES, Hierarchy
 from builder.specialize.evaluating.names import names_of, text
@@ -77,7 +78,7 @@ def _exported(world: SpecializerWorld) -> Iterator[Leftover]:
         unit = world.unit(path)
         if all(map(_is_plain, unit.module.tree.body)):
             continue
-        for node in ast.walk(unit.module.tree):
+        for node in nodes(unit.module.tree):
             said = text(node) if isinstance(node, ast.Constant) else None
             for name in sorted(names.intersection(_WORD.findall(said or ""))):
                 if len(said or "") < 200:
@@ -86,7 +87,7 @@ def _exported(world: SpecializerWorld) -> Iterator[Leftover]:
 
 def _is_plain(stmt: ast.stmt) -> bool:
     """Does a statement leave `__all__` alone, or make it of lists of names that it spells out?"""
-    if not any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(stmt)):
+    if not any(isinstance(node, ast.Name) and node.id == "__all__" for node in nodes(stmt)):
         return True
     if isinstance(stmt, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
         return stmt.value is not None and _is_spelled_out(stmt.value)

@@ -11,6 +11,7 @@ from builder import progress
 from builder.graph.names import package_of
 from builder.parallel import map_parallel
 from builder.source.encoding import encoded, readable
+from builder.source.textdiff import runs
 from builder.specialize import rebinding
 from builder.specialize.checked_edits import CheckedEdits
 from builder.specialize.dead_code import import_effects, registry_rows
@@ -133,6 +134,7 @@ class _Fixpoint:
         self.broken: set[Leftover] = set()  # what no fold could keep as it is
         self.hindrances: dict[str, frozenset[tuple[str, ...]]] = {}
         self.laid_out: set[str] = set()  # paths that got another layout at the end
+        self.unplaced: set[str] = set()  # those of them where a line that is told was laid out itself
         self.touched: set[str] | None = None  # when this goes on: what was folded or changed
 
     def world(self) -> SpecializerWorld:
@@ -176,8 +178,7 @@ class _Fixpoint:
         dirty: Dirty = {**self.news()}
         lost = {self.names[path].rpartition(".")[2] for path in leaving}
         again = self.importing_gone() | self.unhindered() | (self.files_with(lost) & set(self.edited()))
-        # a place that is told must be that of the final text
-        again |= {path for path in laid_out if self.uncertain.get(path)}
+        again |= self.unplaced & self.files.keys()
         dirty.update(dict.fromkeys(again - self.frozen))
         return self.settle(dirty)
 
@@ -485,6 +486,7 @@ class _Fixpoint:
             if final.data != self.files[path]:
                 self.units.pop(path, None)
         self.laid_out = {p for p, data in self.result.files.items() if data != self.files[p]}
+        self.unplaced = {p for p in self.laid_out if not self.place(p, self.result.files[p])}
         self.files.update(self.result.files)
         self.edits += 1
         names = {name.rpartition(".")[2] for name in self.facts.symbols}
@@ -502,6 +504,20 @@ class _Fixpoint:
         self.result.uncertain = [(p, *u) for p, us in sorted(self.uncertain.items()) for u in us]
         told = (*self.cleaner.kept_imports(), *registry_rows.unclear(world))
         self.result.uncertain = sorted({*self.result.uncertain, *told})
+
+    def place(self, path: str, data: bytes) -> bool:
+        """Give what is told of a file the lines of its final text; False when one of them is not in it."""
+        told = self.uncertain.get(path)
+        if not told:
+            return True
+        before, after = self.files[path].splitlines(), data.splitlines()
+        lines = {
+            run.left + at: run.right + at for run in runs(before, after) for at in range(1, run.length + 1)
+        }
+        if not lines.keys() >= {line for line, _ in told}:
+            return False
+        self.uncertain[path] = [(lines[line], sentence) for line, sentence in told]
+        return True
 
     def original(self, path: str) -> bytes:
         """The text whose layout is kept: upstream's, or where it has none the overlay's."""

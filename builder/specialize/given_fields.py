@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from builder.source.fields import nodes
 from builder.specialize.dead_code.class_statements import Class
 from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.evaluating.evaluate import Evaluator
@@ -79,7 +80,7 @@ def _by_name(world: SpecializerWorld, cls: Class) -> Iterator[tuple[Unit, ast.AS
 
 def _inside(cls: Class) -> Iterator[ast.Call]:
     """The calls in a class that make an object of it: `cls(...)`, `super().__init__(...)`."""
-    for node in ast.walk(cls.node):
+    for node in nodes(cls.node):
         if isinstance(node, ast.Call):
             owner = node.func.value if getattr(node.func, "attr", "") == "__init__" else None  # type: ignore[attr-defined]
             of_base = isinstance(owner, ast.Call) and names_of(owner.func) == ("super",)
@@ -101,7 +102,7 @@ def _positions(unit: Unit, node: ast.AST) -> float:
 
 def _has_key(node: ast.AST, field: str) -> bool:
     """Does a call unpack a dict that has a field as a key: `Args(**{"mode": 1})`, `Args(**dict(mode=1))`?"""
-    parts = (part for k in getattr(node, "keywords", ()) if k.arg is None for part in ast.walk(k.value))
+    parts = (part for k in getattr(node, "keywords", ()) if k.arg is None for part in nodes(k.value))
     return any(
         (isinstance(part, ast.Dict) and any(key is not None and text(key) == field for key in part.keys))
         or (isinstance(part, ast.keyword) and part.arg == field)

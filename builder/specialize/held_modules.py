@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
+from builder.graph.names import absolute, package_of
 from builder.specialize.text_index.module_bindings import Imported, imported
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
@@ -14,12 +16,36 @@ from builder.specialize.world import SpecializerWorld
 _OF_MODULES = frozenset(["__doc__", "__file__", "__name__", "__path__", "__version__"])
 
 
-def modules_held(world: SpecializerWorld, unit: Unit) -> frozenset[str]:
+def modules_held(world: SpecializerWorld, path: str) -> frozenset[str]:
     """The modules that a file has as values, and not only to take something from them."""
+    if not _may_bind_modules(world, path):
+        return frozenset()
+    unit = world.unit(path)
     found: frozenset[str] | None = unit.cache.get("modules held")  # type: ignore[assignment]
     if found is None:
         found = unit.cache["modules held"] = frozenset(_held(world, unit))
     return found
+
+
+def _may_bind_modules(world: SpecializerWorld, path: str) -> bool:
+    """Whether an import of a file may bind a module of the program; most take names, and need no parsing."""
+    outline, package = world.outline(path), package_of(path, world.names[path])
+    if outline.binds_modules is None:
+        outline.binds_modules = b"\\\n" in outline.data or any(
+            _is_module(world, absolute(written, package), names) for _, written, names in outline.statements
+        )
+    return outline.binds_modules
+
+
+def _is_module(world: SpecializerWorld, module: str, names: Sequence[str]) -> bool:
+    """Whether `import module`, or `from module import names`, binds a module of the program."""
+    if not names:
+        return world.is_module(module.partition(".")[0])
+    if not world.is_module(module):
+        return False
+    meant = (world.what_is(Imported(module, name)) for name in names if name != "*")
+    below = (f"{module}.{name}" for name in names)
+    return any(isinstance(one, str) and world.is_module(one) for one in chain(below, meant))
 
 
 def holds_itself(unit: Unit) -> bool:

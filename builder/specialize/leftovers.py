@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from builder.source.fields import inner_nodes, nodes
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.scopes import Comprehension, Function, Scope
@@ -72,9 +73,7 @@ class _Finder:
                 outside += [*node.bases, *(k.value for k in node.keywords)]
             else:
                 outside += [*node.args.defaults, *(d for d in node.args.kw_defaults if d)]
-                outside += [
-                    a.annotation for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.annotation
-                ]
+                outside += [a.annotation for a in nodes(node.args) if isinstance(a, ast.arg) and a.annotation]
                 outside += [node.returns] if node.returns else []
             for item in outside:
                 if lines is None or touches(lines, item):
@@ -84,7 +83,7 @@ class _Finder:
             return
         if isinstance(node, ast.JoinedStr):  # places inside f-strings are wrong before Python 3.12
             lines = None
-        for child in ast.iter_child_nodes(node) if lines is None else children(node, lines):
+        for child in inner_nodes(node) if lines is None else children(node, lines):
             yield from self.visit(child, inner, lines)
 
     def covered(self, node: ast.Name | ast.Attribute, scope: Scope) -> Gone | None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from builder.graph.names import imported_module
+from builder.source.fields import nodes
 from builder.specialize.evaluating.names import longest_word, names_of, text
 from builder.specialize.held_modules import holds_itself, modules_held
 from builder.specialize.own_namespace import lists_own_names
@@ -98,9 +99,7 @@ def module_exposed(world: SpecializerWorld, module: str) -> bool:
     if own is not None and holds_itself(world.unit(own)):
         return True
     last = module.rpartition(".")[2].encode()
-    return any(
-        module in modules_held(world, world.unit(path)) for path in sorted(world.words.holding([last]))
-    )
+    return any(module in modules_held(world, path) for path in sorted(world.words.holding([last])))
 
 
 @question
@@ -208,7 +207,7 @@ def _read_with_effect(world: SpecializerWorld, path: str, name: str) -> bool:
     """
     unit = world.unit(path)
     texts = (node for node in nodes_on(unit, name) if isinstance(node, ast.JoinedStr))
-    in_texts = {part for node in texts for part in ast.walk(node)}
+    in_texts = {part for node in texts for part in nodes(node)}
     for node in nodes_on(unit, name):
         if isinstance(node, ast.MatchClass) and name in node.kwd_attrs:
             return True

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from builder.source.fields import inner_nodes
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
@@ -58,7 +59,7 @@ def statements_of(node: ast.ClassDef) -> Iterator[ast.stmt]:
         stmt = todo.pop()
         yield stmt
         if isinstance(stmt, (ast.If, ast.Try, ast.With)):
-            todo += [inner for inner in ast.iter_child_nodes(stmt) if isinstance(inner, ast.stmt)]
+            todo += [inner for inner in inner_nodes(stmt) if isinstance(inner, ast.stmt)]
             for handler in getattr(stmt, "handlers", ()):
                 todo += handler.body
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import cast
 
+from builder.source.fields import nodes
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.class_statements import Class
 from builder.specialize.dead_code.declarations import bound, declared
@@ -409,16 +410,16 @@ def _gives_attributes(unit: Unit, owner: ast.ClassDef, method: ast.stmt) -> bool
     """Is a method the only one of a class to store an attribute that the class reads elsewhere?"""
     stored = {
         node.attr
-        for node in ast.walk(method)
+        for node in nodes(method)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     if not stored:
         return False
-    inside = set(ast.walk(method))
+    inside = set(nodes(method))
     read: set[str] = set()
     other: set[str] = set()
     for stmt in owner.body:
-        for node in ast.walk(stmt) if stmt not in unit.leaving else ():
+        for node in nodes(stmt) if stmt not in unit.leaving else ():
             if isinstance(node, ast.Attribute) and node.attr in stored and node not in inside:
                 (other if isinstance(node.ctx, ast.Store) else read).add(node.attr)
     return not stored.isdisjoint(read - other - unit.scopes.of(owner).names.keys())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from builder.source.fields import nodes
+
 #: What makes a logger: a module's own is nothing that others take.
 _LOGGER = "logging.getLogger"
 
@@ -16,7 +18,7 @@ def is_empty_module(tree: ast.Module) -> bool:
     own = [stmt for stmt in tree.body if not isinstance(stmt, (ast.Import, ast.ImportFrom))]
     if not all(map(_nothing, own)):
         return False
-    read = {node.id for stmt in own for node in ast.walk(stmt) if isinstance(node, ast.Name)}
+    read = {node.id for stmt in own for node in nodes(stmt) if isinstance(node, ast.Name)}
     return all(
         bound in read
         for stmt in tree.body

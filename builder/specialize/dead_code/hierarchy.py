@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from builder.source.fields import nodes
 from builder.specialize.dead_code.class_statements import (
     HARMLESS_CLASS_DECORATORS,
     MAX_DEPTH,
@@ -155,8 +156,8 @@ class Hierarchy:
                     continue
                 scope = unit.scopes.of(node).parent or unit.scopes.root
                 for base in node.bases:
-                    said = {n.id for n in ast.walk(base) if isinstance(n, ast.Name)}
-                    said |= {n.attr for n in ast.walk(base) if isinstance(n, ast.Attribute)}
+                    said = {n.id for n in nodes(base) if isinstance(n, ast.Name)}
+                    said |= {n.attr for n in nodes(base) if isinstance(n, ast.Attribute)}
                     plain = base.value if isinstance(base, ast.Subscript) else base
                     name = evaluator.qualified(plain, scope) if said & names else ""
                     if not isinstance(name, str) or name == cls.qualified:

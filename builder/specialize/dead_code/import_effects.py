@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from builder.graph.names import packages_around
+from builder.source.fields import inner_nodes
 from builder.source.layout import suites
 from builder.specialize.dead_code.definition_effects import Effects
 from builder.specialize.dead_code.hierarchy import INERT_BASES
@@ -448,7 +449,7 @@ class _Module:
             return all(map(self.value, (*node.args, *(k.value for k in node.keywords))))
         if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)):
             return False
-        children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+        children = [child for child in inner_nodes(node) if isinstance(child, ast.expr)]
         plain = (ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.Tuple, ast.List, ast.Dict,
                  ast.Set, ast.Subscript, ast.Attribute, ast.JoinedStr, ast.FormattedValue)  # fmt: skip
         return isinstance(node, plain) and all(map(self.value, children))

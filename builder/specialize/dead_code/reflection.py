@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from builder.graph.names import packages_around
 from builder.specialize.held_modules import holds_itself, modules_held
@@ -31,6 +32,15 @@ _WALKS = re.compile(rb"\b(?:iter_modules|walk_packages|listdir|scandir|r?glob|it
 _HERE = re.compile(rb"(?<![\w.])__(?:file|name|package|path)__")
 
 
+class _Loader(NamedTuple):
+    """A definition that loads modules by names: those that its strings name, and how others begin."""
+
+    path: str
+    text: bytes
+    whole: frozenset[str]
+    begun: frozenset[str]
+
+
 class Reflection:
     """Answers about one world. They hold no nodes, and outlive the syntax trees."""
 
@@ -43,7 +53,7 @@ class Reflection:
         self._links = links
         self._known = known
         self._answers: dict[tuple[str, bool], bool] = {}
-        self._loading: list[tuple[str, bytes]] | None = None
+        self._loading: list[_Loader] | None = None
         self._strings: frozenset[str] | None = None
 
     def sees_module(self, unit: Unit, stated: bool = False) -> bool:
@@ -83,9 +93,7 @@ class Reflection:
             return True
         names = {unit.name, *packages_around(unit.name)}
         paths = set().union(*map(self._links.binders, names))
-        return any(
-            not names.isdisjoint(modules_held(self._world, self._world.unit(path))) for path in sorted(paths)
-        )
+        return any(not names.isdisjoint(modules_held(self._world, path)) for path in sorted(paths))
 
     # -- modules that are loaded by a name ------------------------------------------------------------
 
@@ -95,10 +103,10 @@ class Reflection:
             return False
         packages = {unit.name, *packages_around(unit.name)}
         return unit.name in self._named() or any(
-            self._finds(path, text, unit, packages) for path, text in self._loaders()
+            self._finds(loader, unit, packages) for loader in self._loaders()
         )
 
-    def _loaders(self) -> list[tuple[str, bytes]]:
+    def _loaders(self) -> list[_Loader]:
         """The definitions that load modules by names, and that look up names that no text shows."""
         if self._loading is None:
             found: dict[tuple[str, bytes], None] = {}
@@ -108,7 +116,7 @@ class Reflection:
                     text = _text_around(unit, node)
                     if looks_up(text) and (last_name(node) != "modules" or _is_asked_for_any(unit, node)):
                         found[path, text] = None
-            self._loading = list(found)
+            self._loading = [_Loader(path, text, *modules_named(text)) for path, text in found]
         return self._loading
 
     def _named(self) -> frozenset[str]:
@@ -121,18 +129,16 @@ class Reflection:
             self._strings = frozenset().union(*named)
         return self._strings
 
-    def _finds(self, path: str, text: bytes, unit: Unit, packages: set[str]) -> bool:
+    def _finds(self, loader: _Loader, unit: Unit, packages: set[str]) -> bool:
         """Does a definition put the name of the module together, or go through the modules of one of these
         packages, or through the files beside it?"""
-        whole, begun = modules_named(text)
-        if any(f"{unit.name}.".startswith(f"{start}.") for start in begun):
+        if any(f"{unit.name}.".startswith(f"{start}.") for start in loader.begun):
             return True
-        if not _WALKS.search(text):
+        if not _WALKS.search(loader.text):
             return False
-        if _HERE.search(text) and unit.path.startswith(f"{path.rpartition('/')[0]}/"):
+        if _HERE.search(loader.text) and unit.path.startswith(f"{loader.path.rpartition('/')[0]}/"):
             return True
-        held = modules_held(self._world, self._world.unit(path))
-        return not packages.isdisjoint(whole | held)
+        return not packages.isdisjoint(loader.whole | modules_held(self._world, loader.path))
 
 
 def _is_asked_for_any(unit: Unit, node: ast.AST) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
+from builder.source.fields import nodes
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.dead_code.cleanup import Cleaned
 from builder.specialize.evaluating.evaluate import Evaluator
@@ -169,7 +170,7 @@ class _Rows:
         self.evaluator = Evaluator(self.world, self.unit)
         self.pairs = list(zip(body, [*body[1:], None], strict=True))
         self.names: defaultdict[str, list[ast.Name]] = defaultdict(list)
-        for node in ast.walk(self.unit.module.tree):
+        for node in nodes(self.unit.module.tree):
             if isinstance(node, ast.Name):
                 self.names[node.id].append(node)
         #: names at the top that are bound once
@@ -251,7 +252,7 @@ class _Rows:
 
 def _stores(tree: ast.AST) -> set[str]:
     """The names that are bound in a statement."""
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in nodes(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _deletes(stmt: ast.stmt | None, loop: ast.For) -> bool:

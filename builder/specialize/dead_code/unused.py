@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from builder.source.fields import nodes
 from builder.source.layout import suites
 from builder.specialize.dead_code.import_effects import (
     imported_before,
@@ -403,7 +404,7 @@ def _reads_all(unit: Unit, function: Function) -> bool:
         isinstance(node, ast.Call)
         and getattr(node.func, "id", "") in ("dir", "eval", "exec", "locals", "vars")
         and not (node.args and getattr(node.func, "id", "") in ("dir", "vars"))  # of an object
-        for node in ast.walk(function)
+        for node in nodes(function)
     )
 
 
@@ -465,7 +466,7 @@ def _called(unit: Unit, base: ast.expr) -> set[str]:
     if isinstance(base, ast.Attribute):
         return {base.attr}
     if isinstance(base, (ast.Call, ast.Subscript)):  # `import_module("a.b").name`
-        texts = (n.value for n in ast.walk(base) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        texts = (n.value for n in nodes(base) if isinstance(n, ast.Constant) and isinstance(n.value, str))
         return {text.rpartition(".")[2] for text in texts}
     if not isinstance(base, ast.Name):
         return set()

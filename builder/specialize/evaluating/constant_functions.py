@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from builder.source.fields import nodes
 from builder.specialize.evaluating.facts import KnownValue
 from builder.specialize.evaluating.scopes import Scope
 
 #: Decorators that leave what a function returns as it is.
-_KEEP_RESULT = frozenset(["functools.cache", "functools.lru_cache"])
+KEEP_RESULT = frozenset(["functools.cache", "functools.lru_cache"])
 
 #: What stands in a suite's place: statement -> the statements of the suite that was taken.
 Taken = Mapping[ast.stmt, Iterable[ast.stmt]]
@@ -38,35 +39,34 @@ def returned(
 
     `named`: it has the word of a batch, and may do nothing upstream too.
     """
-    follows = named or _ours(function, removed, taken)
     body = list(remaining(function.body, removed, taken))
     while body and isinstance(body[0], ast.Assign) and pure(body[0].value):
         if not all(isinstance(target, ast.Name) for target in body[0].targets):
             break
         del body[0]
-    if all(isinstance(s, ast.Pass) for s in body):
-        return KnownValue(None) if follows else None
-    if len(body) != 1 or not isinstance(body[0], ast.Return):
+    result: ast.expr | None = None
+    if len(body) == 1 and isinstance(body[0], ast.Return):
+        result = body[0].value
+    elif not all(isinstance(stmt, ast.Pass) for stmt in body):
         return None
-    result = body[0].value
     if result is None:
-        return KnownValue(None) if follows else None
-    if isinstance(result, ast.Constant) and isinstance(result.value, bool):
-        return KnownValue(result.value) if follows else None
-    return value(result)
+        known = KnownValue(None)
+    elif isinstance(result, ast.Constant) and isinstance(result.value, bool):
+        known = KnownValue(result.value)
+    else:
+        return value(result)
+    return known if named or _ours(function, removed, taken) else None
 
 
 def _ours(function: ast.FunctionDef, removed: set[ast.AST], taken: Taken) -> bool:
-    """Is the body what we made of it?"""
-    inside = set(ast.walk(function)) - {function}
-    return not inside.isdisjoint(removed) or not inside.isdisjoint(taken)
+    """Whether the body is what we made of it."""
+    return any(node is not function and (node in removed or node in taken) for node in nodes(function))
 
 
-def is_predicate(function: ast.FunctionDef, scope: Scope, decorators: Iterable[object], named: bool) -> bool:
-    """May a call stand for what this function of a module returns: is it the only one of its name?
+def is_alone(function: ast.FunctionDef, scope: Scope, named: bool) -> bool:
+    """Whether a function is the only one of its name, so that a call may stand for what it returns.
 
-    `decorators`: their qualified names. `named`: it has the word of a batch, so that a method counts, too.
+    `named`: it has the word of a batch, so that a method counts, too.
     """
-    alone = len(scope.names.get(function.name, ())) == 1
     counts = scope.kind == "module" or (scope.kind == "class" and named)
-    return counts and alone and _KEEP_RESULT.issuperset(decorators)
+    return counts and len(scope.names.get(function.name, ())) == 1

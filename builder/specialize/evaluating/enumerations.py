@@ -6,6 +6,7 @@ import ast
 import operator
 from collections.abc import Callable, Collection, Iterator
 
+from builder.source.fields import nodes
 from builder.source.ops import Replace
 from builder.specialize.evaluating.names import names_of
 
@@ -85,9 +86,7 @@ class Enumeration:
                 number = _next(highest, flag)
             elif number is None:
                 told = told and isinstance(value, ast.Constant)  # a text or a fraction: no number follows it
-                inside = any(
-                    self._is_automatic(part) for part in ast.walk(value) if isinstance(part, ast.expr)
-                )
+                inside = any(self._is_automatic(part) for part in nodes(value) if isinstance(part, ast.expr))
                 if inside and left and inner not in removed:
                     yield value, None
             if inner in removed:
@@ -109,7 +108,7 @@ def _counts(function: ast.FunctionDef) -> bool:
     if function.name != "_generate_next_value_":
         return False
     others = {argument.arg for argument in function.args.args[1:]}
-    return any(isinstance(n, ast.Name) and n.id in others for s in function.body for n in ast.walk(s))
+    return any(isinstance(n, ast.Name) and n.id in others for s in function.body for n in nodes(s))
 
 
 def _target(stmt: ast.stmt) -> ast.expr | None:

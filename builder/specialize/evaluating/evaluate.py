@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from builder.manifest.statements import Scalar
+from builder.source.fields import nodes
 from builder.specialize.evaluating import environment
 from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import converts, names_of, operands, says, scalar, text
@@ -355,7 +356,7 @@ class Evaluator:
     def only_absent(self, container: ast.expr, asked: ast.expr, scope: Scope) -> bool:
         """Whether a collection holds only texts that what is asked for never is, or never holds."""
         names = names_of(asked)
-        written = any(text(part) for part in ast.walk(asked) if isinstance(part, ast.Constant))
+        written = any(text(part) for part in nodes(asked) if isinstance(part, ast.Constant))
         if not names or written or converts(asked):
             return False
         for item in container.elts if isinstance(container, _LITERALS) else [ast.Starred(container)]:

@@ -6,6 +6,7 @@ import ast
 import re
 
 from builder.manifest.statements import Scalar
+from builder.source.fields import nodes
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 #: Methods whose result is known under the name of what they are called on.
@@ -66,7 +67,7 @@ def _call(node: ast.Call) -> tuple[str, ...]:
 
 def converts(node: ast.expr) -> bool:
     """Does an expression give a text in other letters than the one by whose name it is known?"""
-    return any(isinstance(part, ast.Attribute) and part.attr in _CONVERTING for part in ast.walk(node))
+    return any(isinstance(part, ast.Attribute) and part.attr in _CONVERTING for part in nodes(node))
 
 
 def says(node: ast.expr, value: object) -> bool:
@@ -74,7 +75,7 @@ def says(node: ast.expr, value: object) -> bool:
 
     Then it may be that value, whatever is known of the names in it.
     """
-    return any(isinstance(part, ast.Constant) and part.value == value for part in ast.walk(node))
+    return any(isinstance(part, ast.Constant) and part.value == value for part in nodes(node))
 
 
 def text(node: ast.expr) -> str | None:

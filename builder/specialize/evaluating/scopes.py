@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from builder.source.fields import inner_fields
+from builder.source.fields import INNER_FIELDS, inner_nodes
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -152,7 +152,7 @@ class _Builder:
         visitor(self, node, scope)
 
     def visit_children(self, node: ast.AST, scope: Scope) -> None:
-        for name in inner_fields(node.__class__):
+        for name in INNER_FIELDS[node.__class__]:
             value = getattr(node, name, None)
             if isinstance(value, ast.AST):
                 self.visit(value, scope)
@@ -307,7 +307,7 @@ class _Builder:
     def visit_MatchMapping(self, node: ast.MatchMapping, scope: Scope) -> None:
         if node.rest:
             self.name(node.rest, scope, Binding("other", node))
-        for child in ast.iter_child_nodes(node):
+        for child in inner_nodes(node):
             self.visit(child, scope)
 
     def target(self, node: ast.AST, scope: Scope, binding: Binding) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from builder.source.fields import inner_nodes, nodes
 from builder.source.ops import DropAnnotation, DropItem, Op, Replace
 from builder.source.oracle import expected
 from builder.specialize.evaluating.evaluate import Evaluator
@@ -144,7 +145,7 @@ class Annotations:
     def _unions(self, node: ast.expr, scope: Scope) -> None:
         if isinstance(node, ast.Subscript) and self.union(node, scope):
             return
-        for child in ast.iter_child_nodes(node):
+        for child in inner_nodes(node):
             if isinstance(child, ast.expr):
                 self._unions(child, scope)
 
@@ -170,4 +171,4 @@ def _parsed(quoted: str) -> ast.expr | None:
         found = ast.parse(quoted, mode="eval").body
     except SyntaxError:
         return None
-    return None if any(isinstance(n, _SCOPED) for n in ast.walk(found)) else found
+    return None if any(isinstance(n, _SCOPED) for n in nodes(found)) else found

@@ -9,6 +9,7 @@ import ast
 import builtins
 from collections.abc import Collection, Iterable, Iterator
 
+from builder.source.fields import inner_nodes, nodes
 from builder.specialize.evaluating.scopes import Scope
 
 _SCOPED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -22,7 +23,7 @@ def own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         node = stack.pop()
         yield node
         if not isinstance(node, _SCOPED):
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(inner_nodes(node))
 
 
 class BindingGuard:
@@ -108,16 +109,16 @@ def _reads(function: ast.AST, name: str, inside: set[int]) -> bool:
         and isinstance(node.ctx, ast.Load)
         and id(node) not in inside
         for stmt in getattr(function, "body", [])
-        for node in ast.walk(stmt)
+        for node in nodes(stmt)
     )
 
 
 def captures_read(function: ast.AST, case: ast.match_case) -> bool:
     """Is a name that the pattern of a case binds read, or visible, outside of the case?"""
     bound: set[str] = set()
-    for node in ast.walk(case.pattern):
+    for node in nodes(case.pattern):
         bound.update(n for n in (getattr(node, "name", None), getattr(node, "rest", None)) if n)
-    inside = {id(node) for node in ast.walk(case)}
+    inside = {id(node) for node in nodes(case)}
     return any(
         (isinstance(node, ast.Name) and node.id in bound and id(node) not in inside)
         or (isinstance(node, (ast.Global, ast.Nonlocal)) and not bound.isdisjoint(node.names))
@@ -126,7 +127,7 @@ def captures_read(function: ast.AST, case: ast.match_case) -> bool:
             and getattr(node.func, "id", "") in ("dir", "locals", "vars", "eval", "exec")
         )
         for stmt in getattr(function, "body", [])
-        for node in ast.walk(stmt)
+        for node in nodes(stmt)
     )
 
 
@@ -138,6 +139,6 @@ def reads_beyond_own_branch(function: ast.AST, name: str) -> bool:
             return node.id == name and isinstance(node.ctx, ast.Load)
         if isinstance(node, ast.If) and isinstance(node.test, ast.NamedExpr) and node.test.target.id == name:
             return reads(node.test.value) or any(reads(child) for child in node.orelse)
-        return any(reads(child) for child in ast.iter_child_nodes(node))
+        return any(reads(child) for child in inner_nodes(node))
 
     return reads(function)

@@ -7,6 +7,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from builder.source.fields import inner_nodes, nodes
 from builder.specialize.evaluating.facts import PURE_BUILTINS, PURE_METHODS, KnownValue
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope
@@ -52,7 +53,7 @@ def pure(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
         return False
     if isinstance(node, ast.Starred) and not repeatable(evaluator, node.value, scope):
         return False
-    children = ast.iter_child_nodes(node)
+    children = inner_nodes(node)
     return all(pure(evaluator, c, scope) for c in children if isinstance(c, ast.expr))
 
 
@@ -69,7 +70,7 @@ def _pure_comprehension(evaluator: Evaluator, node: ast.expr, scope: Scope) -> b
             return False
         parts.append((generator.iter, inner if index else scope))
         parts += [(test, inner) for test in generator.ifs]
-    parts += [(child, inner) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    parts += [(child, inner) for child in inner_nodes(node) if isinstance(child, ast.expr)]
     return all(pure(evaluator, part, where) for part, where in parts)
 
 
@@ -207,13 +208,13 @@ def _binds_iterator(binding: Binding) -> bool:
     return isinstance(value, ast.GeneratorExp)
 
 
-def leaves_trace(nodes: list[ast.expr], scope: Scope) -> bool:
+def leaves_trace(parts: list[ast.expr], scope: Scope) -> bool:
     """Would leaving these expressions out, although never evaluated, change what the function is?
 
     A walrus makes its name local, a yield makes the function a generator; an `await` makes a generator
     expression an asynchronous one.
     """
-    inside = [inner for node in nodes for inner in ast.walk(node)]
+    inside = [inner for part in parts for inner in nodes(part)]
     if isinstance(scope.node, ast.GeneratorExp) and any(isinstance(inner, ast.Await) for inner in inside):
         return True
     return any(isinstance(inner, _BINDS) for inner in inside)

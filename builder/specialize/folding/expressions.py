@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 
+from builder.source.fields import inner_nodes, nodes
 from builder.source.ops import DropItem, Op, Operands, Replace
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
@@ -83,7 +84,7 @@ class Expressions:
 
     def fold_children(self, node: ast.AST, scope: Scope) -> None:
         """Fold the direct parts of an expression or statement."""
-        for child in ast.iter_child_nodes(node):
+        for child in inner_nodes(node):
             if isinstance(child, ast.expr):
                 self.fold(child, scope)
             elif isinstance(child, ast.keyword):
@@ -162,7 +163,7 @@ class Expressions:
     @staticmethod
     def _says_member(asked: ast.expr, container: ast.expr) -> bool:
         """Does what is asked for hold a member of the container as a literal?"""
-        members = (n.value for n in ast.walk(container) if isinstance(n, ast.Constant))
+        members = (n.value for n in nodes(container) if isinstance(n, ast.Constant))
         return any(says(asked, member) for member in members)
 
     def _has_copies(self, node: ast.expr, scope: Scope) -> bool:
@@ -247,7 +248,7 @@ class Expressions:
 
     def holds_gone(self, node: ast.expr, scope: Scope) -> bool:
         """Is something in an expression gone, so that it cannot be evaluated?"""
-        parts = (n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
+        parts = (n for n in nodes(node) if isinstance(n, (ast.Name, ast.Attribute)))
         return any(isinstance(self.evaluator.qualified(part, scope), Gone) for part in parts)
 
     # -- calls --------------------------------------------------------------------------------

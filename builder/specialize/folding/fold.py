@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from builder.source.ops import Decide, DropGuard, DropItem, Remove, Unwrap, irrefutable
-from builder.specialize.evaluating.constant_functions import is_predicate, remaining, returned
+from builder.specialize.evaluating.constant_functions import KEEP_RESULT, is_alone, remaining, returned
 from builder.specialize.evaluating.enumerations import Enumeration
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone, KnownValue
@@ -330,21 +330,23 @@ class _Folder:
 
     def predicate(self, stmt: ast.FunctionDef, scope: Scope, name: str) -> None:
         """Remember a function that returns a known value."""
+        named = name in (self.evaluator.facts.named.get(stmt.name) or ())
+        branched = self.unit.module.parents.get(stmt) is not scope.node  # it may not be there
+        if branched or not is_alone(stmt, scope, named):
+            return
+        decorators = [self.evaluator.qualified(_applied(d), scope) for d in stmt.decorator_list]
+        if not KEEP_RESULT.issuperset(decorators):
+            return
         inner = self.unit.scopes.of(stmt)
 
         def value(node: ast.expr) -> KnownValue | None:
-            found = self.evaluator.value(node, inner)
-            return found if isinstance(found, KnownValue) and self.evaluator.pure(node, inner) else None
+            known = self.evaluator.value(node, inner)
+            return known if isinstance(known, KnownValue) and self.evaluator.pure(node, inner) else None
 
         def pure(node: ast.expr) -> bool:
             return self.evaluator.pure(node, inner)
 
-        named = name in (self.evaluator.facts.named.get(stmt.name) or ())
         known = returned(stmt, self.removed, self.taken, value, pure, named)
-        decorators = [self.evaluator.qualified(_applied(d), scope) for d in stmt.decorator_list]
-        branched = self.unit.module.parents.get(stmt) is not scope.node  # it may not be there
-        if branched or not is_predicate(stmt, scope, decorators, named):
-            return
         inspected = bool(decorators) and self.evaluator.hinders("cache_inspected", name)
         if known is None or inspected:
             return

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from builder.source.fields import nodes
 from builder.source.ops import DropItem, Op, Remove
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
@@ -138,7 +139,7 @@ class Imports:
             isinstance(name, str) and self.evaluator.hinders("asks_for_exception", name) for name in called
         ):
             return True
-        names = (n.id for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Name))
+        names = (n.id for s in handler.body for n in nodes(s) if isinstance(n, ast.Name))
         return handler.name is not None and handler.name in names
 
     def _failing(self, body: Sequence[ast.stmt]) -> tuple[int, ast.Import | ast.ImportFrom | None]:

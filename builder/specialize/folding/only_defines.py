@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from builder.source.fields import nodes
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.names import names_of
@@ -43,5 +44,5 @@ def _only_makes(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
 
 def _names_gone(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
     """Can it not be evaluated, since something in it does not exist?"""
-    parts = (n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
+    parts = (n for n in nodes(node) if isinstance(n, (ast.Name, ast.Attribute)))
     return any(isinstance(evaluator.qualified(part, scope), Gone) for part in parts)

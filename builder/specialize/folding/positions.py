@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from builder.source.fields import nodes
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import text
 from builder.specialize.evaluating.scopes import Scope
@@ -56,7 +57,7 @@ def attribute_positions_seen(world: SpecializerWorld, name: str) -> bool:
 def _filled(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
     """The collections that a loop adds to, one element after the other."""
     for stmt in body:
-        for node in ast.walk(stmt):
+        for node in nodes(stmt):
             if isinstance(node, ast.Attribute) and node.attr in _FILLS:
                 yield node.value
 
@@ -172,7 +173,7 @@ class _Uses:
             self._busy.discard((owner.node, name))
 
     def _locally_unseen(self, owner: Scope, name: str) -> bool:
-        for node in ast.walk(owner.node):
+        for node in nodes(owner.node):
             if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
                 return False
             if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):

@@ -75,6 +75,8 @@ class Outline:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        #: whether an import may bind a module of the program, once somebody found out
+        self.binds_modules: bool | None = None
 
     @cached_property
     def tops(self) -> frozenset[bytes]:

@@ -17,6 +17,7 @@ from builder.specialize.text_index.text_search import Lines, lines_with, stateme
 from builder.specialize.unit import Unit
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
+_INNER_WORD = re.compile(rb"(?<=[^A-Za-z_0-9])[A-Za-z_][A-Za-z_0-9]*(?=[^A-Za-z_0-9])")
 
 
 def import_hits(data: bytes, package: str, gone: Callable[[str], bool], prefilter: bool = True) -> list[int]:
@@ -56,12 +57,19 @@ def _present(unit: Unit, needles: Iterable[bytes]) -> list[bytes]:
     if not isinstance(words, frozenset):
         words = unit.cache["words"] = shared_words(_WORD.findall(unit.text))
     data, wanted = unit.text, frozenset(needles)
-    return [*(wanted & words), *(n for n in wanted - words if not _is_word(n) and n in data)]
+    texts = (n for n in wanted - words if not _is_word(n) and words.issuperset(_inner_words(n)))
+    return [*(wanted & words), *(n for n in texts if n in data)]
 
 
 @cache
 def _is_word(needle: bytes) -> bool:
     return needle.isalnum() or _WORD.fullmatch(needle) is not None
+
+
+@cache
+def _inner_words(needle: bytes) -> list[bytes]:
+    """The words that every text with a needle has: those to which no letter outside of it can be joined."""
+    return _INNER_WORD.findall(needle)
 
 
 def bound(suite: Sequence[ast.stmt], lines: Lines) -> Iterator[str]:

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from builder.source.fields import inner_fields, inner_nodes
+from builder.source.fields import INNER_FIELDS, inner_nodes, nodes
 from builder.specialize.unit import Unit
 
 Lines = Sequence[int]  # 1-based, sorted
@@ -89,14 +89,14 @@ def _on_one_line(node: ast.AST) -> bool:
 def children(node: ast.AST, lines: Lines) -> Iterator[ast.AST]:
     """The direct children that span one of the lines, of a node that does."""
     if isinstance(node, ast.JoinedStr):  # places inside f-strings are wrong before Python 3.12
-        for inner in ast.walk(node):
+        for inner in nodes(node):
             if inner is not node:
                 yield inner
         return
     if _on_one_line(node):  # it spans one of them, so all that stands in it does
         yield from inner_nodes(node)
         return
-    for name in inner_fields(node.__class__):
+    for name in INNER_FIELDS[node.__class__]:
         value = getattr(node, name, None)
         if isinstance(value, list):
             if len(value) > _MIN_SUITE and isinstance(value[0], ast.stmt):

@@ -1,4 +1,4 @@
-"""What other scopes give: the tables of docs/scope.md, kept as docs/scope.json.
+"""What other scopes give: the tables of docs/scope.md, kept as docs/scope.json.xz.
 
     SGLANG_MIRROR=/path/to/sglang.git python benchmarks/batches.py seed june
         [--batch awq] [--pairs 20] [--models qwen3+qwen3_moe]
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import gc
 import hashlib
-import json
 import os
 import sys
 import time
@@ -23,6 +22,7 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
+from builder import json_xz
 from builder.emit import figures, switch_figures
 from builder.emit.switch_figures import Figures, Switched
 from builder.errors import BuildError, Problem
@@ -146,7 +146,7 @@ def _keep(path: Path, kind: str, pin: str, name: str, found: Switched) -> None:
     more: Figures = replace(
         known_figures, **{kind: {**measured, pin: {**measured.get(pin, {}), name: found}}}
     )
-    path.write_text(json.dumps(switch_figures.record(more), indent=1) + "\n")
+    json_xz.write(path, switch_figures.record(more))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from builder import json_xz  # noqa: E402
+
 PYTHON = "3.12"
 #: glibc versions up to that of manylinux_2_28, with the names of old
 PLATFORMS = (
@@ -291,7 +293,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "docs/closure.md")
     parser.add_argument("--render", action="store_true", help="only make the page again, from the figures")
     given = parser.parse_args()
-    figures = given.out.with_suffix(".json")
+    figures = given.out.with_suffix(".json.xz")
     if not given.render:
         try:
             found = [measure(pin, given.python) for pin in given.pins]
@@ -301,14 +303,14 @@ def main() -> int:
         asked = [*given.pins, *([] if given.python == sys.executable else ["--python", f"python{PYTHON}"])]
         command = shlex.join(["python", "benchmarks/closure.py", *asked])
         given.out.parent.mkdir(parents=True, exist_ok=True)
-        figures.write_text(json.dumps({"command": command, "pins": found}, indent=1) + "\n")
-    given.out.write_text(from_figures(json.loads(figures.read_bytes())))
+        json_xz.write(figures, {"command": command, "pins": found})
+    given.out.write_text(from_figures(json_xz.read(figures)))
     print(given.out)
     return 0
 
 
 def from_figures(figures: Mapping[str, Any]) -> str:
-    """The page of what was measured, which stands beside it as JSON."""
+    """The page of what was measured."""
     return page(figures["command"], [_section(pin) for pin in figures["pins"]])
 
 

@@ -6,7 +6,7 @@ PYTHON is one in which both trees can be imported, with FOLDER before its packag
 needed. An upstream that needs another one has it with `--python PIN=PYTHON`. Runs take turns, upstream's tree
 and the output, with compiled modules; figures are medians. Both wheels are made by the same writer from the
 same kind of tree, so that their bytes compare. A summary that `kernel-wheel --format json` printed is taken
-in with --kernel. The figures of other upstreams and kernels stay. Writes docs/gains.md and docs/gains.json.
+in with --kernel. The figures of other upstreams and kernels stay. Writes docs/gains.json.xz and its page.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+from builder import json_xz  # noqa: E402
 
 PINS = ["release", "release-0.5.17", "release-0.5.23"]
 SIDES = ("upstream", "output")
@@ -175,11 +177,11 @@ def kernel(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def page(found: Mapping[str, Any]) -> str:
-    """docs/gains.md from docs/gains.json."""
+    """docs/gains.md from docs/gains.json.xz."""
     machine = found["machine"]
     parts = [
         "# What the distribution saves\n",
-        "<!-- Made by benchmarks/gains.py from docs/gains.json: run it again, do not edit. -->\n",
+        "<!-- Made by benchmarks/gains.py from docs/gains.json.xz: run it again, do not edit. -->\n",
         f"Both sides in one run, imports taking turns, medians of {found['runs']}: Python "
         f"{machine['python']} on {machine['system']}, {machine['cores']} cores, no GPU. Only the ratios "
         "mean anything elsewhere.\n",
@@ -198,7 +200,8 @@ def page(found: Mapping[str, Any]) -> str:
 
 
 def _named(packages: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {seconds:.2f} s" for name, seconds in packages.items())
+    by_seconds = sorted(packages.items(), key=lambda one: -one[1])
+    return ", ".join(f"{name} {seconds:.2f} s" for name, seconds in by_seconds)
 
 
 def _rows(pin: Mapping[str, Any]) -> Iterator[Sequence[str]]:
@@ -267,8 +270,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "docs/gains.md")
     parser.add_argument("--render", action="store_true", help="keep the figures, but for those of --kernel")
     given = parser.parse_args()
-    figures = given.out.with_suffix(".json")
-    before = json.loads(figures.read_bytes()) if figures.exists() else {"kernels": []}
+    figures = given.out.with_suffix(".json.xz")
+    before = json_xz.read(figures) if figures.exists() else {"kernels": []}
     more = [kernel(json.loads(path.read_bytes())) for path in given.kernel]
     again = {one["wheel"]["name"] for one in more}
     kernels = [one for one in before["kernels"] if one["wheel"]["name"] not in again] + more
@@ -292,8 +295,8 @@ def main() -> int:
         }
     else:
         record = {**before, "kernels": kernels}
-    figures.write_text(json.dumps(record, indent=1) + "\n")
-    given.out.write_text(page(json.loads(figures.read_bytes())))
+    json_xz.write(figures, record)
+    given.out.write_text(page(record))
     print(given.out)
     return 0
 

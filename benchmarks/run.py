@@ -259,11 +259,11 @@ def measured(pin: str, asked: argparse.Namespace, mirror: Path) -> dict[str, Any
         for name, runs in taken.items()
     }
     parsed = rows["read and parse alone"]
-    figures = {
-        name: {"wall_s": r.wall, "cpu_s": r.cpu, "peak_mb": r.memory, "ratio": r.cpu / parsed.cpu}
+    figures = [
+        {"name": name, "wall_s": r.wall, "cpu_s": r.cpu, "peak_mb": r.memory, "ratio": r.cpu / parsed.cpu}
         for name, r in rows.items()
-    }
-    return {"pin": pin, "cases": figures, "stages_cpu_s": spent}
+    ]
+    return {"pin": pin, "cases": figures, "stages_cpu_s": list(spent.items())}
 
 
 def tests() -> dict[str, float]:
@@ -305,9 +305,11 @@ def main() -> None:
             f"{one['pin']}, medians of {asked.runs}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
         )
         print(f"{'':26}{'wall s':>8}{'cpu s':>8}{'MB':>6}{'x parse':>9}")
-        for name, row in one["cases"].items():
-            print(f"{name:26}{row['wall_s']:8.2f}{row['cpu_s']:8.2f}{row['peak_mb']:6.0f}{row['ratio']:9.1f}")
-        for name, seconds in one["stages_cpu_s"].items():
+        for row in one["cases"]:
+            print(
+                f"{row['name']:26}{row['wall_s']:8.2f}{row['cpu_s']:8.2f}{row['peak_mb']:6.0f}{row['ratio']:9.1f}"
+            )
+        for name, seconds in one["stages_cpu_s"]:
             print(f"  {name:22}{'':8}{seconds:8.2f}")
 
 

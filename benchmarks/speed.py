@@ -1,19 +1,27 @@
-"""Makes docs/speed.md from docs/speed.json, which `python benchmarks/run.py --json` prints."""
+"""Makes docs/speed.md from docs/speed.json.xz.
+
+`python benchmarks/run.py --json | python benchmarks/speed.py -` keeps a new measurement there first."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from builder import json_xz  # noqa: E402
+
+DOCS = ROOT / "docs"
 _HEAD = """\
 # How long a build takes
 
-<!-- Made by benchmarks/speed.py from docs/speed.json: run it again, do not edit. -->
+<!-- Made by benchmarks/speed.py from docs/speed.json.xz: run it again, do not edit. -->
 
-Measured by `python benchmarks/run.py --runs {runs} --stages --tests --json > docs/speed.json` on a
-machine with {cores} cores: medians of the runs. "x parse" is processor time as a multiple of the case that
+Measured by `python benchmarks/run.py --runs {runs} --stages --tests --json | python benchmarks/speed.py -` on
+a machine with {cores} cores: medians of the runs. "x parse" is processor time as a multiple of the case that
 only reads upstream and parses the Python that may stay. "Proven" means that the record is applied, "cold"
 that nothing is remembered of earlier builds. The cases after the cold cut start from what it left.
 """
@@ -30,10 +38,10 @@ def page(measured: dict[str, Any]) -> str:
     """The page of one measurement."""
     parts = [_HEAD.format(runs=measured["runs"], cores=measured["cores"])]
     for one in measured["pins"]:
-        rows = [_ROW.format(name=name, **case) for name, case in one["cases"].items()]
+        rows = [_ROW.format(**case) for case in one["cases"]]
         parts += [_TABLE.format(pin=one["pin"]), "\n".join(rows), "\n"]
         if one["stages_cpu_s"]:
-            stages = [f"| {name} | {seconds:.1f} |" for name, seconds in one["stages_cpu_s"].items()]
+            stages = [f"| {name} | {seconds:.1f} |" for name, seconds in one["stages_cpu_s"]]
             parts.append(
                 "\n".join(["", "| stage of a cut | processor time, s |", "| --- | --- |", *stages, ""])
             )
@@ -46,4 +54,6 @@ def page(measured: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    (DOCS / "speed.md").write_text(page(json.loads((DOCS / "speed.json").read_text())))
+    if sys.argv[1:] == ["-"]:
+        json_xz.write(DOCS / "speed.json.xz", json.load(sys.stdin))
+    (DOCS / "speed.md").write_text(page(json_xz.read(DOCS / "speed.json.xz")))

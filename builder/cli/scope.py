@@ -12,7 +12,7 @@ import click
     "--manifest", "manifest_path", default="manifest.yaml", type=click.Path(path_type=Path), metavar="FILE"
 )
 def command(manifest_path: Path) -> None:
-    """Generate docs/scope.md from the manifest, its lock and docs/scope.json; no upstream is needed."""
+    """Generate docs/scope.md from the manifest, its lock and docs/scope.json.xz; no upstream is needed."""
     from builder.emit import switch_figures
     from builder.emit.scope_page import scope_page
     from builder.manifest.load import load

@@ -1,13 +1,14 @@
-"""What other scopes give, measured by `benchmarks/batches.py` and kept in docs/scope.json."""
+"""What other scopes give, measured by `benchmarks/batches.py` and kept in docs/scope.json.xz."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-FILE = "docs/scope.json"
+from builder import json_xz
+
+FILE = "docs/scope.json.xz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ _KINDS = ("batches", "pairs", "models")
 def read(data: bytes) -> Figures:
     """The figures in the file; none where it is not as `record` makes it."""
     try:
-        loaded = json.loads(data)
+        loaded = json_xz.unpacked(data)
         return Figures(*(_measured(loaded[kind]) for kind in _KINDS))
     except (ValueError, KeyError, TypeError, AttributeError):
         return Figures()

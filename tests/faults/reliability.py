@@ -4,13 +4,12 @@
     python tests/faults/reliability.py --render
 
 HYPOTHESIS_PROFILE=long tries hundreds of faults where the default tries a few. A run of some groups keeps
-the figures of the others. Writes docs/reliability.json, and the page from it; --render only the page.
+the figures of the others. Writes docs/reliability.json.xz, and the page from it; --render only the page.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import re
@@ -25,13 +24,15 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 from groups import GROUPS, groups_of  # noqa: E402
 
-FIGURES = ROOT / "docs/reliability.json"
-PAGE = FIGURES.with_suffix(".md")
+from builder import json_xz  # noqa: E402
+
+FIGURES = ROOT / "docs/reliability.json.xz"
+PAGE = ROOT / "docs/reliability.md"
 _RESULTS = ("passed", "failed", "skipped")
 _HEAD = """\
 # What the builder holds under
 
-<!-- Made by tests/faults/reliability.py from docs/reliability.json: run it again, do not edit. -->
+<!-- Made by tests/faults/reliability.py from docs/reliability.json.xz: run it again, do not edit. -->
 
 Each group of faults is tried by tests; `tests/faults/groups.py` says by which. A case is one fault that was
 tried, or one test: a random test counts once. A group was run with HYPOTHESIS_PROFILE `default` or, where it
@@ -86,7 +87,7 @@ class Recorder:
 
 
 def page(figures: Mapping[str, Any]) -> str:
-    """docs/reliability.md from docs/reliability.json."""
+    """docs/reliability.md from docs/reliability.json.xz."""
     rows, total = [], Counter[str]()
     for name, group in GROUPS.items():
         counts = figures["groups"].get(name)
@@ -129,7 +130,7 @@ def main() -> int:
         tests = sorted({node for name in chosen for node in nodes(GROUPS[name].tests)})
         recorder = Recorder()
         status = int(pytest.main(["--rootdir", str(ROOT), *more, *tests], plugins=[recorder]))
-        before = json.loads(FIGURES.read_bytes())["groups"] if given.group and FIGURES.exists() else {}
+        before = json_xz.read(FIGURES)["groups"] if given.group and FIGURES.exists() else {}
         profile = os.environ.get("HYPOTHESIS_PROFILE", "default")
         fresh = {name: counts for name, counts in recorder.groups(profile).items() if name in chosen}
         record = {
@@ -137,8 +138,8 @@ def main() -> int:
             "system": f"{platform.system()} {platform.machine()}",
             "groups": before | fresh,
         }
-        FIGURES.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", "utf-8")
-    PAGE.write_text(page(json.loads(FIGURES.read_bytes())), "utf-8")
+        json_xz.write(FIGURES, record)
+    PAGE.write_text(page(json_xz.read(FIGURES)), "utf-8")
     print(PAGE)
     return status
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from builder import json_xz
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks/closure.py"
 
 
@@ -141,5 +143,5 @@ def test_its_help_needs_no_builder_and_no_network() -> None:
 
 def test_the_page_in_docs_is_that_of_its_figures() -> None:
     docs = SCRIPT.parents[1] / "docs"
-    figures = json.loads((docs / "closure.json").read_bytes())
+    figures = json_xz.read(docs / "closure.json.xz")
     assert (docs / "closure.md").read_text() == closure.from_figures(figures)

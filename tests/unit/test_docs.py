@@ -14,7 +14,7 @@ import click
 import pytest
 from small_world import ROOT, small_world
 
-from builder import errors
+from builder import errors, json_xz
 from builder.cli import READER_GONE, VERBS, cli
 from builder.cli.explain import page
 from builder.cli.reference import verbs_page
@@ -69,14 +69,14 @@ def test_a_link_that_leaves_the_site_becomes_plain_text_and_others_stay() -> Non
 
 
 def test_the_page_of_the_scope_is_that_of_the_manifest_its_lock_and_its_figures() -> None:
-    figures = switch_figures.read(read(switch_figures.FILE).encode())
+    figures = switch_figures.read((ROOT / switch_figures.FILE).read_bytes())
     page = scope_page(load(ROOT / "manifest.yaml"), every_scope(ROOT), figures)
     assert read("docs/scope.md") == page, "run `make docs`"
 
 
 def test_the_figures_of_batches_are_of_batches_and_of_what_goes_off_with_them() -> None:
     manifest = load(ROOT / "manifest.yaml")
-    figures = switch_figures.read(read(switch_figures.FILE).encode())
+    figures = switch_figures.read((ROOT / switch_figures.FILE).read_bytes())
     for tried in (*figures.batches.values(), *figures.pairs.values()):
         for name, one in tried.items():
             off = off_with(manifest, name.split("+"), with_needs=True)
@@ -182,7 +182,7 @@ def test_the_manifest_that_the_readme_shows_is_the_manifest() -> None:
 def test_the_page_on_speed_is_that_of_its_figures() -> None:
     from benchmarks.speed import page
 
-    assert read("docs/speed.md") == page(json.loads(read("docs/speed.json")))
+    assert read("docs/speed.md") == page(json_xz.read(ROOT / "docs/speed.json.xz"))
 
 
 def test_the_transcripts_are_of_the_manifest_and_of_the_default_pin_as_it_is_proven() -> None:

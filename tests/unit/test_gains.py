@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 import zipfile
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from small_world import small_world
 
+from builder import json_xz
 from builder.manifest.load import load
 from builder.upstream.model import Sources, snapshot
 from builder.upstream.resolve import resolve
@@ -133,7 +133,7 @@ def test_a_tree_that_cannot_be_imported_stops_it_with_the_reason(tmp_path: Path)
 
 
 def test_the_page_in_docs_is_that_of_its_figures() -> None:
-    figures = json.loads((ROOT / "docs/gains.json").read_bytes())
+    figures = json_xz.read(ROOT / "docs/gains.json.xz")
     assert (ROOT / "docs/gains.md").read_text() == gains.page(figures)
 
 

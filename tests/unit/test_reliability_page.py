@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import pytest
 from groups import GROUPS, groups_of
 from reliability import FIGURES, PAGE, Recorder, nodes, page
 
+from builder import json_xz
+
 
 def test_the_page_is_that_of_its_figures() -> None:
-    assert PAGE.read_text("utf-8") == page(json.loads(FIGURES.read_bytes())), "run `make docs`"
+    assert PAGE.read_text("utf-8") == page(json_xz.read(FIGURES)), "run `make docs`"
 
 
 @pytest.mark.parametrize("name", GROUPS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -14,6 +13,7 @@ from builder.emit.lock import figures_of
 from builder.emit.scope_page import scope_page
 from builder.emit.switch_figures import Figures, Switched, read, record
 from builder.errors import BuildError
+from builder.json_xz import packed
 from builder.pipeline.cut import cut
 from builder.pipeline.verify import verify
 
@@ -98,8 +98,8 @@ def test_each_batch_has_a_row_that_says_what_switching_it_off_gives() -> None:
         pairs={"seed": {"hip+fork": Switched(("hip", "fork", "note"), 1, {})}},
         models={"seed": {"two": Switched(("note",), 2, {}), "two+three": Switched((), 0, {"R012": 1})}},
     )
-    assert read(json.dumps(record(measured)).encode()) == measured
-    page = scope_page(manifest(text), {}, read(json.dumps(record(measured)).encode()))
+    assert read(packed(record(measured))) == measured
+    page = scope_page(manifest(text), {}, read(packed(record(measured))))
     assert row(page, "[hip](#batch-hip) |") == (
         "| [hip](#batch-hip) | feature | [fork](#batch-fork) |  | builds, +1,234 lines |"
     )
@@ -114,7 +114,7 @@ def test_each_batch_has_a_row_that_says_what_switching_it_off_gives() -> None:
     assert row(page, "`two`, `three` |") == "| `two`, `three` | does not build: R012 (1) |"
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"batches": {"seed": {"hip": {"off": 1}}}}'])
+@pytest.mark.parametrize("data", [b"", b"{", packed([]), packed({"batches": {"seed": {"hip": {"off": 1}}}})])
 def test_figures_that_cannot_be_read_are_none(data: bytes) -> None:
     assert read(data) == Figures()
 

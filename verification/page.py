@@ -1,4 +1,8 @@
-"""A page for people, made from evidence: `python -m verification.page FILE... --title TEXT > PAGE.md`."""
+"""Entries of docs/verification, and a page for people of one.
+
+`python -m verification.page NAME FILE... --title TEXT --says TEXT` keeps statements as an entry, and
+`python -m verification.page NAME` prints the page of one. Texts that are not given stay.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from builder import json_xz
+
+DOCS = Path(__file__).parents[1] / "docs/verification"
 _NOTES = {
     "output": "The folders hold what `build.json` names.",
     "parts": "Routing, quantization, prefix cache, scheduling, batches, sampling, configurations, tokenizer, "
@@ -45,13 +52,24 @@ _APART, _KNOWN = "upstream's own differ by", "ours as in one of upstream's"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("evidence", nargs="+", type=Path)
-    parser.add_argument("--title", default="Verification")
-    parser.add_argument("--note", action="append", default=[], help="a sentence before the runs")
-    parser.add_argument("--not-run", action="append", default=[], help="what no evidence covers")
+    parser.add_argument("name", help="of the entry; it ends with the day")
+    parser.add_argument("evidence", nargs="*", type=Path, help="statements, in the order of the runs")
+    parser.add_argument("--title")
+    parser.add_argument("--says", help="what came of it, in a sentence or a few")
+    parser.add_argument("--note", action="append", help="a paragraph before the runs")
+    parser.add_argument("--not-run", action="append", help="what no evidence covers")
     given = parser.parse_args()
-    statements = [json.loads(file.read_text()) for file in given.evidence]
-    sys.stdout.write(page(given.title, statements, given.not_run, given.note))
+    path = DOCS / f"{given.name}.json.xz"
+    texts = {"title": given.title, "says": given.says, "notes": given.note, "not run": given.not_run}
+    said = {"title": given.name, "says": "", "notes": [], "not run": [], "runs": []}
+    said |= json_xz.read(path) if path.exists() else {}
+    said |= {key: text for key, text in texts.items() if text is not None}
+    if given.evidence:
+        said["runs"] = [json.loads(file.read_bytes()) for file in given.evidence]
+    if given.evidence or (path.exists() and any(text is not None for text in texts.values())):
+        json_xz.write(path, said)
+    text = page(said["title"], said["runs"], said["not run"], said["notes"])
+    sys.stdout.write("\n".join([text, *said.get("coverage", ())]))
 
 
 def page(
@@ -167,6 +185,9 @@ def told(check: str, case: Mapping[str, Any]) -> str:
 
 def _bounded(figures: Mapping[str, Any]) -> str:
     """Of what upstream itself has no one value, and how far ours is from it."""
+    counted = [one for one in figures.values() if isinstance(one, Mapping) and "outputs" in one]
+    if not all("upstream repeats" in one for one in counted):
+        return ""  # evidence of before it was counted
     parts = {
         part: one for part, one in figures.items()
         if isinstance(one, Mapping) and one.get("outputs") != one.get("upstream repeats")

@@ -1,4 +1,4 @@
-"""Draws what default backends cost, from evidence: `python -m verification.plot FILE... > PLOT.svg`.
+"""Draws what default backends cost, from an entry: `python -m verification.plot NAME > PLOT.svg`.
 
 One row for each size: how many times upstream's median each other backend takes, as a dot, and between which
 values its measurements lie, as a line.
@@ -7,13 +7,14 @@ values its measurements lie, as a line.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
+
+from builder import json_xz
+from verification.page import DOCS
 
 _COLOURS = ("#1f5fa8", "#b2531c", "#3b7a3b", "#7a3b74")
 _LEFT, _WIDTH, _ROW, _TOP = 230, 460, 20, 46  # pixels
@@ -22,9 +23,9 @@ _MOST = 3.0  # a ratio beyond is drawn at the edge
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("evidence", nargs="+", type=Path)
+    parser.add_argument("name", help="of the entry")
     given = parser.parse_args()
-    rows = [row for file in given.evidence for row in rows_of(json.loads(file.read_text()))]
+    rows = [row for run in json_xz.read(DOCS / f"{given.name}.json.xz")["runs"] for row in rows_of(run)]
     if not rows:
         sys.exit("error: no evidence of the stage `defaults` has two backends at one size")
     sys.stdout.write(drawn(rows))
@@ -33,7 +34,7 @@ def main() -> None:
 def rows_of(said: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Sequence[float]]]]:
     """(size, {backend: milliseconds}) of each case that measured two backends; upstream's is the first."""
     return [
-        (case["name"], case["figures"])
+        (case["name"], dict(sorted(case["figures"].items(), key=lambda one: one[0].startswith("ours"))))
         for check in said["predicate"]["checks"]
         if check["name"] == "defaults"
         for case in check["cases"]

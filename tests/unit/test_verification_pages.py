@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from builder import json_xz
 from verification import overview, page
 
 
@@ -96,47 +97,76 @@ class TestPages:
 
 
 class TestOverview:
-    def test_the_table_is_made_from_the_evidence_and_the_lock(self) -> None:
-        made = overview.overview(overview.FOLDER, overview.locked_trees(overview.ROOT / "manifest.lock"))
-        assert (overview.FOLDER / "README.md").read_text("utf-8") == made, "run `make docs`"
+    def test_the_pages_are_made_from_the_evidence_and_the_lock(self) -> None:
+        lock = overview.Lock.read(overview.ROOT / "manifest.lock")
+        made = overview.pages(overview.entries(overview.FOLDER), lock)
+        there = {path.name: path.read_text("utf-8") for path in overview.FOLDER.glob("*.md")}
+        assert there == made, "run `make docs`"
 
-    def test_a_run_of_a_locked_tree_is_told_apart_and_old_ones_come_last(self, tmp_path: Path) -> None:
-        for day, tree, folder in (("2026-01-02", "a" * 40, ""), ("2026-01-01", "b" * 40, "superseded/")):
-            (tmp_path / folder).mkdir(exist_ok=True)
-            said = evidence_of(tree, "h" * 64)
-            (tmp_path / f"{folder}x-{day}.json").write_text(json.dumps(said))
-            (tmp_path / f"{folder}x-{day}.md").write_text(f"{tree} {'h' * 64}")
-        table, _, old = overview.overview(tmp_path, frozenset(["a" * 40])).partition("## Superseded")
-        assert "| 2026-01-02 | parts 2/1/0 | H | 1.2 | `aaaaaaaa`, as locked | failed |" in table
-        assert "| 2026-01-01 | parts 2/1/0 | H | 1.2 | `bbbbbbbb` | failed |" in old
-        assert "| day | what | where | upstream | tree | verdict | page |" in table
-        rows = [line for line in (table + old).splitlines() if line.startswith("|")]
-        assert {line.count("|") for line in rows} == {8}
+    def test_an_entry_of_a_locked_tree_has_a_page_and_others_are_archived(self, tmp_path: Path) -> None:
+        kept(tmp_path, "x-2026-01-02", evidence_of("a" * 40))
+        kept(tmp_path, "y-2026-01-01", evidence_of("b" * 40), evidence_of("c" * 40))
+        found = overview.entries(tmp_path)
+        made = overview.pages(found, overview.Lock(frozenset(["a" * 40]), {"u" * 40: "seed"}))
+        assert set(made) == {"README.md", "archive.md", "x-2026-01-02.md"}
+        assert made["x-2026-01-02.md"].startswith("# T\n")
+        command = "`make dist UPSTREAM=seed SCOPE=x`<br>`make verify ARGS='--check parts'`"
+        rows = [line for line in made["README.md"].splitlines() if line.startswith("|")][2:]
+        told = "1.2 x | H | failed"
+        assert rows == [
+            f"| [2026-01-02](x-2026-01-02.md) | parts 2/1/0 | {told} | {command} |",
+            f"| [2026-01-01](archive.md#y-2026-01-01) | parts 2/1/0 + 2/1/0 | {told} | {command} |",
+        ]
+        (row,) = [line for line in made["archive.md"].splitlines() if "2026" in line]
+        link = '<a id="y-2026-01-01"></a>[2026-01-01](y-2026-01-01.json.xz)'
+        assert row == f"| {link} | 1.2 x | H | `bbbbbbbb` `cccccccc` | S. |"
 
-    def test_one_tree_on_a_cpu_and_on_a_gpu_has_two_pages(self, tmp_path: Path) -> None:
-        for where, wanted in (("cpu", "1" * 64), ("gpu", "2" * 64)):
-            said = evidence_of("a" * 40, "h" * 64)
-            digest = {"name": "requirements.txt", "digest": {"sha256": wanted}}
-            said["predicate"]["configuration"].append(digest)
-            (tmp_path / f"{where}-1.json").write_text(json.dumps(said))
-            (tmp_path / f"{where}-2026-01-02.md").write_text(f"{'a' * 40} {'h' * 64} {wanted}")
-        table = overview.overview(tmp_path, frozenset())
-        assert table.count("(cpu-2026-01-02.md)") == table.count("(gpu-2026-01-02.md)") == 1
+    def test_a_command_of_a_gpu_is_repeated_as_it_was_asked(self, tmp_path: Path) -> None:
+        said = evidence_of("a" * 40)
+        said["predicate"]["machine"] = {"gpu": "H, 1; H, 2", "command": "python -m m --pack p --out o"}
+        kept(tmp_path, "x-2026-01-02", said)
+        table = overview.pages(overview.entries(tmp_path), overview.Lock(frozenset(), {}))["README.md"]
+        assert "`make gpu-pack UPSTREAM=pypi:1.2 SCOPE=x PACK=p`<br>`python -m m --pack p --out o`" in table
+        assert "| 2 x H |" in table and "No entry is of a tree" in table
 
-    def test_evidence_without_a_page_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "x.json").write_text(json.dumps(evidence_of("a" * 40, "h" * 64)))
-        with pytest.raises(ValueError, match=r"x\.json: one page must be made from it, found none"):
-            overview.overview(tmp_path, frozenset())
+    @pytest.mark.parametrize(
+        ("wheel", "version"),
+        [
+            ("p-1.2+x-py3-none-any.whl", ("1.2", "")),
+            ("p-1.2.dev0+x.g0123456ab-py3-none-any.whl", ("1.2.dev0", "")),
+            ("p-1.2.dev0+x.small.g0123456ab-py3-none-any.whl", ("1.2.dev0", "small")),
+            ("p-1.2+x.small-cp312-cp312-manylinux_2_34_x86_64.whl", ("1.2", "small")),
+        ],
+    )
+    def test_a_wheel_names_the_version_and_the_scope(self, wheel: str, version: tuple[str, str]) -> None:
+        assert overview._version({"subject": [{"name": "tree"}, {"name": wheel}]}) == version
+
+    def test_texts_that_are_not_given_stay(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(page, "DOCS", tmp_path)
+        (tmp_path / "v.json").write_text(json.dumps(evidence_of("a" * 40)))
+        for words in (["n", f"{tmp_path}/v.json", "--title", "T", "--says", "S."], ["n", "--says", "Other."]):
+            monkeypatch.setattr("sys.argv", ["page", *words])
+            page.main()
+        (entry,) = overview.entries(tmp_path)
+        assert (entry.title, entry.says, len(entry.runs)) == ("T", "Other.", 1)
 
 
-def evidence_of(tree: str, harness: str) -> dict[str, Any]:
+def kept(folder: Path, name: str, *runs: dict[str, Any]) -> None:
+    """An entry of a folder."""
+    said = {"title": "T", "says": "S.", "notes": [], "not run": [], "runs": runs}
+    json_xz.write(folder / f"{name}.json.xz", said)
+
+
+def evidence_of(tree: str) -> dict[str, Any]:
     """Evidence of one failed check of a tree."""
     said = statement(tree, "parts")
-    check = {"name": "parts", "verdict": "failed", "counts": {"passed": 2, "failed": 1, "not run": 0}}
+    check = {
+        "name": "parts", "verdict": "failed", "counts": {"not run": 0, "failed": 1, "passed": 2}, "cases": [],
+    }  # fmt: skip
     said["predicate"] |= {
         "checks": [check],
         "machine": {"gpu": "H, 1"},
-        "configuration": [{"name": "harness", "digest": {"sha256": harness}}],
+        "configuration": [{"name": "upstream", "digest": {"gitTree": "u" * 40}}],
     }
-    said["subject"].append({"name": "p-1.2+x-py3-none-any.whl", "digest": {"sha256": "0"}})
+    said["subject"].append({"name": "p-1.2+y.x-py3-none-any.whl", "digest": {"sha256": "0"}})
     return said

@@ -51,8 +51,8 @@ are in the [archive](archive.md)."""
 _ARCHIVE = f"""\
 # What was compared of earlier trees
 
-{_MADE}These entries speak of trees that `manifest.lock` does not have now: the manifest was changed since. What
-they found holds for those trees. The [table](README.md) has the figures and the commands.
+{_MADE}These entries speak of trees that `manifest.lock` does not have now: the manifest was changed since.
+What they found holds for those trees. The [table](README.md) has the figures and the commands.
 
 """
 

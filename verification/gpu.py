@@ -70,12 +70,9 @@ def main() -> None:
     checks.append(check(asker, upstream, ours, configurations, deadline, given.jobs))
     _tell(checks[-1:])
     left_out = {} if not given.only else {"forward: configurations": "only some were asked for"}
-    harness = {
-        "digest": probe_runner.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **machine(),
-        "command": " ".join(["python -m verification.gpu", *sys.argv[1:]]),
-    }  # fmt: skip
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / NAME).write_bytes(statement(output, upstream, ours, checks, left_out, harness))
+    evidence = statement(output, upstream, ours, checks, left_out, harness("verification.gpu"))
+    (given.out / NAME).write_bytes(evidence)
     sys.exit(any(each.verdict == FAILED for each in checks))
 
 
@@ -151,12 +148,16 @@ def visible() -> list[str]:
     """The indices of the GPUs that may be used; the first one where none can be asked."""
     if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
         return [each.strip() for each in given.split(",") if each.strip()]
-    asked = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
+    return (_asked("index") or "").split() or ["0"]
+
+
+def _asked(fields: str) -> str | None:
+    """What nvidia-smi says of every GPU, a line each; None where it cannot be asked."""
+    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"]
     try:
-        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        return ["0"]
-    return told.split() or ["0"]
+        return None
 
 
 def folder_of(packs: Path, work: Path) -> Path:
@@ -167,23 +168,23 @@ def folder_of(packs: Path, work: Path) -> Path:
     return work / hashlib.sha256(said.read_bytes()).hexdigest()[:16]
 
 
-def machine() -> dict[str, str]:
-    """What is to be known of the machine: its GPU, driver and versions."""
+def harness(module: str) -> dict[str, str]:
+    """What evidence says of the harness, its command and the machine: the GPU, driver and versions."""
     import importlib.metadata
 
-    fields = "name,driver_version,memory.total"
-    asked = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"]
-    try:
-        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        told = "no nvidia-smi"
+    told = _asked("name,driver_version,memory.total")
+    gpus = "no nvidia-smi" if told is None else told.strip().replace("\n", "; ")
     versions = {}
     for name in _PACKAGES:
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return {"gpu": told.replace("\n", "; "), **versions, **run.machine()}
+    return {
+        "digest": probe_runner.digest(), "requirements": hashlib.sha256(b"").hexdigest(),
+        "gpu": gpus, **versions, **run.machine(),
+        "command": " ".join([f"python -m {module}", *sys.argv[1:]]),
+    }  # fmt: skip
 
 
 def _tell(checks: Iterable[Check]) -> None:

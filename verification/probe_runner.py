@@ -121,6 +121,17 @@ class ProbeRunner:
             partial.replace(stored)
         return answer
 
+    def both(
+        self, probe: str, subjects: Sequence[Subject], question: Mapping[str, Any], what: str
+    ) -> tuple[list[Any], tuple[str, ...]]:
+        """The values of upstream and ours, and lines on which of them broke off in `what`."""
+        answers = [self.ask(probe, subject, probe, question) for subject in subjects]
+        lines: list[str] = []
+        for answer, subject in zip(answers, subjects, strict=True):
+            if answer.values is None:
+                lines += [f"{what} {subject.role} broke off", *answer.lines]
+        return [answer.values for answer in answers], tuple(lines)
+
     def _run(self, probe: str, subject: Subject, name: str, question: str) -> Answer:
         folder = self.work / name / subject.role
         shutil.rmtree(folder, ignore_errors=True)  # an earlier run's files, which servers would find again

@@ -52,14 +52,10 @@ def check(
     `lost`: choices that are declared to be gone; a value whose name begins with one is not compared.
     """
     question = {"mode": mode, "capability": [9, 0], "devices": 1}
-    answers = [asker.ask("parts", subject, "parts", question) for subject in (upstream, ours)]
-    lines: list[str] = []
-    for answer, role in zip(answers, ("upstream", "ours"), strict=True):
-        if answer.values is None:
-            lines += [f"the parts of {role} broke off", *answer.lines]
+    answers, lines = asker.both("parts", (upstream, ours), question, "the parts of")
     if lines:
-        return Check("parts", (), tuple(lines))
-    theirs, mine = ((answer.values or {})["parts"] for answer in answers)
+        return Check("parts", (), lines)
+    theirs, mine = (values["parts"] for values in answers)
     cases = [case(name, theirs.get(name), mine.get(name), lost) for name in sorted({*theirs, *mine})]
     return Check("parts", tuple(cases))
 

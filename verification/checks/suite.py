@@ -24,14 +24,10 @@ def check(
     question = {
         "mode": "numbers", "capability": [9, 0], "devices": 1, "source": str(upstream.folder), "files": listed
     }  # fmt: skip
-    answers = [asker.ask("suite", subject, "suite", question) for subject in (upstream, ours)]
-    lines: list[str] = []
-    for answer, role in zip(answers, ("upstream", "ours"), strict=True):
-        if answer.values is None:
-            lines += [f"the tests against {role} broke off", *answer.lines]
+    answers, lines = asker.both("suite", (upstream, ours), question, "the tests against")
     if lines:
-        return Check("suite", (), tuple(lines))
-    theirs, mine = ((answer.values or {})["files"] for answer in answers)
+        return Check("suite", (), lines)
+    theirs, mine = (values["files"] for values in answers)
     cases = [
         case(file["path"], theirs.get(file["path"]), mine.get(file["path"]), declared.lost_tests)
         for file in listed

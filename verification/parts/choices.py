@@ -12,6 +12,7 @@ from unittest import mock
 
 import torch
 
+from verification.parts.drawn import draw
 from verification.parts.events import plain
 from verification.parts.registry import Found, part
 from verification.parts.versions import accepted, alone, configured
@@ -20,8 +21,7 @@ _TOKENS, _EXPERTS, _HIDDEN = 7, 24, 8
 _PADDED = 5  # the tokens from here on only pad
 
 
-def _draw(*shape: int, seed: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to("cuda")
+_draw = partial(draw, dtype=torch.float32)
 
 
 def _given(experts: int = _EXPERTS, seed: int = 1) -> dict[str, torch.Tensor]:

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 from verification.machine.trace import digest_of
-from verification.parts.registry import Found, part
+from verification.parts.registry import Found, part, refused
 from verification.parts.versions import first
 
 _RANKS = 2
@@ -31,11 +31,7 @@ def alone() -> Found:
             group = state.get_tp_group()
             ensure(1, 1, 1)
             facts = {"made once": state.get_tp_group() is group}
-            try:
-                ensure(2, 1, 1)
-                facts["another size is refused"] = False
-            except AssertionError:
-                facts["another size is refused"] = True
+            facts["another size is refused"] = refused(lambda: ensure(2, 1, 1), AssertionError)
             made = state.create_custom_parallel_group([0])
             facts["a group of its own"] = dist.get_world_size(made) == 1
             with state.patch_tensor_parallel_group(state.get_pp_group()):
@@ -78,17 +74,12 @@ def split() -> Found:
     given = torch.arange(24.0).reshape(2, 12)
     parts = split_tensor_along_last_dim(given, 3)
     own = split_tensor_along_last_dim(given, 3, contiguous_split_chunks=True)
-    try:
-        split_tensor_along_last_dim(given, 5)
-        refused = False
-    except AssertionError:
-        refused = True
     return Found(
         {
             "all of it": torch.equal(torch.cat(parts, -1), given) and len(parts) == 3,
             "views": all(each.data_ptr() == given[:, 4 * n :].data_ptr() for n, each in enumerate(parts)),
             "own memory": all(each.is_contiguous() for each in own),
-            "parts of one size alone": refused,
+            "parts of one size alone": refused(lambda: split_tensor_along_last_dim(given, 5), AssertionError),
         },
         {"parts": [digest_of(each) for each in own]},
     )

@@ -12,7 +12,7 @@ from unittest import mock
 import torch
 
 from verification.machine.trace import digest_of
-from verification.parts.registry import Found, part
+from verification.parts.registry import Found, part, refused
 from verification.parts.versions import accepted, first
 
 _SIZE, _PAGE, _LAYERS = 16, 4, 2
@@ -141,11 +141,9 @@ def stored_pages() -> Found:
         facts["of nobody"] = other.get(keys[0], torch.zeros_like(pages[0])) is None
         facts["how many"] = made.batch_exists([*keys[:2], "nobody", keys[2]]) == 2
         latent.set(keys[0], pages[0])
-        try:
-            made.get(keys[0], torch.zeros(7, dtype=torch.bfloat16))
-            facts["a short file"] = False
-        except OSError:
-            facts["a short file"] = True
+        facts["a short file"] = refused(
+            lambda: made.get(keys[0], torch.zeros(7, dtype=torch.bfloat16)), OSError
+        )
         files = sorted(os.listdir(f"{name}/new"))
         made.clear()
         facts["cleared"] = not os.listdir(f"{name}/new")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
 from unittest import mock
 
 import torch
 
 from verification.parts.drawn import draw, error, factors, told
-from verification.parts.registry import Found, part
+from verification.parts.registry import Found, part, refused
 from verification.parts.versions import first, fp8_kernel, int8_kernel, ranked
 
 _BLOCK = [128, 128]
@@ -147,8 +145,8 @@ def packed_scales() -> Found:
         {
             "blocks are unpacked": torch.equal(blocks, scales),
             "rows are unpacked": torch.equal(each, scales),
-            "another shape is refused": _refused(
-                lambda: unpack(_packed(scales[:2]), (rows, columns), _BLOCK)
+            "another shape is refused": refused(
+                lambda: unpack(_packed(scales[:2]), (rows, columns), _BLOCK), ValueError
             ),
             "what is sent comes back": torch.equal(
                 fp8_utils.inverse_transform_scale_ue8m0(sent, mn=2 * _GROUP), square
@@ -156,15 +154,6 @@ def packed_scales() -> Found:
         },
         {"blocks": told(blocks), "sent": told(sent)},
     )
-
-
-def _refused(call: Callable[[], Any]) -> bool:
-    """Does a call end with a ValueError?"""
-    try:
-        call()
-    except ValueError:
-        return True
-    return False
 
 
 @part("shapes-of-blocks")
@@ -189,7 +178,7 @@ def shapes_of_blocks() -> Found:
         return Found(
             {
                 f"{name}: {'refused' if wrong else 'taken'}": wrong
-                == _refused(partial(validate, *shapes, _BLOCK))
+                == refused(partial(validate, *shapes, _BLOCK), ValueError)
                 for name, (wrong, shapes) in given.items()
             }
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -11,7 +12,8 @@ from unittest import mock
 import torch
 
 from verification.machine.trace import digest_of
-from verification.parts.registry import Found, part
+from verification.parts.drawn import by_shape
+from verification.parts.registry import Found, part, refused
 from verification.parts.versions import accepted
 
 _RANKS = 2
@@ -20,10 +22,6 @@ _OUTPUTS = [8, 12]  # of the matrices in one
 _HEAD, _HEADS = 4, 4
 _BLOCK = 2
 _KINDS = ("q", "k", "v")
-
-
-def _drawn(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
 def _share(matrix: torch.Tensor, rank: int, ranks: int = _RANKS, dim: int = 0) -> torch.Tensor:
@@ -72,7 +70,7 @@ def merged() -> Found:
         for name, dim, per in (("plain", 0, 1), ("packed", 1, 2), ("tiles", 1, 2), ("scales", 0, _BLOCK)):
             size, whole = mine // per, sum(_OUTPUTS) // per
             shape = (size, _INNER) if dim == 0 else (_INNER, size)
-            disk = _drawn(*((whole, _INNER) if dim == 0 else (_INNER, whole)))
+            disk = by_shape(*((whole, _INNER) if dim == 0 else (_INNER, whole)))
             kind, more = "ModelWeightParameter", {"input_dim": 1 - dim, "output_dim": dim}
             if name == "scales":
                 kind = "BlockQuantScaleParameter"
@@ -80,7 +78,7 @@ def merged() -> Found:
                 kind, more = "PackedvLLMParameter", {**more, "packed_dim": 1, "packed_factor": per}
             if name == "tiles":
                 more["marlin_tile_size"] = per
-                shape, disk = (_INNER, mine), _drawn(_INNER, sum(_OUTPUTS))
+                shape, disk = (_INNER, mine), by_shape(_INNER, sum(_OUTPUTS))
             split = [each * disk.shape[dim] // sum(_OUTPUTS) for each in _OUTPUTS]
             pieces = disk.split(split, dim)
             right = torch.cat([_share(each, rank, dim=dim) for each in pieces], dim)
@@ -112,8 +110,8 @@ def single() -> Found:
         facts[f"{name}: each"] = scale.tolist() == [float(each) for each in range(len(kinds))]
         for kind, more in (("BasevLLMParameter", {}), ("RowvLLMParameter", {"input_dim": 0})):
             same = _weight(3, kind=kind, **more)
-            made.weight_loader_v2(same, _drawn(3))
-            facts[f"{name}: {kind}"] = torch.equal(same.data, _drawn(3))
+            made.weight_loader_v2(same, by_shape(3))
+            facts[f"{name}: {kind}"] = torch.equal(same.data, by_shape(3))
         plain = torch.nn.Parameter(torch.zeros(len(kinds)), requires_grad=False)
         plain.needs_scalar_to_array = True  # type: ignore[attr-defined]
         made.weight_loader(plain, torch.tensor([5.0]), kinds[-1])
@@ -133,7 +131,7 @@ def attention() -> Found:
         for name, per in (("plain", 1), ("packed", 2), ("scales", _BLOCK)):
             dim = 1 if name == "packed" else 0
             split = [size // per for size in sizes]
-            disk = _drawn(sum(split), _INNER) if dim == 0 else _drawn(_INNER, sum(split))
+            disk = by_shape(sum(split), _INNER) if dim == 0 else by_shape(_INNER, sum(split))
             pieces = disk.split(split, dim)
             right = torch.cat(
                 [_share(pieces[0], rank, dim=dim)]
@@ -162,7 +160,7 @@ def _parameters(shape: tuple[int, int]) -> Iterator[tuple[str, Any]]:
 @part("linear-shares")
 def shares() -> Found:
     """A share of rows or of columns; zeros are past the end of a matrix; a share on disk is taken whole."""
-    disk = _drawn(8, 10)
+    disk = by_shape(8, 10)
     facts: dict[str, bool] = {}
     for kind, taken in _parameters((4, 10)):
         taken.load_column_parallel_weight(disk, tp_rank=1)
@@ -191,7 +189,7 @@ def layout() -> Found:
     """A parameter whose dimensions change their places: told ones, and one that follows from the other."""
     from sglang.srt.layers.parameter import permute_param_layout_
 
-    disk = _drawn(4, 6)
+    disk = by_shape(4, 6)
     facts: dict[str, bool] = {}
     both = _weight(4, 6, input_dim=1, output_dim=0)
     packed = _weight(
@@ -208,11 +206,8 @@ def layout() -> Found:
         facts[f"{name}: turned"] = torch.equal(turned.data, disk.t()) and told[1] in (1, None)
         again = permute_param_layout_(turned, input_dim=0, output_dim=1, **more)
         facts[f"{name}: once"] = torch.equal(again.data, disk.t())
-    try:
-        permute_param_layout_(packed, input_dim=0, output_dim=1, packed_dim=1)
-        facts["packing stays"] = False
-    except AssertionError:
-        facts["packing stays"] = True
+    turn = partial(permute_param_layout_, packed, input_dim=0, output_dim=1, packed_dim=1)
+    facts["packing stays"] = refused(turn, AssertionError)
     deep = _weight(2, 3, 4, input_dim=2, output_dim=1)
     permute_param_layout_(deep, input_dim=0, output_dim=1)
     return Found(facts, {"of three": list(deep.shape)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,15 +12,11 @@ from unittest import mock
 
 import torch
 
-from verification.machine.trace import digest_of
-from verification.parts.registry import Found, part
+from verification.parts.drawn import digests
+from verification.parts.registry import Found, part, refused
 from verification.parts.versions import in_group
 
 _WIDTH, _ROWS = 128, 4
-
-
-def _digests(pairs: Iterable[tuple[str, torch.Tensor]]) -> dict[str, str]:
-    return {name: digest_of(tensor) for name, tensor in sorted(pairs)}
 
 
 def _config() -> SimpleNamespace:
@@ -70,19 +67,16 @@ def shards() -> Found:
         config.model_path = name
         sharded.save_model(given, name, max_size=60)
         written = sorted(each.name for each in Path(name).iterdir())
-        loaded = made.load_model(model_config=config, device_config=SimpleNamespace(device="cpu"))
+        load = partial(made.load_model, model_config=config, device_config=SimpleNamespace(device="cpu"))
+        loaded = load()
         Path(name, written[0]).unlink()
-        try:
-            made.load_model(model_config=config, device_config=SimpleNamespace(device="cpu"))
-            refused = False
-        except ValueError:
-            refused = True
+        without = refused(load, ValueError)
     return Found(
         {
             "memory is kept once": kept == ["a", "b"],
-            "all comes back": _digests(given.state_dict().items()) == _digests(loaded.state_dict().items()),
+            "all comes back": digests(given.state_dict().items()) == digests(loaded.state_dict().items()),
             "it is for use": not loaded.training,
-            "not without a file": refused,
+            "not without a file": without,
         },
         {"files": written},
     )
@@ -124,7 +118,7 @@ def layers() -> Found:
         loaded = made.load_model(model_config=config, device_config=SimpleNamespace(device="cpu"))
     return Found(
         {
-            "all weights": _digests(loaded.named_parameters()) == _digests(given.items()),
+            "all weights": digests(loaded.named_parameters()) == digests(given.items()),
             "the innermost first": loaded.asked == ["first", "inner.0", "inner", ""],
             "it is for use": not loaded.training,
         }
@@ -206,7 +200,7 @@ def trainer() -> Found:
             "the norm is not quantized": torch.equal(model.input_layernorm.weight, _of_a_trainer(2)[2][1]),
             "of its own layers": "layers.9.qkv_proj.weight" not in asked,
         },
-        {"asked": sorted(asked), "weights": _digests(model.state_dict().items())},
+        {"asked": sorted(asked), "weights": digests(model.state_dict().items())},
     )  # fmt: skip
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from verification.machine.trace import digest_of
+from verification.parts.drawn import digests
 from verification.parts.registry import Found, part
 from verification.parts.versions import accepted
 
@@ -29,11 +29,6 @@ def _drawn(number: int) -> dict[str, torch.Tensor]:
         )
         for name in range(_TENSORS)
     }
-
-
-def _digests(pairs: Iterable[tuple[str, torch.Tensor]]) -> dict[str, str]:
-    """What each tensor holds, by name: threads give files in any order."""
-    return {name: digest_of(tensor) for name, tensor in sorted(pairs)}
 
 
 def _iterators(utils: Any, folder: Path, torches: list[str], safe: list[str]) -> dict[str, Callable[[], Any]]:
@@ -76,9 +71,9 @@ def files() -> Found:
             torch.save(tensors, torches[-1])
             save_file(tensors, safe[-1])
         read = {
-            name: _digests(made()) for name, made in _iterators(weight_utils, folder, torches, safe).items()
+            name: digests(made()) for name, made in _iterators(weight_utils, folder, torches, safe).items()
         }
-    right = _digests(wanted.items())
+    right = digests(wanted.items())
     return Found({f"{name}: all tensors": seen == right for name, seen in read.items()}, {"tensors": right})
 
 
@@ -97,7 +92,7 @@ def convert() -> Found:
         convert_bin_to_safetensor_file(str(before), str(after))
         found = load_file(after)
     return Found(
-        {"all but the second name": _digests(found.items()) == _digests({**tensors, **transposed}.items())}
+        {"all but the second name": digests(found.items()) == digests({**tensors, **transposed}.items())}
     )
 
 
@@ -188,5 +183,5 @@ def dummy() -> Found:
     small = all(float(drawn[f"n{number}"].float().abs().max()) <= 1e-3 for number in range(len(types)))
     return Found(
         {"small": small, "integers stay": drawn["counts"].tolist() == list(range(5))},
-        {"weights": _digests(drawn.items())},
+        {"weights": digests(drawn.items())},
     )

@@ -6,7 +6,7 @@ import atexit
 import time
 from typing import Any
 
-from verification.parts.registry import Found, part
+from verification.parts.registry import Found, part, refused
 
 _KEPT, _SENT = 3, 5
 _PATIENCE = 10.0  # seconds
@@ -56,18 +56,14 @@ def news() -> Found:
     finally:
         client.close(linger=0)
         made.shutdown()
-    try:
-        made.publish(kv_events.KVEventBatch(ts=0.0, events=[]))
-        refused = False
-    except RuntimeError:
-        refused = True
+    over = refused(lambda: made.publish(kv_events.KVEventBatch(ts=0.0, events=[])), RuntimeError)
     numbers = [int.from_bytes(each[-2], "big") for each in some[:-1]]
     read = [msgspec.msgpack.decode(each[-1], type=kv_events.KVEventBatch) for each in some[:-1]]
     return Found(
         {
             "the last are kept": kept, "from a number": numbers == [3, 4],
             "all that are kept": len(everything) == _KEPT + 1, "only the end": len(none) == 1,
-            "as they were": [each.ts for each in read] == [3.0, 4.0], "no more after the end": refused,
+            "as they were": [each.ts for each in read] == [3.0, 4.0], "no more after the end": over,
             "the thread is over": not made._thread.is_alive(),
         },
         {"bytes": [each[-1].hex() for each in everything]},
@@ -81,10 +77,6 @@ def places() -> Found:
 
     given = [(None, 1), ("tcp://*:5557", 0), ("tcp://*:5557", 3), ("inproc://cache", 2)]
     found = [ZmqEventPublisher.offset_endpoint_port(place, rank) for place, rank in given]
-    try:
-        ZmqEventPublisher.offset_endpoint_port("ipc://file", 1)
-        refused = False
-    except ValueError:
-        refused = True
+    no_next = refused(lambda: ZmqEventPublisher.offset_endpoint_port("ipc://file", 1), ValueError)
     first = found[1] == given[1][0]
-    return Found({"the first is as told": first, "a file has no next": refused}, {"places": found})
+    return Found({"the first is as told": first, "a file has no next": no_next}, {"places": found})

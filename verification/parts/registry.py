@@ -32,6 +32,15 @@ def part(name: str) -> Callable[[Part], Part]:
     return register
 
 
+def refused(call: Callable[[], Any], *errors: type[Exception]) -> bool:
+    """Return whether a call ends with one of the errors."""
+    try:
+        call()
+    except errors:
+        return True
+    return False
+
+
 def load() -> None:
     """Register every part of the package's modules."""
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import Any
 
 import torch
 
 from verification.machine.trace import digest_of
+from verification.parts.drawn import draw
 from verification.parts.registry import Found, part
 
 _TOKENS, _HIDDEN = 64, 32
 
 
-def _draw(*shape: int, seed: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to("cuda")
+_draw = partial(draw, dtype=torch.float32)
 
 
 def _route(experts: int, biased: bool, **config: Any) -> tuple[torch.Tensor, torch.Tensor]:

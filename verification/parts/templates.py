@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from verification.parts.registry import Found, part
+from verification.parts.registry import Found, part, refused
 from verification.parts.versions import first
 
 _TEMPLATE = {
@@ -92,15 +92,11 @@ def of_deepseek() -> Found:
 
 
 def _refused(call: Callable[[], Any]) -> bool:
-    try:
-        call()
-    except (ValueError, RuntimeError, AssertionError):
-        return True
-    return False
+    return refused(call, ValueError, RuntimeError, AssertionError)
 
 
 @part("chats-refused")
-def refused() -> Found:
+def no_chats() -> Found:
     """Templates and messages that no chat can be made of."""
     from sglang.srt.parser.conversation import (
         Conversation,

@@ -8,13 +8,12 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import traceback
 from pathlib import Path
 from typing import Any
 
 from verification.machine import setup
 from verification.probes import executed, server_args
-from verification.probes.request import Request, received
+from verification.probes.request import Request, place_of, received
 
 _SEED = 1  # a seed that is not given is drawn
 
@@ -72,9 +71,7 @@ def parsed(command: list[str], tree: str) -> dict[str, Any]:
     except SystemExit as stop:
         return {"refused": f"exit status {stop.code}"}
     except BaseException as error:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(tree)]
-        place = f"{frames[-1].filename[len(tree) + 1 :]}:{frames[-1].lineno}" if frames else ""
-        return {"error": f"{type(error).__name__}: {error}"[:400], "place": place}
+        return {"error": f"{type(error).__name__}: {error}"[:400], "place": place_of(error, tree)}
     changed = {key: value for key, value in os.environ.items() if before.get(key) != value}
     return {
         "arguments": _plain(server_args.resolved(args)),

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-import traceback
 from typing import Any
 
 from verification.machine import world
-from verification.probes.request import Request, received
+from verification.probes.request import Request, place_of, received
 
 
 def main() -> None:
@@ -48,11 +47,9 @@ def attempt(part: Any, tree: str) -> dict[str, Any]:
     try:
         said = part()
     except Exception as error:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(tree)]
-        place = f"{frames[-1].filename[len(tree) + 1 :]}:{frames[-1].lineno}" if frames else ""
         # a folder that is made to compile in has a name of its own each time
         message = re.sub(r"\.staging-[0-9a-f]+", ".staging", str(error)).replace(tree, "<tree>")
-        return {"error": f"{type(error).__name__}: {message}"[:300], "place": place}
+        return {"error": f"{type(error).__name__}: {message}"[:300], "place": place_of(error, tree)}
     return {"facts": said.facts, "values": said.values}
 
 

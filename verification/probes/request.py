@@ -8,6 +8,7 @@ import json
 import os
 import threading
 import time
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,12 @@ def received() -> Request:
     threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     executed.begin(request.tree)
     return request
+
+
+def place_of(error: BaseException, tree: str) -> str:
+    """`FILE:LINE` where the code of a tree met an error last; empty where none of its code did."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(tree)]
+    return f"{frames[-1].filename[len(tree) + 1 :]}:{frames[-1].lineno}" if frames else ""
 
 
 def _leave_with(asks: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,14 @@ class Place:
     def command(self, module: str, *words: str) -> Sequence[str]:
         """Run a module."""
         return [self.python, "-m", module, *words]
+
+    def start(self, command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+        """Start a command in a session of its own; what it prints goes into the log."""
+        with log.open("wb") as lines:
+            return subprocess.Popen(
+                command, cwd=self.work, env=self.environment(), stdin=subprocess.DEVNULL, stdout=lines,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
 
 
 def absent() -> list[str]:

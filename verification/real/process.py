@@ -26,16 +26,12 @@ def ask(
     asked.write_text(json.dumps(question))
     answer.unlink(missing_ok=True)
     command = place.command(module, str(asked.resolve()), str(answer.resolve()))
-    with log.open("wb") as lines:
-        process = subprocess.Popen(
-            command, cwd=place.work, env=place.environment(), stdin=subprocess.DEVNULL, stdout=lines,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
-        with contextlib.suppress(ProcessLookupError):  # an engine has processes of its own
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    process = place.start(command, log)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    with contextlib.suppress(ProcessLookupError):  # an engine has processes of its own
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
     if answer.exists():
         found: dict[str, Any] = json.loads(answer.read_text())
         return found

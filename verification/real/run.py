@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from verification import gpu, probe_runner
+from verification import gpu
 from verification.evidence import statement
 from verification.real import compare, defaults, gains, installed, models, pair, process, server
 from verification.real.matrix import CONFIGURATIONS, V3, Configuration
@@ -77,10 +77,9 @@ def main() -> None:
         if each.gpus <= gpus and (not given.only or each.name.startswith(tuple(given.only)))
     ]  # fmt: skip
     harness = {
-        "digest": probe_runner.digest(), "requirements": hashlib.sha256(b"").hexdigest(), **gpu.machine(),
+        **gpu.harness("verification.real.run"),
         "absent": " ".join((*absent(), *(f"{p.role}: {name}" for p in places for name in p.left_out))),
         "kernel wheels": json.dumps(_kernels(given.pack)),
-        "command": " ".join(["python -m verification.real.run", *sys.argv[1:]]),
     }  # fmt: skip
     name = "-".join(["verification", *given.stage, str(gpus)])
 

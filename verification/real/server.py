@@ -88,11 +88,7 @@ def running(place: Place, model: Path, words: Sequence[str], log: Path) -> Itera
     )
     log.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    with log.open("wb") as lines:
-        process = subprocess.Popen(
-            command, cwd=place.work, env=place.environment(), stdin=subprocess.DEVNULL, stdout=lines,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+    process = place.start(command, log)
     try:
         while True:
             if process.poll() is not None or time.perf_counter() - start > _PATIENCE:

@@ -28,7 +28,7 @@ class Command:
         return next(word for flag, word in zip(self.words, self.words[1:], strict=False) if flag in flags)
 
     def gives(self, flag: str) -> bool:
-        """Is `flag` on the command line?"""
+        """Return whether `flag` is on the command line."""
         return any(word == flag or word.startswith(f"{flag}=") for word in self.words)
 
 

@@ -43,5 +43,5 @@ class Check:
 
 
 def passed(checks: Iterable[Check]) -> bool:
-    """Did every check pass, with nothing left out?"""
+    """Return whether every check passed, with nothing left out."""
     return all(check.verdict == PASSED for check in checks)

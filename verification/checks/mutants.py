@@ -1,4 +1,4 @@
-"""Random mutants of the lines that the cheap checks execute: which of them does a check kill?"""
+"""Random mutants of the lines that the cheap checks execute, and which of them a check kills."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class FakeDevice:
         self._true: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
     def touches(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Does an operation take a fake tensor, or make something on a CUDA device?"""
+        """Return whether an operation takes a fake tensor, or makes something on a CUDA device."""
         device = kwargs.get("device")
         if device is not None and torch.device(device).type == "cuda":
             return True

@@ -133,7 +133,7 @@ def _leave_at(end: Path, asks: int) -> None:
 
 
 def _children_live() -> bool:
-    """Does one run, besides those that wait for the end of this process, as the tracker of resources does?"""
+    """Return whether one runs that does not wait for this one's end, as the tracker of resources does."""
     for child in psutil.Process().children():
         try:
             if _lives(child.pid) and not any("resource_tracker" in word for word in child.cmdline()):

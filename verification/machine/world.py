@@ -35,7 +35,7 @@ class World:
 
     @property
     def numbers(self) -> bool:
-        """Are tensors' numbers real?"""
+        """Return whether tensors have real numbers."""
         return self.mode != SHAPES
 
     @contextlib.contextmanager

@@ -35,6 +35,11 @@ def _lengths() -> list[int]:
     return [sum(row.count(one) for row in _CHOSEN) for one in range(_EXPERTS)]
 
 
+def _empty() -> torch.Tensor:
+    """Where the sum of each token goes."""
+    return torch.zeros(_TOKENS, _HIDDEN, dtype=torch.bfloat16).to("cuda")
+
+
 def _summed(outputs: torch.Tensor, places: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     """What each token gets: the rows that its experts gave, by their weights."""
     sums = torch.zeros(_TOKENS, outputs.shape[-1])
@@ -44,7 +49,7 @@ def _summed(outputs: torch.Tensor, places: torch.Tensor, weights: torch.Tensor) 
 
 
 def _sent(outputs: torch.Tensor, places: torch.Tensor, x: torch.Tensor) -> bool:
-    """Is each token at the places that its experts read?"""
+    """Return whether each token is at the places that its experts read."""
     return all(
         torch.equal(outputs[int(places[token, at])].float(), x[token].float()) for token, at in _here()
     )
@@ -68,7 +73,7 @@ def by_experts() -> Found:
     }  # fmt: skip
     scatter(**accepted(scatter, **given))
     outputs, weights = draw(sum(counts), _HIDDEN, seed=4), factors(_TOKENS, _CHOICES, seed=5)
-    sums = torch.zeros(_TOKENS, _HIDDEN, dtype=torch.bfloat16).to("cuda")
+    sums = _empty()
     experts_kernel("ep_gather")(outputs, _chosen(), weights, places, sums)
     return Found(
         {
@@ -127,7 +132,7 @@ def of_later_experts() -> Found:
     chosen = torch.where(_chosen() < 0, -1, _chosen() + 1)
     places = torch.arange(_TOKENS * _CHOICES, dtype=torch.int32).flip(0).view(_TOKENS, _CHOICES).to("cuda")
     outputs, weights = draw(_TOKENS * _CHOICES, _HIDDEN, seed=8), factors(_TOKENS, _CHOICES, seed=9)
-    sums = torch.zeros(_TOKENS, _HIDDEN, dtype=torch.bfloat16).to("cuda")
+    sums = _empty()
     sum_up[(_TOKENS,)](
         outputs, sums, places, chosen, weights, _CHOICES, _HIDDEN, BLOCK_SIZE=_BLOCK
     )  # fmt: skip
@@ -147,7 +152,7 @@ def of_4_bits() -> Found:
     experts_kernel("pre_reorder_for_cutlass_moe")(x, rows, places, chosen, scale, *sizes)
     weights = factors(_TOKENS, _CHOICES, seed=11)
     outputs = draw(_TOKENS * _CHOICES, _HIDDEN, seed=12)
-    sums = torch.zeros(_TOKENS, _HIDDEN, dtype=torch.bfloat16).to("cuda")
+    sums = _empty()
     experts_kernel("post_reorder_for_cutlass_moe")(outputs, sums, places, chosen, weights, *sizes, _SCALED)
     at = places.view(_TOKENS, _CHOICES)
     there = [int(at[one]) for one in _here()]
@@ -194,7 +199,7 @@ def of_other_ranks() -> Found:
         x, rows, places, chosen, None, *shape, BLOCK_SIZE=_BLOCK
     )  # fmt: skip
     outputs = draw(len(_here()), _HIDDEN, seed=15)
-    sums = torch.zeros(_TOKENS, _HIDDEN, dtype=torch.bfloat16).to("cuda")
+    sums = _empty()
     sum_up = experts_kernel("deepep_post_reorder_triton_kernel")
     scaled = {"routed_scaling_factor": 1.0} if "routed_scaling_factor" in sum_up.arg_names else {}
     sum_up[(_TOKENS,)](outputs, sums, places, chosen, weights, *shape, BLOCK_SIZE=_BLOCK, **scaled)
@@ -216,7 +221,7 @@ def sums_of_experts() -> Found:
         "sglang.kernels.ops.moe.fused_moe_triton_kernels",
     )
     x = draw(_TOKENS, _CHOICES, _HIDDEN, seed=16)
-    sums = torch.zeros(_TOKENS, _HIDDEN, dtype=torch.bfloat16).to("cuda")
+    sums = _empty()
     sum_up(x, sums, _SCALED)
     return Found({"they are near": error(sums, x.float().sum(1) * _SCALED) < _SUM_NEAR}, {"sums": told(sums)})
 

@@ -60,7 +60,7 @@ def numbers() -> Found:
 
 
 def _switched(ops: object) -> bool:
-    """Does the mode begin where it is asked for, and end?"""
+    """The mode begins where it is asked for, and ends."""
     with ops.set_batch_invariant_mode(True):  # type: ignore[attr-defined]
         began = ops.is_batch_invariant_mode_enabled()  # type: ignore[attr-defined]
     return began and not ops.is_batch_invariant_mode_enabled()  # type: ignore[attr-defined]

@@ -32,7 +32,7 @@ def kernel_targets() -> Found:
 
 
 def _there(root: Path, target: str) -> bool:
-    """Is there a module, and does its text have the name that is asked of it?"""
+    """Return whether there is a module whose text has the name that is asked of it."""
     module, _, name = target.partition(":")
     place = root / module.replace(".", "/")
     file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import SimpleNamespace
 from unittest import mock
@@ -119,11 +120,18 @@ def any_depth() -> Found:
     wide = x.float() * scale.repeat_interleave(_GROUP, 1)[:, :depth]
     blocks = scales.repeat_interleave(_GROUP, 0)[:columns].repeat_interleave(_GROUP, 1)[:, :depth]
     plain = wide @ (weight.float() * blocks).t()
-    kinds = (torch.float16, torch.float32)
-    found = {str(kind)[6:]: multiply(x, weight, scale, scales, _BLOCK, kind) for kind in kinds}
+    multiply = partial(multiply, x, weight, scale, scales, _BLOCK)
+    return _products(multiply, (torch.float16, torch.float32), plain, _ROUNDED_NEAR)
+
+
+def _products(
+    multiply: Callable[..., torch.Tensor], kinds: Sequence[torch.dtype], plain: torch.Tensor, near: float
+) -> Found:
+    """A product in each type that may come out, against the one in plain torch."""
+    outputs = {str(kind)[6:]: multiply(kind) for kind in kinds}
     return Found(
-        {f"{name} is near": error(out, plain) < _ROUNDED_NEAR for name, out in found.items()},
-        {name: told(out) for name, out in found.items()},
+        {f"{name} is near": error(out, plain) < near for name, out in outputs.items()},
+        {name: told(out) for name, out in outputs.items()},
     )
 
 
@@ -195,9 +203,5 @@ def int8_products() -> Found:
     numbers, scale = quantize(x, _GROUP)
     wide = weight.float() * scales.repeat_interleave(_GROUP, 0)[:columns].repeat_interleave(_GROUP, 1)
     plain = x.float() @ wide.t()
-    kinds = (torch.bfloat16, torch.float16, torch.float32)
-    found = {str(kind)[6:]: multiply(numbers, weight, scale, scales, _BLOCK, kind) for kind in kinds}
-    return Found(
-        {f"{name} is near": error(out, plain) < _INT8_NEAR for name, out in found.items()},
-        {name: told(out) for name, out in found.items()},
-    )
+    multiply = partial(multiply, numbers, weight, scale, scales, _BLOCK)
+    return _products(multiply, (torch.bfloat16, torch.float16, torch.float32), plain, _INT8_NEAR)

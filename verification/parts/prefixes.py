@@ -119,7 +119,7 @@ class Cache:
 
 
 def _compiled() -> bool:
-    """Do the names of pages come from a native extension, which is not compiled here?"""
+    """Return whether the names of pages come from a native extension, which is not compiled here."""
     try:
         return importlib.util.find_spec("sglang.srt.mem_cache.cpp_utils.native_hash") is not None
     except ModuleNotFoundError:

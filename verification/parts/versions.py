@@ -24,7 +24,7 @@ def first(name: str, *modules: str) -> Any:
 
 
 def _exists(module: str) -> bool:
-    """Is there such a module, in a package that is there?"""
+    """Return whether there is such a module, in a package that is there."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:
@@ -51,7 +51,7 @@ def _later(module: str) -> tuple[str, ...]:
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:
-    """Has a function a parameter of this name?"""
+    """Return whether a function has a parameter of this name."""
     return name in inspect.signature(function).parameters
 
 

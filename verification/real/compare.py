@@ -188,7 +188,7 @@ def replies(first: Mapping[str, Any], second: Mapping[str, Any], mine: Mapping[s
 
 
 def alike(one: Any, two: Any) -> bool:
-    """Are these the same replies but for what rounding does to their numbers?"""
+    """Return whether replies are the same but for what rounding does to their numbers."""
     if isinstance(one, float) and isinstance(two, float):
         return abs(one - two) <= _ROUNDING
     if isinstance(one, dict) and isinstance(two, dict):
@@ -223,7 +223,7 @@ def gain(
 
 
 def benched(answers: Sequence[Mapping[str, Any]]) -> Case:
-    """Did the same load, upstream's first, end with as many requests and tokens?"""
+    """Compare how many requests and tokens the same load ended with, upstream's first."""
     name, figures = "bench_serving", {"upstream and ours": list(answers)}
     if len(answers) < 2:
         return Case(name, NOT_RUN, ("there was no time left",), figures)

@@ -12,16 +12,14 @@ from builder.graph.names import package_of
 from builder.parallel import map_parallel
 from builder.source.encoding import encoded, readable
 from builder.source.textdiff import runs
-from builder.specialize import rebinding
 from builder.specialize.checked_edits import CheckedEdits
-from builder.specialize.dead_code import import_effects, registry_rows
+from builder.specialize.dead_code import registry_rows
 from builder.specialize.dead_code.cleanup import Cleaned, Cleaner
 from builder.specialize.dead_code.hierarchy import Hierarchy
 from builder.specialize.definitions import defined, vanishing
 from builder.specialize.final_checks import hidden_uses
 from builder.specialize.final_texts import FinalTexts
 from builder.specialize.fold_cache import Answer, FoldRecord, Question, RecordingWorld, key
-from builder.specialize.folding import named_collections, positions, reads
 from builder.specialize.folding.fold import Folded, fold
 from builder.specialize.leftovers import Leftover, leftovers
 from builder.specialize.program import NO_MEMO, Memo, Policy, Program
@@ -33,14 +31,10 @@ from builder.specialize.text_index.module_bindings import BindingsCache
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.relevant_lines import import_hits
 from builder.specialize.unit import Unit
-from builder.specialize.world import Memory, SpecializerWorld
+from builder.specialize.world import Asked, Memory, SpecializerWorld
 
 MAX_ROUNDS = 40
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-#: where the questions are defined that a world answers
-QUESTIONS_OF = (import_effects, named_collections, positions, reads, rebinding)
-
-
 #: Tells the key of a search for leftovers from that of a fold.
 _LEFTOVERS = "leftovers:"
 #: The uses of what is gone in one file, and the questions that finding them asked.
@@ -132,7 +126,7 @@ class _Fixpoint:
         self.wanted: dict[str, set[str]] = {}  # path -> identifiers that mean one of these names
         self.uncertain: dict[str, list[tuple[int, str]]] = {}
         self.broken: set[Leftover] = set()  # what no fold could keep as it is
-        self.hindrances: dict[str, frozenset[tuple[str, ...]]] = {}
+        self.hindrances: dict[str, frozenset[Asked]] = {}
         self.laid_out: set[str] = set()  # paths that got another layout at the end
         self.unplaced: set[str] = set()  # those of them where a line that is told was laid out itself
         self.touched: set[str] | None = None  # when this goes on: what was folded or changed
@@ -320,9 +314,9 @@ class _Fixpoint:
     def unhindered(self) -> set[str]:
         """Files in which something was left alone for what stood elsewhere, and stands there no more."""
         world = self.world()
-        answers: dict[tuple[str, ...], bool] = {}
-        for question in {q for questions in self.hindrances.values() for q in questions}:
-            answers[question] = world.ask(*question)
+        answers: dict[Asked, bool] = {}
+        for asked in {q for questions in self.hindrances.values() for q in questions}:
+            answers[asked] = asked.question(world, *asked.about)
         return {
             path
             for path, questions in self.hindrances.items()

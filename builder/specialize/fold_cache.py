@@ -98,9 +98,9 @@ class RecordingWorld(SpecializerWorld):
         )
         return found
 
-    def ask(self, name: str, *about: str) -> bool:
+    def ask(self, question: Callable[..., bool], *about: str) -> bool:
         return bool(
-            self._answer(("ask", name, *about), lambda: super(RecordingWorld, self).ask(name, *about))
+            self._answer(("ask", question, *about), lambda: super(RecordingWorld, self).ask(question, *about))
         )
 
     def elsewhere(

@@ -46,11 +46,7 @@ _NAMES_OF: dict[bytes, Mapping[str, list[ast.AST]]] = {}
 def rebound(world: SpecializerWorld, qualified: str) -> bool:
     """May a module-level name be written by anything but the statements of its own module?"""
     module, _, name = qualified.rpartition(".")
-    if (
-        world.ask("module_exposed", module)
-        or _is_spelled(world, qualified)
-        or _is_reflected(world, qualified)
-    ):
+    if module_exposed(world, module) or _is_spelled(world, qualified) or _is_reflected(world, qualified):
         return True
     return any(
         _may_be_module(world, unit, node.value, module)
@@ -121,7 +117,7 @@ def is_class(world: SpecializerWorld, qualified: str) -> bool:
     bindings = world.unit(path).scopes.root.names.get(name, ()) if path is not None else ()
     nodes = [binding.node for binding in bindings]
     plain = len(nodes) == 1 and isinstance(nodes[0], ast.ClassDef) and not nodes[0].decorator_list
-    return plain and not world.ask("rebound", qualified)
+    return plain and not rebound(world, qualified)
 
 
 @question
@@ -278,14 +274,14 @@ def is_alias(world: SpecializerWorld, module: str, name: str) -> bool:
             original = next(a.name for a in binding.names if (a.asname or a.name) == name)
             if world.module_gone(home) is None and not world.is_gone(f"{home}.{original}"):
                 return True
-            if home in world.removed_files and world.ask("is_alias", home, original):
+            if home in world.removed_files and is_alias(world, home, original):
                 return True
         elif isinstance(binding, ast.Import):
             if not any(world.module_gone(alias.name) for alias in binding.names):
                 return True
         elif isinstance(binding, (ast.Name, ast.Attribute)):
             first = ast.unparse(binding).partition(".")[0]
-            if hasattr(builtins, first) or world.ask("is_alias", module, first):
+            if hasattr(builtins, first) or is_alias(world, module, first):
                 return True
     return False
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import wraps
+from typing import NamedTuple, ParamSpec
 
 from builder.graph.names import package_of
 from builder.specialize.evaluating.facts import Facts, Gone, KnownValue
@@ -24,16 +25,29 @@ from builder.specialize.text_index.module_bindings import (
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.unit import Unit
 
-#: name -> a question about the whole program whose answer is a function of its files
-QUESTIONS: dict[str, Callable[..., bool]] = {}
-
-Q = TypeVar("Q", bound=Callable[..., bool])
+P = ParamSpec("P")
 
 
-def question(function: Q) -> Q:
-    """Registers a question that `SpecializerWorld.ask` answers; its arguments after the world are strings."""
-    QUESTIONS[function.__name__] = function
-    return function
+class Asked(NamedTuple):
+    """A question about the whole program, and what it is asked about."""
+
+    question: Callable[..., bool]
+    about: tuple[str, ...]
+
+
+def question(find: Callable[P, bool]) -> Callable[P, bool]:
+    """Make a function a question about the whole program: a world finds the answer once.
+
+    Its first argument is the world, the others are strings, and its answer is a function of the program's
+    files. What cannot be known is answered with True, which stands in the way of an edit.
+    """
+
+    @wraps(find)
+    def asked(*args: P.args, **kwargs: P.kwargs) -> bool:
+        world, *about = args
+        return world.ask(asked, *about)  # type: ignore[attr-defined, no-any-return]
+
+    return asked
 
 
 @dataclass
@@ -88,8 +102,8 @@ class SpecializerWorld:
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._assigned: dict[tuple[str, str], bool] = {}
-        self._asking: set[tuple[str, ...]] = set()
-        self._answered: dict[tuple[str, ...], bool] = {}
+        self._asking: set[Asked] = set()
+        self._answered: dict[Asked, bool] = {}
         self._resolving: set[tuple[str, str]] = set()
         self._resolved: dict[tuple[str, str], str | Gone | None] = {}
         #: what others derive from this world, by their own keys
@@ -166,7 +180,9 @@ class SpecializerWorld:
         if full in self.facts.values or full in self.facts.predicates:
             return full  # what a fact states of a name holds, though its home is gone
         if self.module_gone(module) is not None:
-            return None if self.ask("is_alias", module, name) else Gone(module)
+            from builder.specialize.rebinding import is_alias  # which asks a world itself
+
+            return None if is_alias(self, module, name) else Gone(module)
         if self.is_gone(full):
             return Gone(full)
         path = self.paths.get(module)
@@ -276,19 +292,19 @@ class SpecializerWorld:
         """(scope, name) -> what is gone, of imports that an earlier round took from a file."""
         return self.memory.local.get(path, {})
 
-    def ask(self, name: str, *about: str) -> bool:
-        """The answer to a registered question about the whole program.
+    def ask(self, question: Callable[..., bool], *about: str) -> bool:
+        """The answer to a question about the whole program.
 
         A question that comes up while it is being answered is answered with no: only the rest counts.
         """
-        asked = (name, *about)
+        asked = Asked(question, about)
         if asked in self._asking:
             return False
         if asked in self._answered:
             return self._answered[asked]
         self._asking.add(asked)
         try:
-            answer = QUESTIONS[name](self, *about)
+            answer: bool = question.__wrapped__(self, *about)  # type: ignore[attr-defined]
         finally:
             self._asking.discard(asked)
         if not self._asking:

@@ -23,6 +23,7 @@ from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.own_class import class_of_self
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.effects import repeatable
+from builder.specialize.rebinding import module_exposed
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.text_search import nodes_on
@@ -76,7 +77,7 @@ def _reached_without_import(world: SpecializerWorld, module: str, importer: str)
     package = module.rpartition(".")[0]
     if not package or module in _EARLY:
         return False
-    if world.ask("module_exposed", package) and world.ask("attribute_taken", module.rpartition(".")[2]):
+    if module_exposed(world, package) and attribute_taken(world, module.rpartition(".")[2]):
         return True  # who gets the package takes it
     own = world.paths.get(importer)
     return any(path != own for path in _reaching(world, module)) or (
@@ -179,7 +180,7 @@ def _noticed(world: SpecializerWorld, module: str) -> bool:
     if any(".".join(parts[: end + 1]) in quiet for end in range(len(parts))):
         return False
     if module in world.paths:
-        return world.ask("module_noticed", module)
+        return module_noticed(world, module)
     standard = parts[0] in sys.stdlib_module_names and parts[0] not in _LOUD
     return not (standard or world.is_module(module))
 
@@ -330,7 +331,7 @@ def notices_subclasses(world: SpecializerWorld, qualified: str) -> bool:
         for base in node.bases:
             plain = base.value if isinstance(base, ast.Subscript) else base
             named = evaluator.qualified(plain, unit.scopes.root)
-            if not isinstance(named, str) or world.ask("notices_subclasses", named):
+            if not isinstance(named, str) or notices_subclasses(world, named):
                 return True
     return not bindings
 
@@ -384,7 +385,7 @@ class _Module:
         return all(map(self.quiet, suites))
 
     def _Import(self, stmt: ast.Import) -> bool:
-        return not any(self.world.ask("import_noticed", alias.name, self.unit.name) for alias in stmt.names)
+        return not any(import_noticed(self.world, alias.name, self.unit.name) for alias in stmt.names)
 
     def _ImportFrom(self, stmt: ast.ImportFrom) -> bool:
         source = self.unit.absolute(stmt)
@@ -393,7 +394,7 @@ class _Module:
         if any(is_made(self.world, source, alias.name) for alias in stmt.names):
             return False
         asked = [source, *(each for a in stmt.names for each in submodules(self.world, source, a.name))]
-        return not any(self.world.ask("import_noticed", module, self.unit.name) for module in asked)
+        return not any(import_noticed(self.world, module, self.unit.name) for module in asked)
 
     def _FunctionDef(self, stmt: ast.FunctionDef) -> bool:
         return self.effects.pure(stmt, self.root)
@@ -411,7 +412,7 @@ class _Module:
             named = self.evaluator.qualified(
                 base.value if isinstance(base, ast.Subscript) else base, self.root
             )
-            if not isinstance(named, str) or self.world.ask("notices_subclasses", named):
+            if not isinstance(named, str) or notices_subclasses(self.world, named):
                 return True
         return False
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from builder.source.fields import nodes
 from builder.source.layout import suites
 from builder.specialize.dead_code.import_effects import (
+    import_noticed,
     imported_before,
     is_made,
     run_by_import,
@@ -211,7 +212,7 @@ def unnoticed(
         noticed = [
             each
             for module in asked
-            if world.ask("import_noticed", module, unit.name)
+            if import_noticed(world, module, unit.name)
             for each in run_by_import(world, module, unit.name)
         ]
         if (

@@ -21,8 +21,10 @@ from builder.specialize.folding import effects
 from builder.specialize.folding.flow import (
     bound_before,
 )
+from builder.specialize.folding.named_collections import lists_only_absent
+from builder.specialize.rebinding import import_rebound, is_class, part_of_value, rebound, written_otherwise
 from builder.specialize.unit import Unit
-from builder.specialize.world import SpecializerWorld
+from builder.specialize.world import Asked, SpecializerWorld
 
 Value = KnownValue | Gone | None
 _BUILTINS = frozenset(["any", "hasattr", "getattr", "isinstance", "issubclass", "bool", "int"])
@@ -51,13 +53,13 @@ class Evaluator:
         self._local = world.local(unit.path)
         self._busy: set[ast.AST] = set()
         #: questions about the whole program whose answer stood in the way; they are asked again later
-        self.hindrances: set[tuple[str, ...]] = set()
+        self.hindrances: set[Asked] = set()
 
-    def hinders(self, name: str, *about: str) -> bool:
+    def hinders(self, question: Callable[..., bool], *about: str) -> bool:
         """Does the rest of the program stand in the way? Remembered, since what leaves may change it."""
-        if not self.world.ask(name, *about):
+        if not question(self.world, *about):
             return False
-        self.hindrances.add((name, *about))
+        self.hindrances.add(Asked(question, about))
         return True
 
     # -- names --------------------------------------------------------------------------------
@@ -105,7 +107,7 @@ class Evaluator:
     def _unless_rebound(self, meant: str | Gone | None, named: str) -> str | Gone | None:
         """What a name of a module means, unless the program binds anew what the module has imported."""
         taken = isinstance(meant, str) and meant != named and self._is_known(meant)
-        return named if taken and self.hinders("import_rebound", named) else meant
+        return named if taken and self.hinders(import_rebound, named) else meant
 
     def _is_known(self, name: str) -> bool:
         """Do the facts, or an earlier round, say what this function or constant gives?"""
@@ -174,7 +176,7 @@ class Evaluator:
         root = self.unit.scopes.root
         first = min(getattr(b.node, "lineno", 0) for b in root.names[name])
         starred = any(star.lineno > first for star in root.star)
-        return starred or self.hinders("rebound", f"{self.unit.name}.{name}")
+        return starred or self.hinders(rebound, f"{self.unit.name}.{name}")
 
     def constant(self, bindings: list[Binding], scope: Scope) -> KnownValue | None:
         """The one derived value of all bindings of a name, if there is one.
@@ -362,7 +364,7 @@ class Evaluator:
         for item in container.elts if isinstance(container, _LITERALS) else [ast.Starred(container)]:
             if isinstance(item, ast.Starred):
                 named = self.qualified(item.value, scope)
-                absent = isinstance(named, str) and self.world.ask("lists_only_absent", named, *names)
+                absent = isinstance(named, str) and lists_only_absent(self.world, named, *names)
             else:
                 absent = text(item) is not None and self.facts.option_absent(names, text(item)) is not None
             if not absent:
@@ -388,7 +390,7 @@ class Evaluator:
             if isinstance(node, ast.IfExp) and (test := self.truth(node.test, scope)) is not None:
                 node = node.body if test else node.orelse
         named = self.qualified(node, scope)
-        return named if isinstance(named, str) and self.world.ask("is_class", named) else None
+        return named if isinstance(named, str) and is_class(self.world, named) else None
 
     def _same(self, left: ast.expr, right: ast.expr, scope: Scope, identity: bool) -> bool | None:
         if identity and (this := self._class(left, scope)) and (that := self._class(right, scope)):
@@ -430,7 +432,7 @@ class Evaluator:
 
     def _written_otherwise(self, asked: ast.expr, literal: ast.Constant) -> bool:
         said = text(literal)
-        return said is not None and self.hinders("written_otherwise", said, *names_of(asked))
+        return said is not None and self.hinders(written_otherwise, said, *names_of(asked))
 
     def _contains(self, member: ast.expr, container: ast.expr, scope: Scope) -> bool | None:
         if isinstance(self.value(member, scope), Gone) or isinstance(self.value(container, scope), Gone):
@@ -454,7 +456,7 @@ class Evaluator:
                 return None
             # `"a" in name` may ask for a part of a text, and another value may hold it
             any_case = "any case" if converts(container) else ""
-            longer = self.hinders("part_of_value", str(member.value), any_case, *names_of(container))
+            longer = self.hinders(part_of_value, str(member.value), any_case, *names_of(container))
             return None if longer else False
         return None
 

@@ -14,6 +14,8 @@ from builder.specialize.evaluating.facts import Gone, KnownValue
 from builder.specialize.evaluating.names import names_of, text
 from builder.specialize.evaluating.scopes import Scope
 from builder.specialize.folding.expressions import Expressions
+from builder.specialize.rebinding import attribute_named, has_setter
+from builder.specialize.world import Asked
 
 #: What lists the attributes of an object, or takes them by a name that is put together.
 _LISTS_ATTRIBUTES = re.compile(
@@ -33,7 +35,7 @@ class Folded:
     functions: dict[str, KnownValue] = field(default_factory=dict)
     uncertain: list[tuple[int, str]] = field(default_factory=list)  # line, sentence
     broken: list[tuple[int, int, str, str]] = field(default_factory=list)  # line, column, name, what is gone
-    hindrances: frozenset[tuple[str, ...]] = frozenset()  # questions whose answer stood in the way
+    hindrances: frozenset[Asked] = frozenset()  # questions whose answer stood in the way
     decided: int = 0
 
 
@@ -127,8 +129,8 @@ class Assignments:
         """May somebody see whether an attribute is set: by `hasattr`, `vars`, `del`, a setter?"""
         if _LISTS_ATTRIBUTES.search(self.unit.module.data):
             return True
-        return self.evaluator.hinders("attribute_named", attribute) or self.evaluator.hinders(
-            "has_setter", attribute
+        return self.evaluator.hinders(attribute_named, attribute) or self.evaluator.hinders(
+            has_setter, attribute
         )
 
     def _value(self, targets: Sequence[ast.expr], value: ast.expr, scope: Scope) -> None:

@@ -11,6 +11,7 @@ from builder.source.fields import inner_nodes, nodes
 from builder.specialize.evaluating.facts import PURE_BUILTINS, PURE_METHODS, KnownValue
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Binding, Comprehension, Scope
+from builder.specialize.folding.named_collections import is_collection
 
 if TYPE_CHECKING:
     from builder.specialize.evaluating.evaluate import Evaluator
@@ -152,8 +153,8 @@ def repeatable(evaluator: Evaluator, node: ast.expr, scope: Scope) -> bool:
     if isinstance(node, ast.Name) and _is_container(scope, node.id):
         return True
     named = evaluator.qualified(node, scope)
-    is_collection = isinstance(named, str) and evaluator.world.ask("is_collection", named)
-    return is_collection or evaluator.facts.is_listed(names_of(node)[0])
+    listed = isinstance(named, str) and is_collection(evaluator.world, named)
+    return listed or evaluator.facts.is_listed(names_of(node)[0])
 
 
 def _may_be_iterator(node: ast.expr, scope: Scope) -> bool:

@@ -16,6 +16,8 @@ from builder.specialize.evaluating.scopes import Comprehension, Scope
 from builder.specialize.folding.annotations import Annotations
 from builder.specialize.folding.effects import leaves_trace
 from builder.specialize.folding.positions import unseen, unseen_in
+from builder.specialize.folding.reads import key_named
+from builder.specialize.rebinding import attribute_bound, defined_elsewhere, destination_read, module_removed
 
 _IN = (ast.In, ast.NotIn)
 #: The name of a function that registers: `register_backend`, `autoRegister`, `_registry`, not `unregister`.
@@ -219,7 +221,7 @@ class Expressions:
     def _is_named(self, key: ast.expr | None) -> bool:
         """Does the program take an entry by this very key?"""
         said = text(key) if key is not None else None
-        if said is None or not self.evaluator.hinders("key_named", said):
+        if said is None or not self.evaluator.hinders(key_named, said):
             return False
         self.doubts.append((key.lineno, f"{said!r} stays: the program takes an entry by this key"))  # type: ignore[union-attr]
         return True
@@ -347,15 +349,15 @@ class Expressions:
         facts, world = self.evaluator.facts, self.evaluator.world
         found = self.evaluator.qualified(node, scope)
         if isinstance(found, Gone):
-            return found.name in facts.symbols or world.ask("module_removed", found.name)
+            return found.name in facts.symbols or module_removed(world, found.name)
         if isinstance(found, str):
             return found in (facts.named.get(found.rpartition(".")[2]) or ()) and self._does_nothing(found)
         if not isinstance(node, ast.Attribute) or class_of_self(node.value, scope) is None:
             return False
         if node.attr in facts.absent_names:
-            return not self.evaluator.hinders("attribute_bound", node.attr)
+            return not self.evaluator.hinders(attribute_bound, node.attr)
         named = facts.named.get(node.attr) or ()
-        others = bool(named) and self.evaluator.hinders("defined_elsewhere", node.attr, *named)
+        others = bool(named) and self.evaluator.hinders(defined_elsewhere, node.attr, *named)
         return bool(named) and not others and all(map(self._does_nothing, named))
 
     def _does_nothing(self, qualified: str) -> bool:
@@ -391,7 +393,7 @@ class Expressions:
         if not said and not flags:
             return False  # its name is gone, and so is the call
         name = said[0] if said else flags[0].lstrip("-").replace("-", "_")
-        return name is None or self.evaluator.hinders("destination_read", name)
+        return name is None or self.evaluator.hinders(destination_read, name)
 
     def _names_absent(self, node: ast.Call, name: str, scope: Scope) -> bool:
         """Is the first argument an absent value, or an argument gone, and have the others no effect?"""

@@ -18,6 +18,12 @@ from builder.specialize.folding.expressions import Expressions
 from builder.specialize.folding.flow import exits
 from builder.specialize.folding.imports import Imports, suppressed
 from builder.specialize.folding.only_defines import only_defines
+from builder.specialize.rebinding import (
+    annotations_inspected,
+    attribute_stored,
+    cache_inspected,
+    named_elsewhere,
+)
 from builder.specialize.text_index.relevant_lines import RelevantLines, import_hits
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld
@@ -318,7 +324,7 @@ class _Folder:
     def signature(self, stmt: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
         args = stmt.args
         annotations = self.expressions.annotations
-        inspected = bool(stmt.decorator_list) or self.evaluator.hinders("annotations_inspected", stmt.name)
+        inspected = bool(stmt.decorator_list) or self.evaluator.hinders(annotations_inspected, stmt.name)
         for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
             if arg is not None and arg.annotation is not None:
                 annotations.fold(arg, arg.annotation, scope, inspected)
@@ -347,11 +353,11 @@ class _Folder:
             return self.evaluator.pure(node, inner)
 
         known = returned(stmt, self.removed, self.taken, value, pure, named)
-        inspected = bool(decorators) and self.evaluator.hinders("cache_inspected", name)
+        inspected = bool(decorators) and self.evaluator.hinders(cache_inspected, name)
         if known is None or inspected:
             return
         if scope.kind == "class":
-            rebound = self.evaluator.hinders("attribute_stored", stmt.name)
+            rebound = self.evaluator.hinders(attribute_stored, stmt.name)
         else:
             rebound = self.evaluator.rebound(stmt.name)
         if not rebound:
@@ -413,7 +419,7 @@ class _Folder:
             self.doubt(stmt, f"{stmt.name} is registered for something absent, and defining it does more")
             return False
         if absent and len(absent) == len(stmt.decorator_list):
-            if not self.evaluator.hinders("named_elsewhere", stmt.name):
+            if not self.evaluator.hinders(named_elsewhere, stmt.name):
                 return True
             self.doubt(stmt, f"{stmt.name} is registered for something absent, and something else names it")
         self.out.ops.extend(DropItem(stmt, "decorator_list", index) for index in sorted(absent))

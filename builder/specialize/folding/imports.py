@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 from builder.source.fields import nodes
 from builder.source.ops import DropItem, Op, Remove
+from builder.specialize.dead_code.import_effects import import_noticed
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.facts import Gone
 from builder.specialize.evaluating.names import names_of
 from builder.specialize.evaluating.scopes import Binding, Scope
 from builder.specialize.folding.binding_guard import BindingGuard, own
 from builder.specialize.folding.flow import binds, catches
+from builder.specialize.rebinding import is_alias
 from builder.specialize.world import SpecializerWorld, question
 
 #: Functions that tell of the exception that is being handled.
@@ -84,7 +86,7 @@ class Imports:
                 home = self.world.module_gone(self.unit.absolute(stmt))
                 said = target if isinstance(target, str) and self.world.is_gone(target) else None
                 why = target.name if isinstance(target, Gone) else home or said
-                if target is None and home is not None and self.world.ask("is_alias", home, alias.name):
+                if target is None and home is not None and is_alias(self.world, home, alias.name):
                     why = None  # another name for what exists: nobody can tell what becomes of its uses
             if why is not None:
                 found[index] = why
@@ -135,9 +137,7 @@ class Imports:
         if _asks(handler.body) or any(not isinstance(b.node, ast.ExceptHandler) for b in bindings):
             return True
         called = (self.evaluator.qualified(call.func, scope) for call in _calls(handler.body))
-        if any(
-            isinstance(name, str) and self.evaluator.hinders("asks_for_exception", name) for name in called
-        ):
+        if any(isinstance(name, str) and self.evaluator.hinders(asks_for_exception, name) for name in called):
             return True
         names = (n.id for s in handler.body for n in nodes(s) if isinstance(n, ast.Name))
         return handler.name is not None and handler.name in names
@@ -168,7 +168,7 @@ class Imports:
             modules = [source, *(f"{source}.{name}" for name in inner)]
             if len(inner) < len(stmt.names) and self.world.defines(source, "__getattr__"):
                 return True
-        return any(self.evaluator.hinders("import_noticed", module, self.unit.name) for module in modules)
+        return any(self.evaluator.hinders(import_noticed, module, self.unit.name) for module in modules)
 
     def _missing(self, stmt: ast.Import | ast.ImportFrom) -> type[BaseException]:
         """The exception that the import raises: a name that a module lacks is not a missing module."""
@@ -215,7 +215,7 @@ def asks_for_exception(world: SpecializerWorld, qualified: str) -> bool:
             return True
         scope = unit.scopes.of(binding.node)
         called = (evaluator.qualified(call.func, scope) for call in _calls(binding.node.body))
-        if any(isinstance(each, str) and world.ask("asks_for_exception", each) for each in called):
+        if any(isinstance(each, str) and asks_for_exception(world, each) for each in called):
             return True
     return False
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from builder.specialize.rebinding import rebound
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
 
@@ -36,7 +37,7 @@ def _listed(world: SpecializerWorld, qualified: str, busy: Sequence[str]) -> lis
         return None
     unit = world.unit(path)
     values = [binding.value for binding in unit.scopes.root.names.get(name, ())]
-    if len(values) != 1 or values[0] is None or not _is_frozen(values[0]) or world.ask("rebound", qualified):
+    if len(values) != 1 or values[0] is None or not _is_frozen(values[0]) or rebound(world, qualified):
         return None
     return _texts(world, unit, values[0], (*busy, qualified))
 

@@ -156,18 +156,18 @@ class _Uses:
     def named(self, target: ast.expr, scope: Scope) -> bool:
         """Do all reads of the name that holds the collection leave the positions open?"""
         if isinstance(target, ast.Attribute):
-            return not self.evaluator.hinders("attribute_positions_seen", target.attr)
+            return not self.evaluator.hinders(attribute_positions_seen, target.attr)
         if not isinstance(target, ast.Name) or target.id in _READ_BY_PYTHON:
             return False
         owner, name = scope.find(target.id) or scope, target.id
         if (owner.node, name) in self._busy:
             return True
         if owner.kind == "class":
-            return not self.evaluator.hinders("attribute_positions_seen", name)
+            return not self.evaluator.hinders(attribute_positions_seen, name)
         self._busy.add((owner.node, name))
         try:
             if owner.kind == "module":
-                return not self.evaluator.hinders("positions_seen", f"{self.unit.name}.{name}")
+                return not self.evaluator.hinders(positions_seen, f"{self.unit.name}.{name}")
             return self._locally_unseen(owner, name)
         finally:
             self._busy.discard((owner.node, name))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from builder.specialize.evaluating.evaluate import Evaluator
 from builder.specialize.evaluating.names import longest_word, names_of, text
 from builder.specialize.evaluating.scopes import Scope
+from builder.specialize.rebinding import module_exposed
 from builder.specialize.text_index.text_search import nodes_like, nodes_on
 from builder.specialize.unit import Unit
 from builder.specialize.world import SpecializerWorld, question
@@ -63,7 +64,7 @@ def some_read(world: SpecializerWorld, named: str, shows: Shows) -> bool:
 
 def namespace_listed(world: SpecializerWorld, module: str) -> bool:
     """May something go through the names of a module: does a file have it as a value, or its namespace?"""
-    if world.ask("module_exposed", module):
+    if module_exposed(world, module):
         return True
     unit = world.unit(world.paths[module]) if module in world.paths else None
     return unit is not None and any(

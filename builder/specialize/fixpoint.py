@@ -31,7 +31,7 @@ from builder.specialize.text_index.module_bindings import BindingsCache
 from builder.specialize.text_index.outline import Outline
 from builder.specialize.text_index.relevant_lines import import_hits
 from builder.specialize.unit import Unit
-from builder.specialize.world import Asked, Memory, SpecializerWorld
+from builder.specialize.world import Asked, KnownOfFiles, Memory, SpecializerWorld
 
 MAX_ROUNDS = 40
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -135,11 +135,10 @@ class _Fixpoint:
         """The files as they are now; the same world, with its answers, while nothing changes."""
         state = self.edits, *self.memory.sizes()
         if self.last_world is None or self.last_world[0] != state:
+            known = KnownOfFiles(self.units, self.outlines, self.bindings, self.answers, self.words)
             world = SpecializerWorld(
-                self.files, self.names, self.removed, self.facts, self.memory,
-                self.units, self.outlines, self.bindings, self.words,
-                self.removed_files, self.answers,
-            )  # fmt: skip
+                self.files, self.names, self.removed, self.facts, self.memory, known, self.removed_files
+            )
             self.last_world = state, world
         return self.last_world[1]
 

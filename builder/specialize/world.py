@@ -67,6 +67,20 @@ class Memory:
         return len(self.constants), len(self.functions), len(self.gone), local
 
 
+@dataclass
+class KnownOfFiles:
+    """What is known of single files, from one world to the next: whoever changes a file takes it out.
+
+    `words`: the identifiers of all files.
+    """
+
+    units: dict[str, Unit] = field(default_factory=dict)
+    outlines: dict[str, Outline] = field(default_factory=dict)
+    bindings: BindingsCache = field(default_factory=BindingsCache)
+    answers: AnswerCache = field(default_factory=AnswerCache)
+    words: IdentifierIndex | None = None
+
+
 class SpecializerWorld:
     """The files of one round with the facts and the memory of the rounds before."""
 
@@ -77,16 +91,11 @@ class SpecializerWorld:
         removed: Collection[str],
         facts: Facts,
         memory: Memory,
-        units: dict[str, Unit],
-        outlines: dict[str, Outline],
-        known: BindingsCache | None = None,
-        words: IdentifierIndex | None = None,
+        known: KnownOfFiles,
         removed_files: Mapping[str, bytes] | None = None,
-        answers: AnswerCache | None = None,
     ) -> None:
-        """`names`: path -> module; `removed`: module -> why it is gone; `units`, `outlines`, `known`: of the
-        files that were asked for already; `words`: of all files; `removed_files`: the text of removed
-        modules, by their names; `answers`: what is known of contents."""
+        """`names`: path -> module; `removed`: module -> why it is gone; `removed_files`: the text of removed
+        modules, by their names."""
         self.files = files
         self.names = names
         self.paths = {name: path for path, name in names.items() if path in files}
@@ -94,11 +103,8 @@ class SpecializerWorld:
         self.removed_files = removed_files or {}
         self.facts = facts
         self.memory = memory
-        self._units = units
-        self._outlines = outlines
-        self._answers = answers if answers is not None else AnswerCache()
-        self._known = known if known is not None else BindingsCache()
-        self.words = words if words is not None else IdentifierIndex(files)
+        self._known = known
+        self.words = known.words if known.words is not None else IdentifierIndex(files)
         self._folders = _folders(self.paths)
         self._removed_folders = _folders(removed)
         self._assigned: dict[tuple[str, str], bool] = {}
@@ -111,18 +117,18 @@ class SpecializerWorld:
 
     def unit(self, path: str) -> Unit:
         """The parsed file; raises SyntaxError."""
-        found = self._units.get(path)
+        found = self._known.units.get(path)
         if found is None:
             data = self.files[path]
-            answers = self._answers.of(data)
-            found = self._units[path] = Unit(path, self.names[path], data, answers=answers)
+            answers = self._known.answers.of(data)
+            found = self._known.units[path] = Unit(path, self.names[path], data, answers=answers)
         return found
 
     def outline(self, path: str) -> Outline:
         """What the text of a file tells without being parsed."""
-        found = self._outlines.get(path)
+        found = self._known.outlines.get(path)
         if found is None or found.data is not self.files[path]:
-            found = self._outlines[path] = Outline(self.files[path])
+            found = self._known.outlines[path] = Outline(self.files[path])
         return found
 
     def module_bindings(self, path: str) -> ModuleBindings:
@@ -132,7 +138,7 @@ class SpecializerWorld:
             unit = self.unit(path)
             return module_bindings(unit.scopes.root, unit.absolute)
 
-        return self._known.of(path, package_of(path, self.names[path]), self.files[path], find)
+        return self._known.bindings.of(path, package_of(path, self.names[path]), self.files[path], find)
 
     def module_gone(self, name: str) -> str | None:
         """Why a module does not exist in the output, or None when it does or is none of our business."""

@@ -17,7 +17,7 @@ from builder.specialize import unit as unit_module
 from builder.specialize.evaluating.facts import Facts, KnownValue
 from builder.specialize.fold_cache import FoldRecord, RecordingWorld
 from builder.specialize.text_index.module_bindings import BindingsCache, ModuleBindings
-from builder.specialize.world import Memory, SpecializerWorld
+from builder.specialize.world import KnownOfFiles, Memory, SpecializerWorld
 
 #: one thing that can be another way: path, text, other text
 CHANGES = [
@@ -95,7 +95,9 @@ def test_the_same_text_binds_other_names_in_another_package() -> None:
         files = {place: b"from . import a\n", "pkg/a.py": b"", "pkg/sub/a.py": b""}
         names = {path: module_of(path) for path in files if path != "pkg/sub/a.py" or "__init__" in place}
         kept_files = {path: files[path] for path in names}
-        world = SpecializerWorld(kept_files, names, (), Facts(), Memory(), {}, {}, BindingsCache(kept))
+        world = SpecializerWorld(
+            kept_files, names, (), Facts(), Memory(), KnownOfFiles(bindings=BindingsCache(kept))
+        )
         assert world.canonical("pkg.sub", "a") == target
 
 
@@ -109,7 +111,9 @@ def test_what_a_file_binds_is_known_without_its_syntax_tree(monkeypatch: pytest.
     asked = ("a", "e", "h", "i", "j")
 
     def answers() -> list[Any]:
-        world = SpecializerWorld(files, names, (), Facts(), Memory(), {}, {}, BindingsCache(kept))
+        world = SpecializerWorld(
+            files, names, (), Facts(), Memory(), KnownOfFiles(bindings=BindingsCache(kept))
+        )
         return [world.canonical("pkg.x", name) for name in asked]
 
     first = answers()
@@ -123,9 +127,8 @@ def test_whether_a_package_is_a_file_is_a_question_of_who_imports_a_module_of_it
     files = {main: b"import pkg.deep.flags as flags\n", "pkg/deep/flags.py": b""}
     for package in ([], ["pkg/deep/__init__.py"]):
         every = {**files, **dict.fromkeys(package, b"")}
-        world = SpecializerWorld(
-            every, {path: module_of(path) for path in every}, (), Facts(), Memory(), {}, {}, BindingsCache({})
-        )
+        names = {path: module_of(path) for path in every}
+        world = SpecializerWorld(every, names, (), Facts(), Memory(), KnownOfFiles())
         asked = RecordingWorld(world)
         (binding,) = asked.unit(main).scopes.root.names["flags"]
         assert asked.imported(asked.unit(main), binding) == "pkg.deep.flags"

@@ -20,7 +20,7 @@ from builder.specialize.evaluating.facts import Facts, Gone, Registry
 from builder.specialize.text_index.import_index import ImportIndex
 from builder.specialize.text_index.text_search import nodes_on
 from builder.specialize.unit import Unit
-from builder.specialize.world import Memory, SpecializerWorld
+from builder.specialize.world import KnownOfFiles, Memory, SpecializerWorld
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: loop variable -> what it is in one turn; None: that cannot be told
@@ -70,7 +70,7 @@ def with_wrappers(facts: Facts, upstream: Mapping[str, bytes], names: Mapping[st
     for registry in facts.registries:
         words = [name.rpartition(".")[2].encode() for name in (registry.row, *registry.asked_by)]
         files = {path: data for path, data in upstream.items() if any(word in data for word in words)}
-        world = SpecializerWorld(files, names, (), facts, Memory(), {}, {})
+        world = SpecializerWorld(files, names, (), facts, Memory(), KnownOfFiles())
         units = {unit.name: unit.text for unit in _with_rows(world, registry)}
         for unit, node, key in _asks(world, registry):
             around = unit.definition_around(node)
